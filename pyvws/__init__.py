@@ -1,0 +1,52 @@
+"""Vector-weighted pseudo posterior synthesizers for confidential microdata, checked against R.
+
+A confidential table goes in, synthetic datasets with a privacy statement come out. Names are
+loaded when first used: importing the package touches neither pandas, numba nor R.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+__version__ = "0.1.0"
+
+_PUBLIC: Final[dict[str, str]] = {
+    "ConvergenceWarning": "pyvws.errors",
+    "CountWeighted": "pyvws.mechanisms",
+    "InputError": "pyvws.errors",
+    "LipschitzBounds": "pyvws.lipschitz",
+    "LipschitzWeighted": "pyvws.mechanisms",
+    "MissingDependencyError": "pyvws.errors",
+    "OutputError": "pyvws.errors",
+    "PyvwsError": "pyvws.errors",
+    "Release": "pyvws.report.release",
+    "Reweighting": "pyvws.mechanisms",
+    "ScalarWeighted": "pyvws.mechanisms",
+    "SearchError": "pyvws.errors",
+    "Synthesizer": "pyvws.synthesizer",
+    "Unweighted": "pyvws.mechanisms",
+    "ecdf_utility": "pyvws.evaluation.ecdf",
+    "identification_risk": "pyvws.identification_risk",
+    "lipschitz_bounds": "pyvws.lipschitz",
+    "lipschitz_weights": "pyvws.weights",
+    "quantile": "pyvws.rarith",
+    "reweight": "pyvws.reweight",
+    "risk_weights": "pyvws.weights",
+    "scalar_weights": "pyvws.weights",
+    "synthesize": "pyvws.synthesizer",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'pyvws' has no attribute {name!r}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,155 @@
+"""Arguments of the pure functions, checked once and turned into float arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws.errors import InputError
+
+__all__ = [
+    "choice",
+    "finite_number",
+    "finite_vector",
+    "log_lik_matrix",
+    "non_negative",
+    "open_unit_interval",
+    "positions",
+    "positive",
+    "same_length",
+    "threshold_level",
+    "vector",
+    "weight_vector",
+]
+
+Floats = NDArray[np.float64]
+
+
+def positions(bad: NDArray[np.bool_], *, first: int = 5) -> str:
+    """'3 (rows 2, 7 and 9)' for the true places of `bad`, counted from 1; never their values."""
+    rows = np.flatnonzero(bad) + 1
+    shown = [str(row) for row in rows[:first]]
+    if len(rows) > first:
+        listed = f"first rows {', '.join(shown)}"
+    elif len(shown) > 1:
+        listed = f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+    else:
+        listed = f"row {shown[0]}"
+    return f"{len(rows)} ({listed})"
+
+
+def vector(values: Any, name: str) -> Floats:
+    """A one-dimensional float array of at least one value."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} must be numeric. Got values that are not numbers; convert them first."
+        ) from None
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(
+            f"{name} must have shape (N,) with N of at least 1. Got shape {array.shape}."
+        )
+    return array
+
+
+def finite_vector(values: Any, name: str) -> Floats:
+    """A `vector` without missing or infinite values."""
+    array = vector(values, name)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise InputError(
+            f"{name} has missing or infinite values: {positions(bad)}. Remove or impute them first."
+        )
+    return array
+
+
+def weight_vector(values: Any, name: str = "weights") -> Floats:
+    """A `finite_vector` of likelihood weights, each in [0, 1]."""
+    array = finite_vector(values, name)
+    bad = (array < 0) | (array > 1)
+    if bad.any():
+        raise InputError(f"{name} must lie in [0, 1]. Outside: {positions(bad)}.")
+    return array
+
+
+def same_length(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Raise unless both arrays have one entry for each record."""
+    if len(first) != len(second):
+        raise InputError(
+            f"{names[0]} and {names[1]} must have one entry for each record. "
+            f"Got {len(first)} and {len(second)}."
+        )
+
+
+def log_lik_matrix(values: Any) -> Floats:
+    """A draws x records log-likelihood of shape (S, N), S and N of at least 1."""
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("log_lik must be a numeric matrix of shape (S, N).") from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError(
+            "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
+            f"least one of both. Got shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number. Got {value!r}.") from None
+    if not np.isfinite(number):
+        raise InputError(f"{name} must be finite. Got {number}.")
+    return number
+
+
+def positive(value: Any, name: str) -> float:
+    """A finite number above 0."""
+    number = _number(value, name)
+    if number <= 0:
+        raise InputError(f"{name} must be above 0. Got {number:g}.")
+    return number
+
+
+def non_negative(value: Any, name: str) -> float:
+    """A finite number of at least 0."""
+    number = _number(value, name)
+    if number < 0:
+        raise InputError(f"{name} must not be negative. Got {number:g}.")
+    return number
+
+
+def finite_number(value: Any, name: str) -> float:
+    """A finite number of either sign."""
+    return _number(value, name)
+
+
+def open_unit_interval(value: Any, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    number = _number(value, name)
+    if not 0 < number < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1. Got {number:g}.")
+    return number
+
+
+def threshold_level(value: Any) -> float:
+    """The quantile level of the database bound, in (0, 1]."""
+    number = _number(value, "threshold")
+    if not 0 < number <= 1:
+        raise InputError(
+            f"threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. "
+            f"Got {number:g}."
+        )
+    return number
+
+
+def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words."""
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {value!r}.")
+    return value

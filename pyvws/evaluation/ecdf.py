@@ -1,0 +1,70 @@
+"""Utility by the distance between empirical distribution functions [woo2009]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws import rarith
+from pyvws._checks import finite_vector
+from pyvws.errors import InputError
+
+__all__ = ["EcdfUtility", "ecdf_utility"]
+
+
+@dataclass(frozen=True, slots=True)
+class EcdfUtility:
+    """Distances between distribution functions, without unit, in [0, 1]; smaller = more useful.
+
+    `maximum` is U_m, the largest absolute difference; `average` is U_a, the mean squared one; both
+    averaged over the synthetic datasets.
+    """
+
+    maximum: float
+    average: float
+
+
+def ecdf_utility(original: Any, synthetic: Sequence[Any]) -> EcdfUtility:
+    """U_m and U_a of synthetic datasets against the confidential data [risk2024].
+
+    For each dataset: merge both sets of values, duplicates kept; d = F_original - F_synthetic at
+    every merged value; U_m = max |d|, U_a = mean(d^2). Then the mean over the datasets.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,)
+        Confidential outcome.
+    synthetic : sequence of array_like, each of shape (N_l,)
+        Synthetic outcomes, in the same unit; a list even for one dataset.
+
+    Returns
+    -------
+    EcdfUtility
+        Smaller = closer to the confidential distribution.
+
+    Raises
+    ------
+    InputError
+        For missing or infinite values or an empty list.
+
+    Examples
+    --------
+    >>> ecdf_utility([1.0, 2.0], [[1.0, 3.0]])
+    EcdfUtility(maximum=0.5, average=0.0625)
+    """
+    y = finite_vector(original, "original")
+    if len(synthetic) == 0:
+        raise InputError("synthetic must hold at least one dataset. Got none.")
+    if np.ndim(synthetic[0]) == 0:
+        raise InputError("synthetic must be a list of datasets; put a single one in a list.")
+    largest, squared = [], []
+    for number, dataset in enumerate(synthetic, start=1):
+        values = finite_vector(dataset, f"synthetic dataset {number}")
+        merged = np.concatenate([y, values])
+        difference = rarith.ecdf_at(y, merged) - rarith.ecdf_at(values, merged)
+        largest.append(float(np.abs(difference).max()))
+        squared.append(rarith.mean(difference**2))
+    return EcdfUtility(rarith.mean(largest), rarith.mean(squared))

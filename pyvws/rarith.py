@@ -1,0 +1,118 @@
+"""R's arithmetic, to the bit: sum, mean, var, quantile (type 7), ecdf.
+
+R adds doubles one after another in the C type ``long double`` (80 bits wide on x86) and rounds
+once at the end. NumPy's pairwise sums differ in the last bits, and so does ``numpy.quantile``.
+`numpy.longdouble` is the same C type, and `numpy.add.accumulate` adds in order, so the functions
+here give R's bits on the machine they run on. Use them wherever a number is compared with R.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._checks import Floats, finite_vector, vector
+from pyvws.errors import InputError
+
+__all__ = ["ecdf_at", "extended_sum", "mean", "quantile", "sum_in_order", "var"]
+
+_WIDE = np.longdouble
+
+
+def extended_sum(x: NDArray[Any]) -> np.longdouble:
+    """Sum of `x` (N,), added in order and left in extended precision; 0 for an empty array."""
+    if x.size == 0:
+        return _WIDE(0)
+    total: np.longdouble = np.add.accumulate(x, dtype=_WIDE)[-1]
+    return total
+
+
+def sum_in_order(x: Any) -> float:
+    """R's ``sum(x)`` for doubles, x of shape (N,), same unit as x."""
+    return float(extended_sum(vector(x, "x")))
+
+
+def mean(x: Any) -> float:
+    """R's ``mean(x)``: an extended-precision mean and one correction by the mean residual.
+
+    x has shape (N,); the result is in the unit of x. Missing or infinite values give what IEEE
+    arithmetic gives, as in R.
+    """
+    values = vector(x, "x")
+    n = _WIDE(len(values))
+    first = extended_sum(values) / n
+    if not np.isfinite(first):
+        return float(first)
+    return float(first + extended_sum(values.astype(_WIDE) - first) / n)
+
+
+def var(x: Any) -> float:
+    """R's ``var(x)``, the variance with divisor N - 1, in the squared unit of x.
+
+    Raises InputError for fewer than two values, where R gives NA.
+    """
+    values = vector(x, "x")
+    if len(values) < 2:
+        raise InputError("var needs at least 2 values. Got 1.")
+    centred = values - mean(values)
+    squares = centred.astype(_WIDE) * centred.astype(_WIDE)
+    return float(extended_sum(squares) / _WIDE(len(values) - 1))
+
+
+def quantile(x: Any, p: Any) -> Any:
+    """R's ``quantile(x, p)``: type 7 of Hyndman and Fan [hyndman1996], the default in R.
+
+    With h = 1 + (N - 1) p on the sorted values, (1 - f) x[floor h] + f x[floor h + 1], f = h -
+    floor h, evaluated in R's order of operations.
+
+    Parameters
+    ----------
+    x : array_like, shape (N,)
+        Values without missing ones; infinite values are allowed, as in R.
+    p : float or array_like, shape (P,)
+        Probabilities in [0, 1].
+
+    Returns
+    -------
+    float or ndarray, shape (P,)
+        Quantiles in the unit of x, larger for larger p.
+
+    Raises
+    ------
+    InputError
+        For missing values in x or a probability outside [0, 1].
+
+    Examples
+    --------
+    >>> quantile([1.0, 2.0, 4.0], 0.75)
+    3.0
+    """
+    values = vector(x, "x")
+    if np.isnan(values).any():
+        raise InputError("quantile takes no missing values. Remove them first.")
+    probabilities = np.atleast_1d(finite_vector(np.atleast_1d(p), "p"))
+    if ((probabilities < 0) | (probabilities > 1)).any():
+        raise InputError("p must lie in [0, 1].")
+    ordered = np.sort(values)
+    index = (len(ordered) - 1) * probabilities
+    index = 1.0 + index
+    low = np.floor(index)
+    below = ordered[low.astype(np.intp) - 1]
+    above = ordered[np.ceil(index).astype(np.intp) - 1]
+    fraction = index - low
+    between = (index > low) & (above != below)
+    result = below.copy()
+    f = fraction[between]
+    result[between] = (1.0 - f) * below[between] + f * above[between]
+    return float(result[0]) if np.ndim(p) == 0 else result
+
+
+def ecdf_at(x: Floats, points: Floats) -> Floats:
+    """R's ``ecdf(x)(points)``: the share of x at or below each point.
+
+    x (N,), points (P,); the result (P,) lies in [0, 1] and rises with the point.
+    """
+    counts = np.searchsorted(np.sort(x), points, side="right")
+    return np.asarray(counts / len(x), dtype=np.float64)

@@ -1,0 +1,33 @@
+"""The papers that docstrings, cases and documents cite, by key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REFERENCES: Final[dict[str, str]] = {
+    "vws2024": (
+        "Savitsky, T. D., Hu, J. and Williams, M. R. (2024). Vector-weighted Mechanisms for "
+        "Utility Maximization under Differential Privacy."
+    ),
+    "vws2020": (
+        "Hu, J., Savitsky, T. D. and Williams, M. R. (2020). Re-weighting of Vector-weighted "
+        "Mechanisms for Utility Maximization under Differential Privacy."
+    ),
+    "risk2024": (
+        "Hu, J., Savitsky, T. D. and Williams, M. R. (2024). Risk-Efficient Bayesian Data "
+        "Synthesis for Privacy Protection, with its supplement."
+    ),
+    "hyndman1996": (
+        "Hyndman, R. J. and Fan, Y. (1996). Sample Quantiles in Statistical Packages. "
+        "The American Statistician 50, 361-365."
+    ),
+    "lkj2009": (
+        "Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation "
+        "matrices based on vines and extended onion method. Journal of Multivariate Analysis 100."
+    ),
+    "woo2009": (
+        "Woo, M.-J., Reiter, J. P., Oganian, A. and Karr, A. F. (2009). Global Measures of Data "
+        "Utility for Microdata Masked for Disclosure Limitation. "
+        "Journal of Privacy and Confidentiality 1."
+    ),
+}

@@ -7,6 +7,7 @@ those for the database, and epsilon_x = 2 Delta_{alpha,x} (Algorithm 1, steps 1 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pyvws import rarith
 from pyvws._checks import Floats, choice, log_lik_matrix, threshold_level
 from pyvws.errors import InputError
 
-__all__ = ["LipschitzBounds", "bounds_from_maxima", "lipschitz_bounds"]
+__all__ = ["LipschitzBounds", "blockwise_bounds", "lipschitz_bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +91,67 @@ def lipschitz_bounds(
     ratios = np.abs(matrix) if method == "direct" else _leave_one_out(matrix)
     ratios = np.where(np.isfinite(matrix) & np.isfinite(ratios), ratios, np.inf)
     by_draw = ratios.max(axis=1)
-    if level == 1.0:
-        kept = np.ones(len(by_draw), dtype=np.bool_)
-        return LipschitzBounds(ratios.max(axis=0), by_draw, float(by_draw.max()), kept)
     database, kept = _threshold(by_draw, level)
     return LipschitzBounds(ratios[kept].max(axis=0), by_draw, database, kept)
 
 
-def bounds_from_maxima(by_record: Floats, by_draw: Floats) -> LipschitzBounds:
-    """Bounds from maxima that were taken block by block: by record (N,) and by draw (S,)."""
-    return LipschitzBounds(
-        by_record, by_draw, float(by_draw.max()), np.ones(len(by_draw), dtype=np.bool_)
-    )
+def blockwise_bounds(
+    blocks: Callable[[], Iterable[tuple[slice, Floats]]],
+    *,
+    draws: int,
+    weights: Floats,
+    largest_weights: Floats,
+    cell_of_record: NDArray[np.intp],
+    threshold: float = 1.0,
+) -> tuple[LipschitzBounds, Floats]:
+    """Bounds of alpha_i l_i and the unweighted max_s |l_i|, without holding the (S, N) matrix.
+
+    Parameters
+    ----------
+    blocks : callable
+        Gives pairs (places of draws, unweighted log-likelihood (B, C) by cell) from the start each
+        time it is called, in nats, -inf where not finite.
+    draws : int
+        S.
+    weights : ndarray, shape (N,)
+        alpha_i of each record; a weight of 0 makes the record's bound 0.
+    largest_weights : ndarray, shape (C,)
+        The largest alpha_i in each cell.
+    cell_of_record : ndarray of int, shape (N,)
+        Cell of each record.
+    threshold : float
+        As in `lipschitz_bounds`; below 1 the blocks are read twice.
+
+    Returns
+    -------
+    LipschitzBounds, ndarray of shape (N,)
+        The same bits as `lipschitz_bounds` of the whole weighted matrix, since rounding keeps
+        order.
+    """
+    used = largest_weights > 0
+    by_draw = np.zeros(draws)
+    maxima = np.zeros(len(largest_weights))
+    for places, block in blocks():
+        size = np.abs(block)
+        np.maximum(maxima, size.max(axis=0), out=maxima)
+        by_draw[places] = np.max(size[:, used] * largest_weights[used], axis=1, initial=0.0)
+    database, kept = _threshold(by_draw, threshold_level(threshold))
+    kept_maxima = maxima
+    if not kept.all():
+        kept_maxima = np.zeros(len(largest_weights))
+        for places, block in blocks():
+            rows = np.abs(block[kept[places]])
+            np.maximum(kept_maxima, rows.max(axis=0, initial=0.0), out=kept_maxima)
+    by_record = np.zeros(len(weights))
+    positive = weights > 0
+    by_record[positive] = weights[positive] * kept_maxima[cell_of_record][positive]
+    return LipschitzBounds(by_record, by_draw, database, kept), maxima[cell_of_record]
 
 
 def _threshold(by_draw: Floats, level: float) -> tuple[float, NDArray[np.bool_]]:
     """The quantile L of the draws' maxima, and the draws that do not exceed it."""
+    if level == 1.0:
+        return float(by_draw.max()), np.ones(len(by_draw), dtype=np.bool_)
     database = float(rarith.quantile(by_draw, level))
     return database, np.asarray(by_draw <= database)
 

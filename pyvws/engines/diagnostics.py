@@ -1,0 +1,63 @@
+"""Convergence of a fit: rank-normalised R-hat, bulk and tail ESS, divergences."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from pyvws._checks import Floats
+
+__all__ = ["Diagnostics", "diagnose"]
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """Worst values over the unconstrained parameters of a fit.
+
+    R-hat (1 = mixed; larger = worse), effective sample sizes of bulk and tails (larger = better),
+    number of divergent transitions after warm-up (0 is right).
+    """
+
+    rhat_max: float
+    ess_bulk_min: float
+    ess_tail_min: float
+    divergences: int
+
+    def problems(self) -> list[str]:
+        """A sentence for each value outside its limit; empty when all is well."""
+        found = []
+        if not self.rhat_max <= RHAT_LIMIT:
+            found.append(f"R-hat reaches {self.rhat_max:.3f}, above {RHAT_LIMIT}.")
+        for kind, value in (("bulk", self.ess_bulk_min), ("tail", self.ess_tail_min)):
+            if not value >= ESS_LIMIT:
+                found.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
+        if self.divergences:
+            found.append(f"{self.divergences} transitions diverged.")
+        return found
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The four values by name."""
+        return asdict(self)
+
+
+def diagnose(q: Floats, divergences: int) -> Diagnostics:
+    """Diagnostics of unconstrained draws q (chains, draws, D)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from arviz_stats.base import array_stats
+
+        axes = {"chain_axis": 0, "draw_axis": 1}
+        rhat = array_stats.rhat(q, **axes)
+        bulk = array_stats.ess(q, method="bulk", **axes)
+        tail = array_stats.ess(q, method="tail", prob=(0.05, 0.95), **axes)
+    return Diagnostics(
+        rhat_max=float(np.max(rhat)),
+        ess_bulk_min=float(np.min(bulk)),
+        ess_tail_min=float(np.min(tail)),
+        divergences=divergences,
+    )

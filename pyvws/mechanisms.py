@@ -1,0 +1,143 @@
+"""The mechanisms as frozen settings, checked when they are made.
+
+Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3), re-weighting
+(Algorithm 3, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pyvws._checks import choice, finite_number, non_negative, open_unit_interval, positive
+from pyvws.errors import InputError
+from pyvws.identification_risk import RADIUS_KINDS
+
+__all__ = [
+    "MECHANISMS",
+    "CountWeighted",
+    "LipschitzWeighted",
+    "Mechanism",
+    "Reweighting",
+    "ScalarWeighted",
+    "Unweighted",
+    "make_mechanism",
+]
+
+Match = Literal["lw"] | float
+"""A bound to meet: that of an LW fit to the same data, or a number in nats."""
+
+
+def _checked_match(match: Any) -> Match:
+    if match == "lw":
+        return "lw"
+    if isinstance(match, str):
+        raise InputError(f"match must be 'lw' or a number above 0. Got {match!r}.")
+    return positive(match, "match")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unweighted:
+    """The ordinary posterior: every weight is 1, and no guarantee is claimed."""
+
+    name: ClassVar[str] = "unweighted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LipschitzWeighted:
+    """LW: weights fall with the by-record bounds of the unweighted fit (Algorithm 1).
+
+    c (at least 0) scales and g shifts the weights; larger = less protected.
+    """
+
+    name: ClassVar[str] = "lw"
+    c: float = 1.0
+    g: float = 0.0
+
+    def __post_init__(self) -> None:
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountWeighted:
+    """CW: weights fall with the identification risks of the confidential data (Algorithm 2).
+
+    radius, radius_kind and known (column names) define the risk; c and g the weights. With
+    `match`, c is searched so that the database bound meets it, and c is where the search starts.
+    """
+
+    name: ClassVar[str] = "cw"
+    c: float = 1.0
+    g: float = 0.0
+    radius: float = 0.2
+    radius_kind: str = "percentage"
+    known: tuple[str, ...] = ()
+    match: Match | None = None
+
+    def __post_init__(self) -> None:
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+        positive(self.radius, "radius")
+        choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
+        object.__setattr__(self, "known", tuple(self.known))
+        if self.match is not None:
+            object.__setattr__(self, "match", _checked_match(self.match))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalarWeighted:
+    """SW: one weight for all records, the bound to meet over the unweighted bound."""
+
+    name: ClassVar[str] = "sw"
+    match: Match = "lw"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "match", _checked_match(self.match))
+
+
+Mechanism = Unweighted | LipschitzWeighted | CountWeighted | ScalarWeighted
+
+MECHANISMS: dict[str, type[Any]] = {
+    kind.name: kind for kind in (Unweighted, LipschitzWeighted, CountWeighted, ScalarWeighted)
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reweighting:
+    """Algorithm 3: the first k to try, and how near the re-weighted bound must come.
+
+    k lies strictly between 0 and 1 (the paper's 0.95 by default); tolerance is a share of the
+    weighted bound (0.05 = 5 %); tries counts the refits after which the search gives up.
+    """
+
+    k: float = 0.95
+    tolerance: float = 0.05
+    tries: int = 12
+
+    def __post_init__(self) -> None:
+        open_unit_interval(self.k, "k")
+        open_unit_interval(self.tolerance, "tolerance")
+        if self.tries < 1:
+            raise InputError(f"tries must be at least 1. Got {self.tries}.")
+
+
+def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
+    """A mechanism by its short name with the settings that apply to it; others raise InputError.
+
+    A setting of None counts as not given. An instance is returned as it is.
+    """
+    if not isinstance(mechanism, str):
+        if not isinstance(mechanism, tuple(MECHANISMS.values())):
+            raise InputError(f"mechanism must be one of {', '.join(MECHANISMS)} or an instance.")
+        return mechanism
+    kind = MECHANISMS[choice(mechanism, "mechanism", tuple(MECHANISMS))]
+    given = {name: value for name, value in settings.items() if value is not None}
+    unused = sorted(set(given) - set(kind.__dataclass_fields__))
+    if unused:
+        takes = ", ".join(kind.__dataclass_fields__) or "no settings"
+        raise InputError(
+            f"mechanism {mechanism!r} does not take {', '.join(unused)}. It takes {takes}."
+        )
+    made: Mechanism = kind(**given)
+    return made

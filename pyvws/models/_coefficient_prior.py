@@ -1,0 +1,125 @@
+"""The papers' hierarchical prior on regression coefficients, on Stan's unconstrained scale.
+
+beta ~ MVN(0, diag(s) L L' diag(s)), L the Cholesky factor of a correlation matrix with an LKJ(6)
+prior [lkj2009], s ~ half-t(3, 0, 1). The unconstrained vector is (beta (K), log s (K), y (K(K-1)/2,
+row by row)), as Stan orders and transforms it: canonical partial correlations z = tanh(y) give row
+i of L by L_ij = z_ij prod_{m<j} sqrt(1 - z_im^2), L_ii = prod_{m<i} sqrt(1 - z_im^2).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws._kernels import kernel
+
+__all__ = [
+    "LKJ_SHAPE",
+    "coefficient_dimension",
+    "constrain_coefficients",
+    "log_coefficient_prior",
+]
+
+LKJ_SHAPE = 6.0
+_SCALE_DF = 3.0
+
+
+def coefficient_dimension(K: int) -> int:
+    """Length of the unconstrained vector for K coefficients."""
+    return 2 * K + K * (K - 1) // 2
+
+
+@kernel
+def _log_sech_squared(y: float) -> float:
+    """log(1 - tanh(y)^2) without cancellation."""
+    a = abs(y)
+    return 2.0 * (math.log(2.0) - a - math.log1p(math.exp(-2.0 * a)))
+
+
+@kernel
+def _cholesky_factor(y: Any, K: int) -> Any:
+    """L (K, K) from the unconstrained partial correlations y (K(K-1)/2,)."""
+    L = np.zeros((K, K))
+    at = 0
+    for i in range(K):
+        log_rest = 0.0
+        for j in range(i):
+            L[i, j] = math.tanh(y[at]) * math.exp(0.5 * log_rest)
+            log_rest += _log_sech_squared(y[at])
+            at += 1
+        L[i, i] = math.exp(0.5 * log_rest)
+    return L
+
+
+@kernel
+def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
+    """Log prior density of q with every log Jacobian, up to a constant; adds its gradient to grad.
+
+    q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale
+    overflows or vanishes the result is not finite, which a sampler treats as a rejection.
+    """
+    logp = 0.0
+    for k in range(K):
+        u = q[K + k]
+        s2 = math.exp(2.0 * u)
+        # The Jacobian's + log s and the normal's - log s cancel; the t tail is left.
+        logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF)
+        grad[K + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2)
+    L = _cholesky_factor(q[2 * K :], K)
+    v = np.empty(K)
+    for i in range(K):
+        total = q[i] * math.exp(-q[K + i])
+        for j in range(i):
+            total -= L[i, j] * v[j]
+        v[i] = total / L[i, i]
+        logp -= 0.5 * v[i] * v[i]
+    w = np.empty(K)
+    for i in range(K - 1, -1, -1):
+        total = v[i]
+        for j in range(i + 1, K):
+            total -= L[j, i] * w[j]
+        w[i] = total / L[i, i]
+    for i in range(K):
+        scaled = w[i] * math.exp(-q[K + i])
+        grad[i] -= scaled
+        grad[K + i] += scaled * q[i]
+    at = 2 * K
+    for i in range(1, K):
+        # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ on L_ii, and the
+        # normal's - log L_ii.
+        diagonal = w[i] * v[i] * L[i, i]
+        later = diagonal
+        for j in range(i - 1, -1, -1):
+            power = 1.0 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0) - 0.5
+            y = q[at + j]
+            z = math.tanh(y)
+            logp += power * _log_sech_squared(y)
+            grad[at + j] -= 2.0 * power * z
+            rest = 1.0
+            for m in range(j):
+                rest *= math.exp(0.5 * _log_sech_squared(q[at + m]))
+            own = w[i] * v[j]
+            grad[at + j] += own * rest * math.exp(_log_sech_squared(y)) - later * z
+            later += own * L[i, j]
+        at += i
+    return logp
+
+
+@kernel
+def _factors(q: Any, K: int) -> Any:
+    L = np.empty((len(q), K, K))
+    for s in range(len(q)):
+        L[s] = _cholesky_factor(q[s, 2 * K :], K)
+    return L
+
+
+def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
+    """beta (S, K), sigma_beta (S, K) and L_beta (S, K, K) from unconstrained draws q (S, D)."""
+    return {
+        "beta": q[:, :K].copy(),
+        "sigma_beta": np.exp(q[:, K : 2 * K]),
+        "L_beta": _factors(np.ascontiguousarray(q), K),
+    }

@@ -1,0 +1,80 @@
+"""log Gamma(y + phi) - log Gamma(phi) for kernels, with its derivative, by Stirling's series."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pyvws._kernels import kernel
+
+__all__ = ["log_gamma", "log_rising", "log_rising_sum"]
+
+_LARGE = 10.0  # The series is used from here on; smaller arguments are moved up first.
+_HALF_LOG_TWO_PI = 0.9189385332046727
+
+
+@kernel
+def _tail(r: float) -> float:
+    """Terms of log Gamma(1/r) beyond (x - 1/2) log x - x + log(2 pi)/2, in powers of r = 1/x."""
+    q = r * r
+    far = 1 / 1188 + q * (-691 / 360360 + q * (1 / 156 - q * 3617 / 122400))
+    near = -1 / 360 + q * (1 / 1260 + q * (-1 / 1680 + q * far))
+    return r * (1 / 12 + q * near)
+
+
+@kernel
+def _tail_slope(r: float) -> float:
+    """Derivative of `_tail` in x = 1/r."""
+    q = r * r
+    far = 1 / 132 + q * (-691 / 32760 + q * (1 / 12 - q * 3617 / 8160))
+    near = -1 / 120 + q * (1 / 252 + q * (-1 / 240 + q * far))
+    return -q * (1 / 12 + q * near)
+
+
+@kernel
+def log_gamma(x: float) -> tuple[float, float]:
+    """log Gamma(x) and its derivative for x > 0."""
+    product = 1.0
+    slope = 0.0
+    while x < _LARGE:
+        product *= x
+        slope -= 1.0 / x
+        x += 1.0
+    log_x = math.log(x)
+    r = 1.0 / x
+    value = (x - 0.5) * log_x - x + _HALF_LOG_TWO_PI + _tail(r)
+    if product != 1.0:
+        value -= math.log(product)
+    return value, slope + log_x - 0.5 * r + _tail_slope(r)
+
+
+@kernel
+def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[float, float]:
+    """log Gamma(y + phi) - log Gamma(phi) and its derivative in phi; `base` is log_gamma(phi).
+
+    From phi = 10 on, the difference is taken term by term, so nothing cancels where phi is large
+    against y (the Poisson limit).
+    """
+    if phi < _LARGE:
+        value, slope = log_gamma(y + phi)
+        return value - base, slope - base_slope
+    share = math.log1p(y / phi)
+    r_top = 1.0 / (y + phi)
+    r_base = 1.0 / phi
+    value = y * math.log(phi) + (phi + y - 0.5) * share - y + (_tail(r_top) - _tail(r_base))
+    slope = share + 0.5 * y * r_base * r_top + (_tail_slope(r_top) - _tail_slope(r_base))
+    return value, slope
+
+
+@kernel
+def log_rising_sum(y: Any, weight: Any, phi: float) -> tuple[float, float]:
+    """sum_v weight_v log_rising(y_v, phi) and its derivative in phi; y, weight (V,)."""
+    base, base_slope = log_gamma(phi)
+    total = 0.0
+    total_slope = 0.0
+    for v in range(len(y)):
+        if weight[v] > 0.0:
+            value, slope = log_rising(y[v], phi, base, base_slope)
+            total += weight[v] * value
+            total_slope += weight[v] * slope
+    return total, total_slope

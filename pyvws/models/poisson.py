@@ -1,0 +1,82 @@
+"""Poisson regression on a log link (section 3.1 and the Stan listing of [vws2024])."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from pyvws._checks import Floats
+from pyvws._kernels import kernel
+from pyvws.io.cells import Cells
+from pyvws.models._coefficient_prior import (
+    coefficient_dimension,
+    constrain_coefficients,
+    log_coefficient_prior,
+)
+from pyvws.models._log_link import linear_predictor, log_link_start, row_sums
+from pyvws.models._model import Draws, Start, check_counts
+
+__all__ = ["Poisson"]
+
+
+@kernel
+def _log_density(q: Any, rows: Any, count: Any, total: Any, grad: Any) -> float:
+    """log prior + sum_i alpha_i (y_i eta_i - exp(eta_i)), summed by design row."""
+    R, K = rows.shape
+    grad[:] = 0.0
+    logp = log_coefficient_prior(q, K, grad)
+    for r in range(R):
+        eta = 0.0
+        for k in range(K):
+            eta += rows[r, k] * q[k]
+        mu = math.exp(eta)
+        logp += total[r] * eta - count[r] * mu
+        slope = total[r] - count[r] * mu
+        for k in range(K):
+            grad[k] += slope * rows[r, k]
+    return logp
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """y_i ~ Poisson(exp(X_i beta)), beta with the hierarchical LKJ prior of [vws2024].
+
+    The unconstrained vector is (beta, log sigma_beta, partial correlations of L_beta).
+    """
+
+    name: str = "poisson"
+
+    @property
+    def log_density(self) -> Callable[..., float]:
+        return _log_density
+
+    def check_outcome(self, outcome: Floats, column: str) -> None:
+        check_counts(outcome, column, model="poisson")
+
+    def dimension(self, K: int) -> int:
+        return coefficient_dimension(K)
+
+    def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
+        return (cells.rows, *row_sums(cells, weights))
+
+    def start(self, cells: Cells, weights: Floats) -> Start:
+        return log_link_start(cells, weights, extra=0, dispersion=0.0)
+
+    def constrain(self, q: Floats, K: int) -> Draws:
+        return constrain_coefficients(q, K)
+
+    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
+        eta = linear_predictor(draws["beta"], cells)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mu = np.exp(eta)
+            y = cells.outcome
+            rows = cells.row_of_cell
+            return y * eta[:, rows] - mu[:, rows] - gammaln(y + 1.0)
+
+    def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
+        return rng.poisson(np.exp(design @ draw["beta"][0])).astype(np.float64)

@@ -1,0 +1,64 @@
+"""The one target that every engine samples: log prior + sum_i alpha_i log p(x_i | theta).
+
+Equation 3 of [vws2024], on the model's unconstrained scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyvws._checks import Floats, same_length, weight_vector
+from pyvws.io.cells import Cells
+from pyvws.models._model import Model, Start
+
+__all__ = ["PseudoPosterior"]
+
+
+@dataclass(frozen=True, slots=True)
+class PseudoPosterior:
+    """A model, its cells and the records' weights.
+
+    Attributes
+    ----------
+    model : Model
+        Family with priors.
+    cells : Cells
+        Data of N records.
+    weights : ndarray, shape (N,)
+        alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary posterior.
+    """
+
+    model: Model
+    cells: Cells
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        checked = weight_vector(self.weights)
+        same_length(checked, self.cells.cell_of_record, ("weights", "records"))
+        object.__setattr__(self, "weights", checked)
+
+    @property
+    def dimension(self) -> int:
+        """D, the length of the unconstrained vector."""
+        return self.model.dimension(self.cells.n_coefficients)
+
+    def start(self) -> Start:
+        """A rough fit to start from."""
+        return self.model.start(self.cells, self.weights)
+
+    def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
+        """A function q (D,) -> (log density up to a constant, gradient (D,)).
+
+        Far from the data both may be infinite or NaN; neither raises.
+        """
+        data = self.model.density_data(self.cells, self.weights)
+        log_density = self.model.log_density
+
+        def evaluate(q: Floats) -> tuple[float, Floats]:
+            gradient = np.empty(len(q))
+            return log_density(q, *data, gradient), gradient
+
+        return evaluate

@@ -1,0 +1,59 @@
+"""Find a scale of the weights at which the database bound meets a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyvws._checks import Floats
+
+__all__ = ["Try", "scale_to_meet"]
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One refit of a search: the value of k or c, the bound it reached, and the one to meet."""
+
+    label: str
+    symbol: str
+    value: float
+    reached: float
+    target: float
+
+    def __str__(self) -> str:
+        off = self.reached / self.target - 1.0
+        return (
+            f"{self.label} {self.symbol} = {self.value:.4f}: bound {self.reached:.4f} for "
+            f"{self.target:.4f} ({off:+.1%})"
+        )
+
+
+def scale_to_meet(
+    weights_at: Callable[[float], Floats], maxima: Floats, target: float, *, largest: float
+) -> float | None:
+    """The scale in (0, largest] at which max_i alpha_i f_i meets `target`, without a refit.
+
+    `weights_at(scale)` gives weights (N,) that rise with the scale, `maxima` holds
+    f_i = max_s |l_i(theta_s)| (N,) of the latest fit, in nats. Bisection on the log scale. Returns
+    None where even `largest` stays below the target.
+    """
+
+    def bound(scale: float) -> float:
+        weights = weights_at(scale)
+        kept = weights > 0
+        return float(np.max(weights[kept] * maxima[kept], initial=0.0))
+
+    low, high = np.log(1e-6), np.log(largest)
+    if bound(largest) < target:
+        return None
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if bound(float(np.exp(middle))) < target:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp(low))

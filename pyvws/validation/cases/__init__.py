@@ -1,1 +1,26 @@
+"""The registry of cases, one module for each module of the package that R checks."""
 
+from __future__ import annotations
+
+from typing import Final
+
+from pyvws.validation._case import Case
+from pyvws.validation.cases import (
+    ecdf,
+    identification_risk,
+    lipschitz,
+    rarith,
+    reweight,
+    weights,
+)
+
+__all__ = ["CASES"]
+
+CASES: Final[tuple[Case, ...]] = (
+    *rarith.CASES,
+    *lipschitz.CASES,
+    *weights.CASES,
+    *reweight.CASES,
+    *identification_risk.CASES,
+    *ecdf.CASES,
+)

@@ -1,0 +1,185 @@
+"""Call functions of the R references from Python: arguments over, result back, nothing else.
+
+R checks the package and feeds it nothing, so nothing below `r` and `validation` imports this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from pyvws import _resources
+from pyvws.errors import InputError, MissingDependencyError, PyvwsError
+from pyvws.r.session import SESSION
+
+__all__ = ["RError", "call", "r_available", "r_versions"]
+
+# Runs one function with every condition caught, so that R prints nothing of its own.
+_HARNESS: Final = """
+function(f, arguments) {
+  known <- names(formals(f))
+  strange <- setdiff(names(arguments), known)
+  if (length(strange) > 0 && !("..." %in% known)) {
+    return(list(error = paste("unknown argument:", strange)))
+  }
+  muffled <- function(w) {
+    cat("Warning:", conditionMessage(w), "\\n")
+    invokeRestart("muffleWarning")
+  }
+  tryCatch(
+    list(value = withCallingHandlers(do.call(f, arguments), warning = muffled)),
+    error = function(e) list(error = conditionMessage(e))
+  )
+}
+"""
+# Parsed in an environment of its own, above R's packages and beside the user's workspace.
+_SOURCE: Final = """
+function(lines) {
+  home <- new.env(parent = parent.env(globalenv()))
+  for (expression in parse(text = lines, keep.source = FALSE, encoding = "UTF-8")) {
+    eval(expression, home)
+  }
+  home
+}
+"""
+_VERSIONS: Final = """
+function(packages) {
+  found <- Filter(function(name) nzchar(system.file(package = name)), packages)
+  names(found) <- found
+  installed <- lapply(found, function(name) utils::packageDescription(name)$Version)
+  c(list(R = as.character(getRversion())), installed)
+}
+"""
+_LISTED: Final = ("MASS", "coda", "rstan")
+
+_scripts: dict[tuple[str, str], Any] = {}  # environments by path and hash; R's thread only
+
+
+class RError(PyvwsError, RuntimeError):
+    """An R function that failed.
+
+    The message names the script and the function. R's own words are in `captured`: they can hold
+    data values, so they are neither in the message nor in a log.
+    """
+
+    def __init__(self, message: str, *, captured: str = "") -> None:
+        super().__init__(message)
+        self.captured = captured
+
+
+def call(
+    script: str, function: str, arguments: dict[str, Any], *, folder: Path | None = None
+) -> Any:
+    """The value of an R function of `r_reference/<script>.R`.
+
+    Parameters
+    ----------
+    script : str
+        Name of the file, without ``.R``. It is read into an environment of its own, once for each
+        content.
+    function : str
+        A function that the script defines.
+    arguments : dict
+        By the names of the function's parameters; converted as `pyvws.r.convert.to_r` says.
+    folder : Path, optional
+        Where the script is, instead of `r_reference`.
+
+    Returns
+    -------
+    object
+        As `pyvws.r.convert.from_r` says: arrays, also for one value.
+
+    Raises
+    ------
+    RError
+        If R fails; `captured` has what R said.
+    InputError
+        If there is no such script, or an argument or the result cannot cross unchanged.
+    MissingDependencyError
+        If R or rpy2 is missing.
+
+    Examples
+    --------
+    >>> call("rarith", "arithmetic_sum", {"x": np.array([1.0, 2.0])})  # doctest: +SKIP
+    array([3.])
+    """
+    path = (folder or _resources.folder("r_reference")) / f"{script}.R"
+    if not script.isidentifier() or not path.is_file():
+        raise InputError(f"There is no R script {script}.R. Give the name of one in r_reference.")
+    text = path.read_text(encoding="utf-8")
+    outcome = SESSION.run(lambda: _evaluate(path, text, function, arguments))
+    where = f"{function}() of {script}.R"
+    if outcome.crash is not None:
+        raise RError(f"R could not run {where}.", captured=outcome.console + outcome.crash)
+    value, error = outcome.value
+    if error is not None:
+        raise RError(f"R failed in {where}.", captured=outcome.console + error)
+    return value
+
+
+def r_available() -> tuple[bool, str]:
+    """Whether R runs here, and one line of reason when it does not. Starts R."""
+    try:
+        reason = SESSION.start()
+    except MissingDependencyError as error:
+        reason = str(error)
+    return reason is None, reason or ""
+
+
+def r_versions() -> dict[str, str]:
+    """Versions of R, rpy2 and the R packages that checks use, of those that are installed.
+
+    Raises MissingDependencyError if R or rpy2 is missing.
+    """
+
+    outcome = SESSION.run(_versions)
+    if outcome.crash is not None:
+        raise RError("R could not list its versions.", captured=outcome.crash)
+    return {**outcome.value, **{name: version(name) for name in ("rpy2", "rpy2-rinterface")}}
+
+
+def _versions() -> dict[str, str]:
+    from pyvws.r.convert import from_r
+    from pyvws.r.vectors import text_vector
+
+    found = from_r(_compiled(_VERSIONS)(text_vector(_LISTED)))
+    return {name: str(value[0]) for name, value in found.items()}
+
+
+def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -> Any:
+    """Value and no error, or no value and R's error text; runs in R's thread."""
+    from pyvws.r.convert import from_r, named_list, to_r
+
+    environment = _environment(path, text)
+    if function not in environment:
+        raise InputError(f"{path.name} defines no function {function}.")
+    crossed = {}
+    for name, value in arguments.items():
+        try:
+            crossed[name] = to_r(value)
+        except InputError as error:
+            raise InputError(f"Argument {name} of {function}(): {error}") from None
+    result = _compiled(_HARNESS)(environment[function], named_list(crossed))
+    if result.names[0] == "error":
+        return None, " ".join(result[0])
+    return from_r(result[0]), None
+
+
+def _environment(path: Path, text: str) -> Any:
+    from pyvws.r.vectors import text_vector
+
+    key = (str(path), hashlib.sha256(text.encode("utf-8")).hexdigest())
+    if key not in _scripts:
+        _scripts[key] = _compiled(_SOURCE)(text_vector(text.splitlines()))
+    return _scripts[key]
+
+
+@cache
+def _compiled(source: str) -> Any:
+    """The R function of a source text of this module."""
+    import rpy2.rinterface as rinterface
+
+    return rinterface.evalr(source, envir=rinterface.baseenv["new.env"]())

@@ -1,0 +1,181 @@
+"""One column of values between Python and R: a kind, the values, and which of them are missing.
+
+R has six kinds of column that the package uses; NumPy, pandas and polars name the same kinds in
+their own ways. A `Column` is the neutral form: `vectors` writes it to R and reads it back, this
+module and `frames` translate it from and to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyvws.errors import InputError
+
+__all__ = ["Column", "Kind", "from_numpy", "from_objects", "from_scalar", "to_python"]
+
+Kind = Literal["real", "integer", "logical", "text", "factor", "date", "instant"]
+
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Values of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        "real" (float64), "integer", "logical" (bool), "text" (object array of str), "factor"
+        (codes from 0), "date" (whole days since 1970-01-01), "instant" (whole microseconds since
+        1970-01-01 UTC).
+    values : ndarray, shape (N,), or (N, P) for a matrix
+        What stands at a missing place means nothing; in text it is None.
+    missing : ndarray of bool, same shape
+        R's NA. A NaN that is not NA is a value.
+    levels : tuple of str
+        Of a factor.
+    ordered : bool
+        Of a factor.
+    """
+
+    kind: Kind
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    levels: tuple[str, ...] = ()
+    ordered: bool = False
+
+
+def from_scalar(value: Any) -> Column | None:
+    """A column of one value, or None for something that is not a scalar R knows."""
+    kind: Kind
+    if isinstance(value, (bool, np.bool_)):
+        kind, array = "logical", np.array([value], dtype=np.bool_)
+    elif isinstance(value, (int, np.integer)):
+        kind, array = "integer", np.array([value], dtype=object)
+    elif isinstance(value, (float, np.float32, np.float16)):
+        kind, array = "real", np.array([value], dtype=np.float64)
+    elif isinstance(value, (str, date, datetime)) and value is not pd.NaT:
+        return from_objects(np.array([value], dtype=object))
+    else:
+        return None
+    return Column(kind, array, np.zeros(1, dtype=np.bool_))
+
+
+def from_numpy(array: NDArray[Any]) -> Column:
+    """The column or matrix of a NumPy array of one or two dimensions.
+
+    Raises InputError for kinds that R has no vector for: long double, complex, time differences,
+    structures, bytes, masked arrays.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputError("A masked array does not cross to R. Use a pandas nullable array.")
+    if array.ndim not in (1, 2):
+        raise InputError(f"R takes arrays of one or two dimensions. Got {array.ndim}.")
+    none = np.zeros(array.shape, dtype=np.bool_)
+    kind = array.dtype.kind
+    if kind == "b":
+        return Column("logical", array, none)
+    if kind in "iu":
+        return Column("integer", array, none)
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return Column("real", array.astype(np.float64), none)
+    if kind == "U":
+        return Column("text", array.astype(object), none)
+    if kind == "M":
+        return _from_datetime64(array)
+    if kind == "O":
+        return from_objects(array)
+    raise InputError(f"An array of type {array.dtype} does not cross to R unchanged.")
+
+
+def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
+    """The column of an object array: all text, all dates or all instants, with None for NA."""
+    array = np.array(values, dtype=object)
+    missing = np.array([_is_missing(value) for value in array.ravel()], dtype=np.bool_)
+    kinds = {_object_kind(value) for value in array.ravel()[~missing]}
+    missing = missing.reshape(array.shape)
+    array[missing] = None
+    if kinds <= {"text"} and (kinds or array.size == 0):
+        return Column("text", array, missing)
+    if kinds == {"date"}:
+        return Column("date", _filled(array, missing, _days), missing)
+    if kinds == {"instant"}:
+        return Column("instant", _filled(array, missing, _microseconds), missing)
+    raise InputError(
+        "An object column crosses to R only if all its values are text, all dates or all times. "
+        "Give it a dtype first."
+    )
+
+
+def to_python(column: Column) -> Any:
+    """NumPy array without NA, pandas nullable array with NA; Categorical; datetime64."""
+    values, missing = column.values, column.missing
+    if column.kind == "factor":
+        codes = np.where(missing, -1, values)
+        return pd.Categorical.from_codes(codes, list(column.levels), ordered=column.ordered)
+    if column.kind in ("date", "instant"):
+        unit = "datetime64[D]" if column.kind == "date" else "datetime64[us]"
+        result = values.astype(np.int64).astype(unit)
+        result[missing] = np.datetime64("NaT")
+        return result
+    if not missing.any() or (column.kind == "real" and values.ndim == 2):
+        return values
+    if values.ndim == 2:
+        raise InputError(f"A matrix of {column.kind} values with NA has no NumPy form.")
+    if column.kind == "real":
+        return pd.arrays.FloatingArray(values, missing)
+    if column.kind == "integer":
+        return pd.arrays.IntegerArray(values, missing)
+    if column.kind == "logical":
+        return pd.arrays.BooleanArray(values, missing)
+    return pd.array(values, dtype=pd.StringDtype())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or value != value
+
+
+def _object_kind(value: Any) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, datetime):
+        return "instant"
+    return "date" if isinstance(value, date) else "other"
+
+
+def _filled(array: NDArray[Any], missing: NDArray[np.bool_], number: Any) -> NDArray[np.int64]:
+    result = np.zeros(array.shape, dtype=np.int64)
+    result[~missing] = [number(value) for value in array[~missing]]
+    return result
+
+
+def _days(value: date) -> int:
+    return (value - _EPOCH).days
+
+
+def _microseconds(value: datetime) -> int:
+    if getattr(value, "nanosecond", 0):
+        raise InputError("A time finer than a microsecond does not cross to R unchanged.")
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    gap = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return (gap.days * 86_400 + gap.seconds) * 1_000_000 + gap.microseconds
+
+
+def _from_datetime64(array: NDArray[Any]) -> Column:
+    missing = np.isnat(array)
+    unit = "D" if np.datetime_data(array.dtype)[0] in ("D", "W", "M", "Y") else "us"
+    exact = array.astype(f"datetime64[{unit}]")
+    if not (exact.astype(array.dtype)[~missing] == array[~missing]).all():
+        raise InputError("A time finer than a microsecond does not cross to R unchanged.")
+    return Column(
+        "date" if unit == "D" else "instant",
+        np.where(missing, 0, exact.astype(np.int64)),
+        missing,
+    )

@@ -1,0 +1,219 @@
+"""Values to R and back, unchanged or not at all. Runs in R's thread only.
+
+rpy2's own conversions change values without a word: the NA of an integer becomes a number, large
+whole numbers become text, integer categories lose their levels, dates lose their class. Here a
+value that R or Python cannot hold as it is raises InputError. Floats keep every bit: -0.0,
+subnormals, infinities, and NaN apart from NA.
+
+R has no scalars, so what returns is an array even for one value. Integers return in R's 32 bits.
+A date in a data frame returns as `datetime.date`, because pandas has no type for days; a time
+without a zone is taken as UTC, and every time returns as its UTC instant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pyvws.errors import InputError
+from pyvws.r.columns import Column, from_numpy, from_scalar, to_python
+from pyvws.r.frames import from_pandas, from_polars, row_names, to_series
+from pyvws.r.vectors import plain_text, read, structure, text_vector, whole_vector, write
+
+__all__ = ["from_r", "named_list", "to_r"]
+
+_CLASSES: Final[tuple[list[str], ...]] = (
+    [],
+    ["factor"],
+    ["ordered", "factor"],
+    ["Date"],
+    ["POSIXct", "POSIXt"],
+    ["data.frame"],
+)
+_ATTRIBUTES: Final = {"names", "dim", "class", "levels", "tzone", "row.names"}
+
+
+def to_r(value: Any) -> Any:
+    """The R object of a Python value.
+
+    Parameters
+    ----------
+    value : object
+        None, bool, int, float, str, date, datetime; NumPy arrays of one or two dimensions; pandas
+        arrays, Series and DataFrames; polars Series and DataFrames; a dict with text keys (named
+        list); a list or tuple (list).
+
+    Returns
+    -------
+    rpy2.rinterface.Sexp
+        The R object.
+
+    Raises
+    ------
+    InputError
+        If the value cannot cross unchanged, for example a whole number beyond 2^31.
+    """
+    import rpy2.rinterface as rinterface
+
+    if value is None:
+        return rinterface.NULL
+    if isinstance(value, np.ndarray):
+        return to_r(value[()]) if value.ndim == 0 else write(from_numpy(value))
+    if isinstance(value, np.datetime64):
+        return write(from_numpy(np.array([value])))
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) and key for key in value):
+            raise InputError("A dict crosses to R only if its keys are text and none is empty.")
+        return named_list({key: to_r(item) for key, item in value.items()})
+    if isinstance(value, (list, tuple)):
+        return _list([to_r(item) for item in value])
+    if isinstance(value, pd.DataFrame):
+        return _pandas_frame(value)
+    if isinstance(value, pl.DataFrame):
+        columns = {column.name: write(from_polars(column)) for column in value.get_columns()}
+        return _frame(columns, value.height, None)
+    if isinstance(value, pd.Series):
+        return _series(value)
+    if isinstance(value, pd.api.extensions.ExtensionArray):
+        return write(from_pandas(value))
+    if isinstance(value, pl.Series):
+        return write(from_polars(value))
+    column = from_scalar(value)
+    if column is None:
+        raise InputError(f"A value of type {type(value).__name__} does not cross to R unchanged.")
+    return write(column)
+
+
+def from_r(value: Any) -> Any:
+    """The Python value of an R object.
+
+    NULL is None. A vector is a NumPy array, or a pandas nullable array when it has NA; a factor is
+    a pandas Categorical, Date and POSIXct are datetime64; with names it is a pandas Series. A
+    matrix is an array (N, P). A list is a list, with names a dict. A data.frame is a pandas
+    DataFrame whose index holds the row names unless they are automatic.
+
+    Raises InputError for an R type, class or attribute that has no such form.
+    """
+    import rpy2.rinterface as rinterface
+
+    if isinstance(value, rinterface.NULLType):
+        return None
+    attributes = _attributes(value)
+    if "row.names" in attributes:
+        return _to_frame(value, attributes)
+    if isinstance(value, rinterface.ListSexpVector):
+        return _to_list(value, attributes)
+    column = _to_column(value, attributes)
+    if "dim" in attributes:
+        return to_python(_shaped(column, attributes["dim"]))
+    if "names" in attributes:
+        return to_series(column, pd.Index(plain_text(attributes["names"])))
+    return to_python(column)
+
+
+def _list(items: list[Any]) -> Any:
+    import rpy2.rinterface as rinterface
+
+    return rinterface.ListSexpVector.from_iterable(items)
+
+
+def named_list(items: dict[str, Any]) -> Any:
+    """The R list of R objects under their names."""
+    return structure(_list([*items.values()]), names=text_vector([*items]))
+
+
+def _series(value: pd.Series) -> Any:
+    names = row_names(value.index)
+    if names is None:
+        return write(from_pandas(value))
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("A Series crosses to R with the plain index or text. Use reset_index().")
+    return structure(write(from_pandas(value)), names=text_vector(names))
+
+
+def _pandas_frame(value: pd.DataFrame) -> Any:
+    if not value.columns.is_unique:
+        raise InputError("A data frame with two columns of one name does not cross to R.")
+    columns = {name: write(from_pandas(column)) for name, column in value.items()}
+    return _frame(columns, len(value), row_names(value.index))
+
+
+def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
+    import rpy2.rinterface as rinterface
+
+    if not all(isinstance(name, str) and name for name in columns):
+        raise InputError("Column names cross to R only if they are text and none is empty.")
+    if names is None:
+        labels = rinterface.IntSexpVector([rinterface.NA_Integer, -rows])
+    elif all(isinstance(name, int) for name in names):
+        labels = whole_vector(names)
+    else:
+        labels = text_vector(names)
+    extra = {"class": text_vector(["data.frame"]), "row.names": labels}
+    return structure(_list([*columns.values()]), names=text_vector([*columns]), **extra)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Attributes of an R object, all of them of kinds and classes that have a form in Python."""
+    import rpy2.rinterface as rinterface
+
+    found = rinterface.baseenv["attributes"](value)
+    if isinstance(found, rinterface.NULLType):
+        return {}
+    attributes = dict(zip(plain_text(found.names), found, strict=True))
+    classes = plain_text(attributes["class"]) if "class" in attributes else []
+    strange = sorted(set(attributes) - _ATTRIBUTES)
+    if classes not in _CLASSES or strange:
+        what = f"class {' '.join(classes)}" if classes not in _CLASSES else f"a {strange[0]}"
+        raise InputError(f"R returned an object with {what}, which has no form in Python.")
+    return attributes
+
+
+def _to_column(value: Any, attributes: dict[str, Any]) -> Column:
+    import rpy2.rinterface as rinterface
+
+    kind = str(rinterface.baseenv["typeof"](value)[0])
+    if kind not in ("double", "integer", "logical", "character"):
+        raise InputError(f"R returned an object of type {kind}, which has no form in Python.")
+    return read(value, kind, attributes)
+
+
+def _shaped(column: Column, dim: Any) -> Column:
+    shape = tuple(dim)
+    if len(shape) != 2:
+        raise InputError(f"R returned an array of {len(shape)} dimensions. Only matrices cross.")
+    values = column.values.reshape(shape, order="F")
+    return Column(column.kind, values, column.missing.reshape(shape, order="F"))
+
+
+def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
+    if "dim" in attributes:
+        raise InputError("R returned a matrix of lists, which has no form in Python.")
+    items = [from_r(item) for item in value]
+    if "names" not in attributes:
+        return items
+    names = plain_text(attributes["names"])
+    if "" in names or len(set(names)) < len(names):
+        raise InputError("R returned a list whose names are empty or repeated.")
+    return dict(zip(names, items, strict=True))
+
+
+def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
+    import rpy2.rinterface as rinterface
+
+    names = plain_text(attributes["names"])
+    if len(set(names)) < len(names):
+        raise InputError("R returned a data frame with two columns of one name.")
+    labels = attributes["row.names"]
+    automatic = rinterface.baseenv[".row_names_info"](value)[0] <= 0
+    index = pd.RangeIndex(len(labels)) if automatic else pd.Index(list(labels))
+    data = {}
+    for name, item in zip(names, value, strict=True):
+        nested = _attributes(item)
+        if "dim" in nested:
+            raise InputError("R returned a data frame with a matrix among its columns.")
+        data[name] = to_series(_to_column(item, nested), index)
+    return pd.DataFrame(data, index=index)

@@ -1,0 +1,210 @@
+"""The one thread in which R runs, started when it is first needed.
+
+R is not thread-safe, so every call is a job for this thread and the caller waits for it. What R
+writes to its console during a job is collected and shown to nobody: an R message can hold data.
+Objects of rpy2 stay in this thread too, since freeing one calls R.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Final
+
+from pyvws.errors import MissingDependencyError, PyvwsError
+
+__all__ = ["SESSION", "Outcome", "Session"]
+
+_INSTALL: Final = "Run: pip install 'pyvws[r]' and apt-get install r-base"
+_STACK: Final = 64 * 2**20
+_GRACE: Final = 5.0  # seconds an interrupted R gets to come back before the caller moves on
+_OPTIONS: Final[tuple[str, ...]] = (
+    "pyvws",
+    "--quiet",
+    "--no-save",
+    "--no-restore",
+    "--no-init-file",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a job left: its value, R's console text, and the text of a crash that was not R code's.
+
+    Both texts may hold data values: they go into no message, log or report.
+    """
+
+    value: Any
+    console: str
+    crash: str | None
+
+
+@dataclass(slots=True)
+class _Task:
+    job: Callable[[], Any]
+    console: list[str] = field(default_factory=list)
+    done: threading.Event = field(default_factory=threading.Event)
+    value: Any = None
+    refused: PyvwsError | None = None
+    crash: str | None = None
+    cancelled: bool = False
+
+
+class Session:
+    """R behind a queue; `run` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._process = 0
+        self._missing: str | None = None
+
+    def start(self) -> str | None:
+        """Start R unless it runs; the reason when it cannot, None when it can.
+
+        Raises MissingDependencyError in a process that was forked after R had started.
+        """
+        with self._lock:
+            if self._thread is None:
+                self._process = os.getpid()
+                handler = signal.getsignal(signal.SIGINT)
+                before = threading.stack_size(_STACK)
+                self._thread = threading.Thread(target=self._serve, name="R", daemon=True)
+                self._thread.start()
+                threading.stack_size(before)
+                self._ready.wait()
+                if threading.current_thread() is threading.main_thread() and handler is not None:
+                    signal.signal(signal.SIGINT, handler)
+        if self._process != os.getpid():
+            raise MissingDependencyError(
+                "R was started before this process was forked and does not run in it. "
+                'Start worker processes with the "spawn" method.'
+            )
+        return self._missing
+
+    def run(self, job: Callable[[], Any]) -> Outcome:
+        """Run `job` in R's thread and wait for it.
+
+        An interruption of the wait (Ctrl-C) stops R as well. Raises MissingDependencyError when R
+        cannot start, and the PyvwsError of a job that refused its input.
+        """
+        reason = self.start()
+        if reason is not None:
+            raise MissingDependencyError(reason)
+        task = _Task(job)
+        self._tasks.put(task)
+        try:
+            task.done.wait()
+        except BaseException:
+            task.cancelled = True
+            self._interrupt(1)
+            task.done.wait(_GRACE)
+            raise
+        if task.refused is not None:
+            raise task.refused
+        return Outcome(task.value, "".join(task.console), task.crash)
+
+    def _serve(self) -> None:
+        self._missing = start_r()
+        self._ready.set()
+        if self._missing is not None:
+            return
+        atexit.register(self._end)
+        while (task := self._tasks.get()) is not None:
+            self._interrupt(0)
+            if not task.cancelled:
+                _perform(task)
+            task.done.set()
+            del task
+        from rpy2.rinterface_lib import embedded
+
+        embedded.endr(0)
+
+    def _end(self) -> None:
+        """Let R close its files and remove its temporary folder, in its own thread."""
+        if self._thread is not None and self._process == os.getpid():
+            self._tasks.put(None)
+            self._thread.join(_GRACE)
+
+    @staticmethod
+    def _interrupt(pending: int) -> None:
+        from rpy2.rinterface_lib import openrlib
+
+        openrlib.rlib.R_interrupts_pending = pending
+
+
+def start_r() -> str | None:
+    """Load rpy2 and start R in this thread; one line that says what to install if that fails."""
+    if shutil.which("R") is None and "R_HOME" not in os.environ:
+        return f"R is not installed. {_INSTALL}."
+    try:
+        import rpy2.rinterface as rinterface
+        from rpy2.rinterface_lib import embedded
+    except ModuleNotFoundError:
+        return f"rpy2 is not installed. {_INSTALL}."
+    except Exception as error:
+        return (
+            f"rpy2 does not fit the installed R ({type(error).__name__} at import). {_INSTALL}; "
+            "the extra pins versions that fit."
+        )
+    try:
+        environment = dict(os.environ)
+        if not embedded.isinitialized():
+            embedded.set_initoptions(_OPTIONS)  # type: ignore[arg-type]
+        with warnings.catch_warnings():
+            # rpy2 warns that Ctrl-C is lost outside the main thread; `Session.start` gives it back.
+            warnings.filterwarnings("ignore", message="R is not initialized by the main thread")
+            rinterface.initr()
+        atexit.unregister(rinterface.endr)
+        _restore_environment(environment)
+        for category in ("LC_COLLATE", "LC_TIME", "LC_MONETARY"):
+            rinterface.baseenv["Sys.setlocale"](category, "C")
+    except Exception as error:
+        return f"R does not start ({type(error).__name__}). {_INSTALL}."
+    return None
+
+
+def _restore_environment(before: dict[str, str]) -> None:
+    """Undo what R's front end sets for itself (PAGER, LD_LIBRARY_PATH, ...), but for R_*."""
+    for name in set(os.environ) - set(before):
+        if not name.startswith("R_"):
+            del os.environ[name]
+    os.environ.update({name: value for name, value in before.items() if not name.startswith("R_")})
+
+
+def _perform(task: _Task) -> None:
+    """Run the job with R's console turned to the task; keep no traceback, which would hold R."""
+    from rpy2.rinterface_lib import callbacks, openrlib
+
+    console = {
+        "consolewrite_print": task.console.append,
+        "consolewrite_warnerror": task.console.append,
+        "showmessage": task.console.append,
+        "consoleread": lambda _prompt: "",
+        "showfiles": lambda *_: None,
+        "yesnocancel": lambda _question: 0,
+        "choosefile": lambda _new: None,
+    }
+    with openrlib.rlock, ExitStack() as stack:
+        for name, replacement in console.items():
+            stack.enter_context(callbacks.replace_in_module(callbacks, name, replacement))
+        try:
+            task.value = task.job()
+        except PyvwsError as error:
+            error.__traceback__ = error.__context__ = error.__cause__ = None
+            task.refused = error
+        except Exception as error:
+            task.crash = f"{type(error).__name__}: {error}"
+
+
+SESSION: Final = Session()

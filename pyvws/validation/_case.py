@@ -1,0 +1,110 @@
+"""A case: one quantity, computed by the package and by R from the same arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws.errors import InputError
+from pyvws.references import REFERENCES
+
+__all__ = ["KINDS", "Case", "Cell", "numbers"]
+
+KINDS: Final = ("exact", "density", "posterior")
+_LEAST_SEEDS: Final = 5
+_LEAST_SHAPES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One comparison of a case: a seed, a shape and the arguments that follow from them."""
+
+    seed: int
+    shape: tuple[int, ...]
+    arguments: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """For example "seed 3, shape 20x50"."""
+        return f"seed {self.seed}, shape {'x'.join(map(str, self.shape))}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One quantity against R.
+
+    Attributes
+    ----------
+    id : str
+        "module/quantity", unique.
+    paper, cites : str
+        Key of `pyvws.references` and the place in it.
+    script, r_function : str
+        A file of `r_reference`, without ``.R``, and a function in it.
+    python_function : str
+        "module:function", looked up when it is called. A function of the package, or one of the
+        case's own module that puts some of them together.
+    part : str, optional
+        The attribute of the Python result that is compared.
+    arguments : callable
+        (seed, shape) -> the keyword arguments of both functions.
+    seeds, shapes : tuple
+        At least 5 seeds and 3 shapes; every seed is tried with every shape.
+    kind : {"exact", "density", "posterior"}
+        The level of the comparison.
+    tolerance : int
+        Largest difference that passes, in units in the last place.
+    expect : {"same", "differs"}
+        "differs" marks a known slip of a published listing: the case fails when both agree.
+    why : str
+        Reason of a tolerance above 0 or of a difference.
+    """
+
+    id: str
+    paper: str
+    cites: str
+    script: str
+    r_function: str
+    python_function: str
+    arguments: Callable[[int, tuple[int, ...]], dict[str, Any]]
+    shapes: tuple[tuple[int, ...], ...]
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
+    part: str | None = None
+    kind: Literal["exact", "density", "posterior"] = "exact"
+    tolerance: int = 0
+    expect: Literal["same", "differs"] = "same"
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"Case {self.id}: kind must be one of {', '.join(KINDS)}.")
+        if self.paper not in REFERENCES:
+            raise InputError(f"Case {self.id}: {self.paper} is not in pyvws.references.")
+        if len(set(self.seeds)) < _LEAST_SEEDS or len(set(self.shapes)) < _LEAST_SHAPES:
+            raise InputError(
+                f"Case {self.id} needs at least {_LEAST_SEEDS} seeds and {_LEAST_SHAPES} shapes."
+            )
+        if (self.tolerance or self.expect == "differs") and not self.why:
+            raise InputError(f"Case {self.id}: a tolerance or a difference needs a why.")
+
+    def cells(self) -> Iterator[Cell]:
+        """Every seed with every shape, in a fixed order."""
+        for shape in self.shapes:
+            for seed in self.seeds:
+                yield Cell(seed, shape, self.arguments(seed, shape))
+
+    def python(self, cell: Cell) -> NDArray[np.float64]:
+        """The package's numbers for a cell."""
+        module, name = self.python_function.split(":")
+        result = getattr(import_module(module), name)(**cell.arguments)
+        return numbers(getattr(result, self.part) if self.part else result)
+
+
+def numbers(value: Any) -> NDArray[np.float64]:
+    """A result as float64 of at least one dimension; truth values become 0 and 1."""
+    return np.atleast_1d(np.asarray(value, dtype=np.float64))

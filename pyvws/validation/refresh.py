@@ -1,0 +1,49 @@
+"""Store R's results anew: ``python -m pyvws.validation.refresh``.
+
+Run it after a change of an R reference or of a case, from a checkout with R, and commit what it
+writes. It compares nothing: run the cases live as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from pyvws.errors import PyvwsError
+from pyvws.r import bridge
+from pyvws.validation import expected
+from pyvws.validation.cases import CASES
+from pyvws.validation.runner import live_results
+
+__all__ = ["main", "refresh"]
+
+
+def refresh(folder: Path | None = None) -> list[Path]:
+    """Write the results of every script and return the files.
+
+    Raises MissingDependencyError without R, RError when a reference fails.
+    """
+    r_version = bridge.r_versions()["R"]
+    exact = sorted((case for case in CASES if case.kind == "exact"), key=lambda case: case.script)
+    return [
+        expected.save(
+            script, [(case, list(live_results(case))) for case in cases], r_version, folder
+        )
+        for script, cases in groupby(exact, key=lambda case: case.script)
+    ]
+
+
+def main() -> int:
+    """Refresh, list the files, and return an exit code."""
+    try:
+        paths = refresh()
+    except PyvwsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

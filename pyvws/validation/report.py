@@ -1,0 +1,102 @@
+"""Rows of a comparison with R, as a table for people and as plain values for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Row", "render", "to_json"]
+
+_COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of one case.
+
+    `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
+    was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
+    was held against: "R <version>", "stored R <version>", or "" for nothing.
+    """
+
+    id: str
+    paper: str
+    level: str
+    r_function: str
+    python_function: str
+    seeds: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    largest_difference: int | None
+    verdict: Literal["pass", "fail", "skipped"]
+    reason: str
+    source: str
+
+
+def render(rows: Sequence[Row], console: Console) -> None:
+    """Print one line a case, the reasons of those that did not pass, and a count."""
+    table = Table(title="Python against R", title_justify="left")
+    for heading in ("quantity", "paper", "level", "R", "Python"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("seeds x shapes", "largest difference (ulp)", "verdict"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        gap = "" if row.largest_difference is None else str(row.largest_difference)
+        colour = _COLOURS[row.verdict]
+        table.add_row(
+            row.id,
+            row.paper,
+            row.level,
+            row.r_function,
+            row.python_function,
+            f"{len(row.seeds)} x {len(row.shapes)}",
+            gap,
+            f"[{colour}]{row.verdict}[/{colour}]",
+        )
+    console.print(table)
+    for reason, ids in _reasons(rows).items():
+        console.print(f"{', '.join(ids)}: {reason}", markup=False, highlight=False)
+    counts = Counter(row.verdict for row in rows)
+    sources = sorted({row.source for row in rows if row.source})
+    against = f" against {', '.join(sources)}" if sources else ""
+    console.print(
+        f"{len(rows)} quantities{against}: {counts['pass']} pass, {counts['fail']} fail, "
+        f"{counts['skipped']} skipped.",
+        highlight=False,
+    )
+
+
+def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """One dict of plain values a row."""
+    return [
+        {
+            "id": row.id,
+            "paper": row.paper,
+            "level": row.level,
+            "r_function": row.r_function,
+            "python_function": row.python_function,
+            "seeds": list(row.seeds),
+            "shapes": [list(shape) for shape in row.shapes],
+            "largest_difference": row.largest_difference,
+            "verdict": row.verdict,
+            "reason": row.reason,
+            "source": row.source,
+        }
+        for row in rows
+    ]
+
+
+def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Ids of the rows that did not pass, by reason; "all" where it is everyone's."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.verdict != "pass":
+            found.setdefault(row.reason, []).append(row.id)
+    return {
+        reason: ["all"] if len(ids) == len(rows) and len(ids) > 1 else ids
+        for reason, ids in found.items()
+    }

@@ -1,0 +1,155 @@
+"""Run the cases: the package's numbers against R's, live or as stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._checks import choice
+from pyvws.errors import InputError, PyvwsError
+from pyvws.r import bridge
+from pyvws.validation import expected
+from pyvws.validation._case import KINDS, Case, numbers
+from pyvws.validation.cases import CASES
+from pyvws.validation.compare import largest_ulp
+from pyvws.validation.report import Row
+
+__all__ = ["exit_code", "live_results", "run"]
+
+Results = Iterator[NDArray[np.float64]] | Sequence[NDArray[np.float64]]
+
+
+def run(
+    levels: Sequence[str] | None = None,
+    source: Literal["auto", "live", "cached"] = "auto",
+    progress: Callable[[Row], None] | None = None,
+    *,
+    cases: Sequence[Case] | None = None,
+) -> list[Row]:
+    """Compare every case with R.
+
+    Parameters
+    ----------
+    levels : sequence of {"exact", "density", "posterior"}, optional
+        Kinds of case to run; all of them without it.
+    source : {"auto", "live", "cached"}
+        "live" runs R now; where it is missing, every row is skipped with the reason. "cached"
+        takes the stored results of R, and "auto" is "live": a check that never ran R has to be
+        asked for.
+    progress : callable, optional
+        Called with each row as it is done.
+    cases : sequence of Case, optional
+        Cases instead of the registry.
+
+    Returns
+    -------
+    list of Row
+        One a case, in the order of the registry.
+
+    Raises
+    ------
+    InputError
+        For an unknown level or source.
+    """
+    choice(source, "source", ("auto", "live", "cached"))
+    wanted = tuple(KINDS if levels is None else levels)
+    for level in wanted:
+        choice(level, "levels", KINDS)
+    chosen = [case for case in (CASES if cases is None else cases) if case.kind in wanted]
+    if not chosen:
+        raise InputError(f"No case is of level {', '.join(wanted)}.")
+    missing, version = "", ""
+    if source != "cached":
+        available, missing = bridge.r_available()
+        version = bridge.r_versions()["R"] if available else ""
+    rows = []
+    for case in chosen:
+        rows.append(
+            _row(case, None, "skipped", f"{missing} Or compare with R's stored results.", "")
+            if missing
+            else _judged(case, f"R {version}" if version else "")
+        )
+        if progress is not None:
+            progress(rows[-1])
+    return rows
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """1 when a row failed, 2 when one could not run, 0 when all passed."""
+    verdicts = {row.verdict for row in rows}
+    return 1 if "fail" in verdicts else 2 if "skipped" in verdicts else 0
+
+
+def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
+    """R's numbers for the cells of a case, from R itself."""
+    for cell in case.cells():
+        yield numbers(bridge.call(case.script, case.r_function, cell.arguments))
+
+
+def _judged(case: Case, live: str) -> Row:
+    """The row of a case against live R, or against the stored results when `live` is empty."""
+    results: Results
+    source = live
+    try:
+        if live:
+            results = live_results(case)
+        else:
+            stored = expected.load(case)
+            source = f"stored R {stored.r_version}"
+            if stored.long_double_bits != expected.LONG_DOUBLE_BITS:
+                reason = (
+                    f"The stored results come from a machine whose long double has "
+                    f"{stored.long_double_bits} bits, this one's has "
+                    f"{expected.LONG_DOUBLE_BITS}: run R here instead."
+                )
+                return _row(case, None, "skipped", reason, source)
+            results = stored.results
+        return _compared(case, results, source)
+    except PyvwsError as error:
+        return _row(case, None, "fail", str(error), source)
+    except Exception as error:
+        reason = f"{case.python_function} raised {type(error).__name__}."
+        return _row(case, None, "fail", reason, source)
+
+
+def _compared(case: Case, results: Results, source: str) -> Row:
+    largest = 0
+    for cell, theirs in zip(case.cells(), results, strict=True):
+        ours = case.python(cell)
+        gap = largest_ulp(ours, theirs)
+        if gap is None:
+            what = "the shapes differ" if ours.shape != theirs.shape else "NaN against a number"
+            return _row(case, None, "fail", f"{cell.label}: {what}.", source)
+        largest = max(largest, gap)
+    agree = largest <= case.tolerance
+    if case.expect == "differs":
+        reason = case.why if not agree else f"Both agree, but should not: {case.why}"
+        return _row(case, largest, "fail" if agree else "pass", reason, source)
+    reason = "" if agree else f"Differs by {largest} ulp; {case.tolerance} are allowed."
+    return _row(case, largest, "pass" if agree else "fail", reason, source)
+
+
+def _row(
+    case: Case,
+    largest: int | None,
+    verdict: Literal["pass", "fail", "skipped"],
+    reason: str,
+    source: str,
+) -> Row:
+    target = f"{case.python_function}.{case.part}" if case.part else case.python_function
+    return Row(
+        id=case.id,
+        paper=f"{case.paper}, {case.cites}",
+        level=case.kind,
+        r_function=f"{case.script}.R:{case.r_function}",
+        python_function=target,
+        seeds=case.seeds,
+        shapes=case.shapes,
+        largest_difference=largest,
+        verdict=verdict,
+        reason=reason,
+        source=source,
+    )

@@ -92,7 +92,9 @@ def lipschitz_bounds(
     ratios = np.where(np.isfinite(matrix) & np.isfinite(ratios), ratios, np.inf)
     by_draw = ratios.max(axis=1)
     database, kept = _threshold(by_draw, level)
-    return LipschitzBounds(ratios[kept].max(axis=0), by_draw, database, kept)
+    by_record = ratios[kept].max(axis=0)
+    by_record[~np.isfinite(matrix).all(axis=0)] = np.inf
+    return LipschitzBounds(by_record, by_draw, database, kept)
 
 
 def blockwise_bounds(

@@ -56,9 +56,8 @@ def var(x: Any) -> float:
     values = vector(x, "x")
     if len(values) < 2:
         raise InputError("var needs at least 2 values. Got 1.")
-    centred = values - mean(values)
-    squares = centred.astype(_WIDE) * centred.astype(_WIDE)
-    return float(extended_sum(squares) / _WIDE(len(values) - 1))
+    centred = values.astype(_WIDE) - _WIDE(mean(values))
+    return float(extended_sum(centred * centred) / _WIDE(len(values) - 1))
 
 
 def quantile(x: Any, p: Any) -> Any:

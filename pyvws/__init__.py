@@ -21,7 +21,6 @@ _PUBLIC: Final[dict[str, str]] = {
     "OutputError": "pyvws.errors",
     "PyvwsError": "pyvws.errors",
     "Release": "pyvws.report.release",
-    "Reweighting": "pyvws.mechanisms",
     "ScalarWeighted": "pyvws.mechanisms",
     "SearchError": "pyvws.errors",
     "Synthesizer": "pyvws.synthesizer",

@@ -1,7 +1,6 @@
 """The mechanisms as frozen settings, checked when they are made.
 
-Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3), re-weighting
-(Algorithm 3, section 4).
+Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3).
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from pyvws._checks import choice, finite_number, non_negative, open_unit_interval, positive
+from pyvws._checks import choice, finite_number, non_negative, positive
 from pyvws.errors import InputError
 from pyvws.identification_risk import RADIUS_KINDS
 
@@ -18,7 +17,6 @@ __all__ = [
     "CountWeighted",
     "LipschitzWeighted",
     "Mechanism",
-    "Reweighting",
     "ScalarWeighted",
     "Unweighted",
     "make_mechanism",
@@ -101,25 +99,6 @@ Mechanism = Unweighted | LipschitzWeighted | CountWeighted | ScalarWeighted
 MECHANISMS: dict[str, type[Any]] = {
     kind.name: kind for kind in (Unweighted, LipschitzWeighted, CountWeighted, ScalarWeighted)
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reweighting:
-    """Algorithm 3: the first k to try, and how near the re-weighted bound must come.
-
-    k lies strictly between 0 and 1 (the paper's 0.95 by default); tolerance is a share of the
-    weighted bound (0.05 = 5 %); tries counts the refits after which the search gives up.
-    """
-
-    k: float = 0.95
-    tolerance: float = 0.05
-    tries: int = 12
-
-    def __post_init__(self) -> None:
-        open_unit_interval(self.k, "k")
-        open_unit_interval(self.tolerance, "tolerance")
-        if self.tries < 1:
-            raise InputError(f"tries must be at least 1. Got {self.tries}.")
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:

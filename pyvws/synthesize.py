@@ -16,7 +16,7 @@ from pyvws.errors import InputError, SearchError
 from pyvws.io.cells import Cells
 from pyvws.lipschitz import LipschitzBounds, blockwise_bounds
 from pyvws.log_likelihood import log_likelihood_blocks
-from pyvws.mechanisms import Match, Reweighting
+from pyvws.mechanisms import Match
 from pyvws.models._model import Model
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.reweight import reweight
@@ -27,6 +27,7 @@ __all__ = ["SILENT", "Listener", "SynthesisLoop", "WeightedFit"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
+_TRIES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,6 @@ class SynthesisLoop:
         match: Match,
         g: float = 0.0,
         tolerance: float = 0.05,
-        tries: int = 12,
     ) -> tuple[WeightedFit, float]:
         """CW with c searched so that its bound meets `match`; returns the fit and c."""
         target = self.target(match)
@@ -147,7 +147,6 @@ class SynthesisLoop:
             symbol="c",
             label="CW",
             tolerance=tolerance,
-            tries=tries,
         )
 
     def scalar(self, *, match: Match = "lw") -> WeightedFit:
@@ -158,19 +157,20 @@ class SynthesisLoop:
         )
         return self.fit(weights, "SW")
 
-    def reweighted(self, weighted: WeightedFit, how: Reweighting) -> tuple[WeightedFit, float]:
-        """Algorithm 3: a refit whose bound meets the weighted one's; returns the fit and k."""
+    def reweighted(
+        self, weighted: WeightedFit, *, k: float = 0.95, tolerance: float = 0.05
+    ) -> tuple[WeightedFit, float]:
+        """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k."""
         by_record = weighted.bounds.by_record
         return self._meet(
-            lambda k: reweight(weighted.weights, by_record, k=k),
+            lambda factor: reweight(weighted.weights, by_record, k=factor),
             target=weighted.bounds.database,
-            first=how.k,
+            first=k,
             largest=_LARGEST_K,
             start=weighted,
             symbol="k",
             label=f"{weighted.label}_final",
-            tolerance=how.tolerance,
-            tries=how.tries,
+            tolerance=tolerance,
         )
 
     def target(self, match: Match) -> float:
@@ -211,11 +211,10 @@ class SynthesisLoop:
         symbol: str,
         label: str,
         tolerance: float,
-        tries: int,
     ) -> tuple[WeightedFit, float]:
         """Refit until the bound is within `tolerance` of `target`, predicting from the last fit."""
         latest, value = start, first
-        for number in range(1, tries + 1):
+        for number in range(1, _TRIES + 1):
             if value is None:
                 value = scale_to_meet(weights_at, latest.maxima, target, largest=largest)
             if value is None:
@@ -234,6 +233,6 @@ class SynthesisLoop:
             if value is None and reached < target:
                 value = largest if made.value < largest else None
         raise SearchError(
-            f"{tries} refits brought no {label} bound within {tolerance:.0%} of its target. Raise "
+            f"{_TRIES} refits brought no {label} bound within {tolerance:.0%} of its target. Raise "
             "the tolerance or the number of draws."
         )

@@ -21,6 +21,7 @@ __all__ = [
     "coefficient_dimension",
     "constrain_coefficients",
     "log_coefficient_prior",
+    "unconstrain_coefficients",
 ]
 
 LKJ_SHAPE = 6.0
@@ -123,3 +124,18 @@ def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
         "sigma_beta": np.exp(q[:, K : 2 * K]),
         "L_beta": _factors(np.ascontiguousarray(q), K),
     }
+
+
+def unconstrain_coefficients(draws: dict[str, Floats]) -> Floats:
+    """The inverse of `constrain_coefficients`: draws by name to q (S, 2K + K(K-1)/2).
+
+    y_ij = atanh(z_ij) = asinh(L_ij / sqrt(sum_{m>j} L_im^2)), which stays exact as |z| nears 1.
+    """
+    L = draws["L_beta"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        partial = [
+            np.arcsinh(L[:, i, j] / np.sqrt((L[:, i, j + 1 : i + 1] ** 2).sum(axis=1)))
+            for i in range(1, L.shape[1])
+            for j in range(i)
+        ]
+        return np.column_stack([draws["beta"], np.log(draws["sigma_beta"]), *partial])

@@ -54,6 +54,9 @@ class Model(Protocol):
     def constrain(self, q: Floats, K: int) -> Draws:
         """Parameters by name from unconstrained draws of shape (S, D)."""
 
+    def unconstrain(self, draws: Draws) -> Floats:
+        """The inverse of `constrain`: unconstrained draws of shape (S, D)."""
+
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""
 

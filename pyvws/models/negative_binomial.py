@@ -17,6 +17,7 @@ from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
     log_coefficient_prior,
+    unconstrain_coefficients,
 )
 from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
 from pyvws.models._log_link import linear_predictor, log_link_start, row_sums, value_sums
@@ -117,6 +118,9 @@ class NegativeBinomial:
         draws["inv_phi"] = np.exp(q[:, -1])
         draws["phi"] = np.exp(-q[:, -1])
         return draws
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["inv_phi"])])
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

@@ -17,6 +17,7 @@ from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
     log_coefficient_prior,
+    unconstrain_coefficients,
 )
 from pyvws.models._log_link import linear_predictor, log_link_start, row_sums
 from pyvws.models._model import Draws, Start, check_counts
@@ -69,6 +70,9 @@ class Poisson:
 
     def constrain(self, q: Floats, K: int) -> Draws:
         return constrain_coefficients(q, K)
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return unconstrain_coefficients(draws)
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

@@ -1,0 +1,71 @@
+"""A folder for confidential files of one fit: readable by its owner, gone when the fit ends."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["private_folder", "sweep"]
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A new folder of mode 0700 in the system's temporary folder.
+
+    It is removed on success, failure and interrupt. A process that was killed leaves its folder
+    behind; the next call on the same machine removes it. TMPDIR moves it to another disk.
+
+    Yields
+    ------
+    Path
+        An empty folder.
+    """
+    sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_prefix()}{os.getpid()}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> int:
+    """Remove the folders of processes of this user and machine that no longer run; their number."""
+    removed = 0
+    name = re.compile(re.escape(_prefix()) + r"(\d+)-")
+    for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+        match = name.match(path.name)
+        if match is None or path.is_symlink() or not _own(path) or _runs(int(match[1])):
+            continue
+        shutil.rmtree(path, ignore_errors=True)
+        removed += not path.exists()
+    return removed
+
+
+def _prefix() -> str:
+    """Names this machine, so that containers that share a temporary folder leave each other be."""
+    machine = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    return f"pyvws-{machine}-"
+
+
+def _own(path: Path) -> bool:
+    try:
+        return path.stat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # It runs under another user.
+    return True

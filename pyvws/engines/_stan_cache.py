@@ -1,0 +1,84 @@
+"""Compiled Stan programs in the user's cache, one folder for each program and Stan version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+__all__ = ["cache_folder", "compiled"]
+
+_MARK = "ok"
+_UNUSED_DAYS = 180
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept; mode 0700, made when first asked for."""
+    folder = user_cache_path("pyvws", appauthor=False) / "stan"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Path:
+    """The folder that holds the compiled program, built unless it is there.
+
+    Parameters
+    ----------
+    program : str
+        Text of the Stan program.
+    version : str
+        What compiles it, with its version: another version is another folder.
+    build : callable
+        Writes the compiled program into the empty folder that it is given. What it raises is
+        passed on and nothing is kept.
+
+    Returns
+    -------
+    Path
+        A complete folder. Its mark is written last, so a build that was cut short does not count.
+    """
+    key = json.dumps([version, platform.system(), platform.machine(), program])
+    folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()
+    if not _complete(folder):
+        made = Path(tempfile.mkdtemp(prefix=f"{folder.name[:16]}.", dir=folder.parent))
+        try:
+            build(made)
+            _place(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+        _prune(folder.parent)
+    os.utime(folder / _MARK)
+    return folder
+
+
+def _complete(folder: Path) -> bool:
+    return (folder / _MARK).is_file()
+
+
+def _place(made: Path, folder: Path) -> None:
+    """Move a build to its place; one that another process finished meanwhile stays."""
+    if _complete(folder):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+    (folder / _MARK).touch()
+
+
+def _prune(parent: Path) -> None:
+    """Remove programs that nobody used for a long time."""
+    oldest = time.time() - _UNUSED_DAYS * 86400
+    for mark in parent.glob(f"*/{_MARK}"):
+        if mark.stat().st_mtime < oldest:
+            shutil.rmtree(mark.parent, ignore_errors=True)

@@ -1,0 +1,196 @@
+"""What every Stan engine shares: data, first values, and columns turned into named draws.
+
+Stan draws parameters and nothing else: the log-likelihood comes from `pyvws.log_likelihood`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyvws import _resources
+from pyvws._checks import Floats
+from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines.diagnostics import diagnose
+from pyvws.errors import ConvergenceError
+from pyvws.models._model import Draws, Model
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = [
+    "Log",
+    "StanEngine",
+    "StanRun",
+    "fit_target",
+    "paper_program",
+    "shipped_program",
+    "stan_data",
+    "stan_seed",
+    "variables",
+]
+
+Log = Callable[[str], None]
+"""Takes the console text of a fit. Stan's messages can hold data values: keep it confidential."""
+
+_INDEXED = re.compile(r"^(?P<name>\w+)(?:[.\[](?P<places>[\d.,]+)\]?)?$")
+_JITTER = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StanRun:
+    """What Stan wrote.
+
+    Attributes
+    ----------
+    draws : dict of ndarray, each of shape (chains, draws, ...)
+        Variables of the program by name, warm-up left out.
+    divergences : int
+        Divergent transitions after warm-up.
+    seconds : float
+        Time of warm-up and sampling; compilation is not in it.
+    """
+
+    draws: dict[str, Floats]
+    divergences: int
+    seconds: float
+
+
+class StanEngine(Protocol):
+    """An engine that can also run any Stan program."""
+
+    @property
+    def name(self) -> str: ...
+
+    def run(
+        self,
+        program: str,
+        data: dict[str, Any],
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        initial: list[dict[str, Any]] | None = None,
+        keep: tuple[str, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> StanRun:
+        """Compile the program unless it is in the cache, and sample it.
+
+        `initial` holds first values for each chain (Stan's own where None); `keep` names the
+        variables to return (all where None).
+        """
+
+
+def shipped_program(model: Model) -> str:
+    """Text of the model's program in today's Stan language."""
+    return _text("stan", model)
+
+
+def paper_program(model: Model) -> str:
+    """Text of the model's program in the papers' Stan dialect, which rstan 2.21 reads."""
+    return _text("r_reference/stan", model)
+
+
+def _text(where: str, model: Model) -> str:
+    root, _, below = where.partition("/")
+    path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}.stan"
+    return path.read_text(encoding="utf-8")
+
+
+def stan_data(target: PseudoPosterior) -> dict[str, Any]:
+    """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, record by record."""
+    cells = target.cells
+    return {
+        "n": cells.n_records,
+        "K": cells.n_coefficients,
+        "y": cells.outcome[cells.cell_of_record].astype(np.int64),
+        "X": cells.rows[cells.row_of_cell[cells.cell_of_record]],
+        "weights": target.weights,
+    }
+
+
+def stan_seed(seed: int) -> int:
+    """A seed that every Stan release takes (1 to 2^31 - 1), from one of any size."""
+    return 1 + int(np.random.SeedSequence(seed).generate_state(1)[0] % (2**31 - 1))
+
+
+def variables(names: list[str], values: Floats) -> dict[str, Floats]:
+    """Columns such as `L_beta.2.1` or `L_beta[2,1]` as arrays by variable.
+
+    values (..., columns) gives arrays (..., *the variable's own shape). Stan's own columns, which
+    end in two underscores, are left out.
+    """
+    places: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+    for column, label in enumerate(names):
+        match = _INDEXED.match(label)
+        if match is None or match["name"].endswith("__"):
+            continue
+        index = tuple(int(part) - 1 for part in re.findall(r"\d+", match["places"] or ""))
+        places.setdefault(match["name"], []).append((index, column))
+    found = {}
+    for name, entries in places.items():
+        shape = tuple(1 + np.max([index for index, _ in entries], axis=0)) if entries[0][0] else ()
+        array = np.empty((*values.shape[:-1], *shape))
+        for index, column in entries:
+            array[(..., *index)] = values[..., column]
+        found[name] = array
+    return found
+
+
+def fit_target(
+    engine: StanEngine,
+    program: str,
+    data: dict[str, Any],
+    target: PseudoPosterior,
+    settings: SamplerSettings,
+    *,
+    seed: int,
+    progress: Progress | None,
+) -> Posterior:
+    """Run a model's own program and give its draws the names and shapes of the native engine."""
+    K = target.cells.n_coefficients
+    total = settings.chains * (settings.draws + settings.warmup)
+    run = engine.run(
+        program,
+        data,
+        settings,
+        seed=seed,
+        initial=_initial(target, settings.chains, seed),
+        keep=tuple(_one(target)),
+        progress=progress,
+    )
+    if progress is not None:
+        progress(total, total)
+    flat = {
+        name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()
+    }
+    q = target.model.unconstrain(flat)
+    if not np.isfinite(q).all():
+        raise ConvergenceError(
+            "Stan returned draws at the edge of the parameter space. Rescale the predictors, or "
+            "check that the weights leave enough of the data."
+        )
+    return Posterior(
+        draws=target.model.constrain(q, K),
+        chains=settings.chains,
+        diagnostics=diagnose(q.reshape(settings.chains, settings.draws, -1), run.divergences),
+        seconds=run.seconds,
+        engine=engine.name,
+    )
+
+
+def _one(target: PseudoPosterior) -> Draws:
+    """A single draw, for its names and shapes."""
+    return target.model.constrain(
+        np.zeros((1, target.dimension)), target.cells.n_coefficients
+    )
+
+
+def _initial(target: PseudoPosterior, chains: int, seed: int) -> list[dict[str, Any]]:
+    """First values of each chain around the rough fit, where the native engine starts too."""
+    start = target.start()
+    rng = np.random.default_rng(seed)
+    z = rng.uniform(-_JITTER, _JITTER, (chains, target.dimension))
+    draws = target.model.constrain(start.centre + z @ start.scale.T, target.cells.n_coefficients)
+    return [{name: values[c] for name, values in draws.items()} for c in range(chains)]

@@ -1,0 +1,97 @@
+"""A formula's design matrix, by formulaic, with R's conventions for factors and intercepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.linalg import qr
+
+from pyvws._checks import Floats
+from pyvws.errors import InputError
+from pyvws.io.frame import plain_columns
+
+__all__ = ["Design", "make_design"]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A design matrix (N, K), its K column names, and the table's columns that it is made of."""
+
+    matrix: Floats
+    names: tuple[str, ...]
+    predictors: tuple[str, ...]
+
+
+def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Design:
+    """The design of a one-sided formula such as "~ Urban + Marital".
+
+    Numbers enter as they are; text, booleans and categories become treatment contrasts against
+    the first level; C(x) makes a number a factor. Raises InputError for an unknown column, missing
+    values, a formula that uses the outcome, or columns that depend on each other.
+    """
+    from formulaic import Formula, model_matrix
+    from formulaic.errors import FormulaicError
+
+    try:
+        parsed = Formula(formula)
+    except (FormulaicError, SyntaxError, ValueError):
+        raise InputError(
+            f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital'."
+        ) from None
+    if hasattr(parsed, "lhs"):
+        raise InputError(
+            f"formula must have nothing before '~', since outcome= names the outcome. Got "
+            f"{formula!r}."
+        )
+    wanted = {str(name) for name in parsed.required_variables}
+    if outcome in wanted:
+        raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
+    plain_columns(frame, sorted(wanted - set(frame.columns)), role="formula")
+    predictors = tuple(name for name in frame.columns if name in wanted)
+    columns = plain_columns(frame, predictors, role="formula")
+    matrix, names = _materialize(model_matrix, formula, columns, len(frame))
+    _refuse_rank_deficient(matrix, names)
+    return Design(matrix, names, predictors)
+
+
+def _materialize(
+    model_matrix: Any, formula: str, columns: dict[str, Any], n: int
+) -> tuple[Floats, tuple[str, ...]]:
+    import pandas as pd
+
+    data = pd.DataFrame(columns, index=pd.RangeIndex(n))
+    try:
+        built = model_matrix(formula, data, na_action="raise")
+    except Exception as error:  # formulaic evaluates the user's own expressions
+        raise InputError(
+            f"formula {formula!r} could not be evaluated on the table "
+            f"({type(error).__name__}). Check its functions and column types."
+        ) from None
+    matrix = np.ascontiguousarray(built, dtype=np.float64)
+    names = tuple(str(name) for name in built.columns)
+    if matrix.shape[1] == 0:
+        raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
+    if not np.isfinite(matrix).all():
+        finite = np.isfinite(matrix).all(axis=0)
+        worst = [name for name, ok in zip(names, finite, strict=True) if not ok]
+        raise InputError(
+            f"formula {formula!r} gives missing or infinite values in {', '.join(worst)}."
+        )
+    return matrix, names
+
+
+def _refuse_rank_deficient(matrix: Floats, names: tuple[str, ...]) -> None:
+    size = np.abs(matrix).max(axis=0)
+    rows = np.unique(matrix / np.where(size > 0, size, 1.0), axis=0)
+    diagonal, order = qr(rows, mode="r", pivoting=True)
+    found = np.abs(np.diag(diagonal))
+    rank = int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())
+    if rank < matrix.shape[1]:
+        spare = ", ".join(names[column] for column in sorted(order[rank:]))
+        raise InputError(
+            f"The design matrix is rank-deficient: {rank} independent columns of "
+            f"{matrix.shape[1]}. Drop one of the terms behind: {spare}."
+        )

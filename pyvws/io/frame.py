@@ -1,0 +1,96 @@
+"""Tables of any kind in, the same kind out: pandas, polars and Arrow through narwhals."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._checks import Floats, positions
+from pyvws.errors import InputError
+
+__all__ = ["check_columns", "numeric_column", "open_frame", "plain_columns", "with_outcome"]
+
+
+def open_frame(table: Any) -> nw.DataFrame[Any]:
+    """A narwhals view of a pandas, polars or Arrow table with at least two rows."""
+    try:
+        frame = nw.from_native(table)
+    except TypeError:
+        raise InputError(
+            f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
+        ) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    names = list(frame.columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("Every column needs a name that is a string. Rename the columns.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"Column names must differ. Given twice: {', '.join(twice)}.")
+    if len(frame) < 2:
+        raise InputError(f"The table needs at least 2 records. Got {len(frame)}.")
+    return frame
+
+
+def check_columns(frame: nw.DataFrame[Any], names: Iterable[str], *, role: str) -> None:
+    """Raise InputError for a column that is not there, offering the nearest names."""
+    for name in names:
+        if name not in frame.columns:
+            near = difflib.get_close_matches(name, frame.columns, n=3, cutoff=0.5)
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "It has: "
+            if not near:
+                hint += ", ".join(map(repr, frame.columns[:20])) + "."
+            raise InputError(f"{role} names column {name!r}, which the table lacks. {hint}")
+
+
+def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:
+    """The named columns as pandas Series, none with a missing or infinite value."""
+    check_columns(frame, names, role=role)
+    columns = {}
+    for name in names:
+        column = frame[name]
+        bad = column.is_null().to_numpy()
+        if column.dtype.is_float():
+            bad = bad | ~np.isfinite(column.fill_null(0).to_numpy())
+        _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
+        columns[name] = column.to_pandas().reset_index(drop=True)
+    return columns
+
+
+def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
+    """One numeric column as floats (N,), none missing or infinite."""
+    check_columns(frame, [name], role=role)
+    column = frame[name]
+    if not column.dtype.is_numeric():
+        raise InputError(
+            f"{role} {name!r} is not numeric (its type is {column.dtype}). Convert it first."
+        )
+    values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+    _refuse_missing(~np.isfinite(values), name)
+    return values
+
+
+def with_outcome(
+    frame: nw.DataFrame[Any], *, columns: Sequence[str], outcome: str, values: Floats
+) -> Any:
+    """The native table with the given columns in their order and the outcome replaced."""
+    native = frame.select(list(columns))
+    counts = values.astype(np.int64)
+    replaced = nw.new_series(outcome, counts, nw.Int64, backend=frame.implementation)
+    if frame.implementation.is_pandas():
+        series = replaced.to_native()
+        series.index = frame.to_native().index
+        replaced = nw.from_native(series, series_only=True)
+    return native.with_columns(replaced.alias(outcome)).to_native()
+
+
+def _refuse_missing(bad: Any, name: str) -> None:
+    if bad.any():
+        raise InputError(
+            f"Column {name!r} has missing or infinite values: {positions(bad)}. Remove or impute "
+            "these records first."
+        )

@@ -1,0 +1,96 @@
+"""A finished run: the synthetic datasets and statement that may leave, and what must not."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from pyvws.io.files import write_table
+from pyvws.report._folder import private_write, whole_folder
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The parts of the output folder, in memory.
+
+    Attributes
+    ----------
+    datasets : list of tables
+        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow). Public.
+    privacy : dict
+        The statement that goes with them, figures rounded up to one decimal. Public.
+    records : table, N rows
+        Confidential. weight and lipschitz_bound (nats) of the mechanism's own fit, risk (in
+        [0, 1], larger = riskier) that its weights were made from, and weight_final and
+        lipschitz_bound_final of the fit that made the datasets; the same without re-weighting.
+    posterior : table, S rows
+        Confidential. chain, draw and every parameter of the fit that made the datasets.
+    summary : dict
+        Confidential. Exact Delta and epsilon, diagnostics, fits, search, timings, versions, seed,
+        settings.
+    """
+
+    datasets: list[Any]
+    privacy: dict[str, Any]
+    records: Any
+    posterior: Any
+    summary: dict[str, Any]
+
+    def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
+        """Write `release/` and `confidential/` into `folder`, whole or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            A folder that does not exist or is empty, unless `overwrite`.
+        overwrite : bool
+            Replace what the folder holds.
+        format : {"csv", "parquet"}
+            Of the synthetic datasets.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        OutputError
+            If the folder is not empty or cannot be written; nothing is left behind.
+        """
+        target = Path(folder)
+        with whole_folder(target, overwrite=overwrite) as partial:
+            release = partial / "release"
+            release.mkdir(mode=0o755)
+            digits = max(2, len(str(len(self.datasets))))
+            for number, dataset in enumerate(self.datasets, start=1):
+                path = release / f"synthetic-{number:0{digits}d}.{format}"
+                write_table(_polars(dataset), path, format=format)
+            (release / "privacy.json").write_bytes(_json(self.privacy))
+            confidential = partial / "confidential"
+            confidential.mkdir(mode=0o700)
+            private_write(confidential / "records.parquet", _parquet(self.records))
+            private_write(confidential / "posterior.parquet", _parquet(self.posterior))
+            private_write(confidential / "summary.json", _json(self.summary))
+        return target
+
+
+def _polars(table: Any) -> Any:
+    return nw.from_native(table, eager_only=True).to_polars()
+
+
+def _parquet(table: Any) -> bytes:
+    buffer = io.BytesIO()
+    _polars(table).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()

@@ -1,0 +1,111 @@
+"""What a run leaves for its own agency: exact figures, diagnostics, timings, versions."""
+
+from __future__ import annotations
+
+import math
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from pyvws import __version__
+from pyvws.accounting import PrivacyStatement
+from pyvws.engines._engine import Posterior
+from pyvws.synthesize import SynthesisLoop, WeightedFit
+
+__all__ = ["posterior_columns", "summarize", "table_like"]
+
+_LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
+
+
+def summarize(
+    loop: SynthesisLoop,
+    released: WeightedFit,
+    statement: PrivacyStatement,
+    *,
+    seed: int,
+    digest: dict[str, str],
+    design_columns: tuple[str, ...],
+    settings: dict[str, Any],
+    seconds: float,
+) -> dict[str, Any]:
+    """summary.json: everything exact, all of it confidential. Figures in nats and seconds."""
+    cells = loop.cells
+    return {
+        "Delta": _number(released.bounds.database),
+        "epsilon": _number(released.bounds.epsilon),
+        "epsilon_total": _number(statement.epsilon_total),
+        "privacy": {name: _number(value) for name, value in statement.exact().items()},
+        "diagnostics": _diagnostics(released),
+        "fits": [
+            {
+                "label": fit.label,
+                "Delta": _number(fit.bounds.database),
+                "epsilon": _number(fit.bounds.epsilon),
+                "mean_weight": float(fit.weights.mean()),
+                "diagnostics": _diagnostics(fit),
+                "seconds": fit.posterior.seconds,
+            }
+            for fit in loop.fits
+        ],
+        "search": [
+            {
+                "label": made.label,
+                "symbol": made.symbol,
+                "value": made.value,
+                "reached": _number(made.reached),
+                "target": made.target,
+            }
+            for made in loop.tries
+        ],
+        "timings": {
+            "total_seconds": seconds,
+            "sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits),
+        },
+        "records": cells.n_records,
+        "cells": cells.n_cells,
+        "design_columns": list(design_columns),
+        "engine": released.posterior.engine,
+        "settings": settings,
+        "seed": seed,
+        **digest,
+        "versions": {
+            "pyvws": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _LIBRARIES},
+        },
+    }
+
+
+def posterior_columns(posterior: Posterior) -> dict[str, Any]:
+    """Draws as columns: chain and draw from 1, then each parameter, arrays indexed from 1."""
+    S = posterior.n_draws
+    each = S // posterior.chains
+    columns: dict[str, Any] = {
+        "chain": np.repeat(np.arange(1, posterior.chains + 1), each),
+        "draw": np.tile(np.arange(1, each + 1), posterior.chains),
+    }
+    for name, values in posterior.draws.items():
+        if values.ndim == 1:
+            columns[name] = values
+            continue
+        for place in np.ndindex(values.shape[1:]):
+            label = ",".join(str(index + 1) for index in place)
+            columns[f"{name}[{label}]"] = np.ascontiguousarray(values[(slice(None), *place)])
+    return columns
+
+
+def table_like(columns: dict[str, Any], implementation: Any) -> Any:
+    """A table of the given kind from columns of equal length."""
+    return nw.from_dict(columns, backend=implementation).to_native()
+
+
+def _diagnostics(fit: WeightedFit) -> dict[str, Any]:
+    return {name: _number(v) for name, v in fit.posterior.diagnostics.as_dict().items()}
+
+
+def _number(value: Any) -> Any:
+    """JSON has no infinity and no NaN: such a figure is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 
-__all__ = ["Column", "Kind", "from_numpy", "from_objects", "from_scalar", "to_python"]
+__all__ = ["Column", "Kind", "from_numpy", "from_objects", "from_scalar", "from_text", "to_python"]
 
 Kind = Literal["real", "integer", "logical", "text", "factor", "date", "instant"]
 
@@ -97,13 +97,12 @@ def from_numpy(array: NDArray[Any]) -> Column:
 
 def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
     """The column of an object array: all text, all dates or all instants, with None for NA."""
-    array = np.array(values, dtype=object)
+    array = np.asarray(values, dtype=object)
     missing = np.array([_is_missing(value) for value in array.ravel()], dtype=np.bool_)
     kinds = {_object_kind(value) for value in array.ravel()[~missing]}
     missing = missing.reshape(array.shape)
-    array[missing] = None
-    if kinds <= {"text"} and (kinds or array.size == 0):
-        return Column("text", array, missing)
+    if kinds == {"text"} or array.size == 0:
+        return from_text(array, missing)
     if kinds == {"date"}:
         return Column("date", _filled(array, missing, _days), missing)
     if kinds == {"instant"}:
@@ -112,6 +111,13 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
         "An object column crosses to R only if all its values are text, all dates or all times. "
         "Give it a dtype first."
     )
+
+
+def from_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+    """The text column of an object array whose values are known to be str where not missing."""
+    array = values.copy()
+    array[missing] = None
+    return Column("text", array, missing)
 
 
 def to_python(column: Column) -> Any:

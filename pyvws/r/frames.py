@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.r.columns import Column, from_numpy, from_objects, to_python
+from pyvws.r.columns import Column, from_numpy, from_text, to_python
 
 __all__ = ["from_pandas", "from_polars", "row_names", "to_series"]
 
@@ -26,12 +26,12 @@ def from_pandas(values: Any) -> Column:
     if isinstance(dtype, pd.ArrowDtype):
         return from_polars(pl.Series(array.__arrow_array__()))
     if isinstance(dtype, pd.StringDtype):
-        return from_objects(array.to_numpy(dtype=object, na_value=None))
+        return from_text(array.to_numpy(dtype=object, na_value=None), np.asarray(array.isna()))
     if isinstance(array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
         # `_data` keeps a NaN that is not NA apart; every public accessor merges the two.
         plain = from_numpy(array._data)
         return Column(plain.kind, plain.values, array._mask.copy())
-    if isinstance(dtype, np.dtype):
+    if isinstance(array, (pd.arrays.NumpyExtensionArray, pd.arrays.DatetimeArray)):
         return from_numpy(np.asarray(array))
     raise InputError(f"A pandas column of type {dtype} does not cross to R unchanged.")
 
@@ -42,15 +42,15 @@ def from_polars(series: Any) -> Column:
     missing = series.is_null().to_numpy()
     if dtype in (pl.Categorical, pl.Enum):
         levels = (
-            series.cat.get_categories()
-            if dtype == pl.Enum
+            dtype.categories
+            if isinstance(dtype, pl.Enum)
             else series.drop_nulls().cast(pl.String).unique(maintain_order=True)
         ).to_list()
         places = {level: code for code, level in enumerate(levels)}
         codes = np.array([places.get(value, -1) for value in series.cast(pl.String).to_list()])
         return _factor(codes.astype(np.int64), levels, False)
     if dtype == pl.String:
-        return from_objects(np.array([*series.to_list(), None], dtype=object)[:-1])
+        return from_text(np.array([*series.to_list(), None], dtype=object)[:-1], missing)
     if dtype == pl.Date:
         return from_numpy(series.to_numpy().astype("datetime64[D]"))
     if isinstance(dtype, pl.Datetime):

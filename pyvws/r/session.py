@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
 import threading
 import warnings
 from collections.abc import Callable
@@ -26,6 +25,9 @@ __all__ = ["SESSION", "Outcome", "Session"]
 _INSTALL: Final = "Run: pip install 'pyvws[r]' and apt-get install r-base"
 _STACK: Final = 64 * 2**20
 _GRACE: Final = 5.0  # seconds an interrupted R gets to come back before the caller moves on
+# A wait has to end for Python to see Ctrl-C where another library (polars) has had the system
+# restart interrupted waits.
+_GLANCE: Final = 0.1
 _OPTIONS: Final[tuple[str, ...]] = (
     "pyvws",
     "--quiet",
@@ -77,14 +79,12 @@ class Session:
         with self._lock:
             if self._thread is None:
                 self._process = os.getpid()
-                handler = signal.getsignal(signal.SIGINT)
                 before = threading.stack_size(_STACK)
                 self._thread = threading.Thread(target=self._serve, name="R", daemon=True)
                 self._thread.start()
                 threading.stack_size(before)
-                self._ready.wait()
-                if threading.current_thread() is threading.main_thread() and handler is not None:
-                    signal.signal(signal.SIGINT, handler)
+        while not self._ready.wait(_GLANCE):
+            pass
         if self._process != os.getpid():
             raise MissingDependencyError(
                 "R was started before this process was forked and does not run in it. "
@@ -104,7 +104,8 @@ class Session:
         task = _Task(job)
         self._tasks.put(task)
         try:
-            task.done.wait()
+            while not task.done.wait(_GLANCE):
+                pass
         except BaseException:
             task.cancelled = True
             self._interrupt(1)
@@ -162,7 +163,8 @@ def start_r() -> str | None:
         if not embedded.isinitialized():
             embedded.set_initoptions(_OPTIONS)  # type: ignore[arg-type]
         with warnings.catch_warnings():
-            # rpy2 warns that Ctrl-C is lost outside the main thread; `Session.start` gives it back.
+            # rpy2 warns that Ctrl-C is lost when another than the main thread starts R. It is not:
+            # rpy2 tells R to leave the signal handlers alone.
             warnings.filterwarnings("ignore", message="R is not initialized by the main thread")
             rinterface.initr()
         atexit.unregister(rinterface.endr)

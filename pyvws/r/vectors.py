@@ -112,10 +112,10 @@ def whole_vector(values: Any) -> Any:
 def _texts(vector: Any) -> list[str | None]:
     import rpy2.rinterface as rinterface
 
-    try:
-        values = list(vector)
-    except UnicodeDecodeError:
-        raise InputError("R returned text that is not valid UTF-8.") from None
+    base = rinterface.baseenv
+    if not all(base["validEnc"](vector)) or "bytes" in list(base["Encoding"](vector)):
+        raise InputError("R returned text whose bytes are not valid in its encoding.")
+    values = list(vector)
     return [None if value is rinterface.NA_Character else value for value in values]
 
 

@@ -144,6 +144,7 @@ def blockwise_bounds(
         for places, block in blocks():
             rows = np.abs(block[kept[places]])
             np.maximum(kept_maxima, rows.max(axis=0, initial=0.0), out=kept_maxima)
+        kept_maxima[~np.isfinite(maxima)] = np.inf
     by_record = np.zeros(len(weights))
     positive = weights > 0
     by_record[positive] = weights[positive] * kept_maxima[cell_of_record][positive]

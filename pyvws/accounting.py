@@ -9,19 +9,22 @@ never strict.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
 
 __all__ = ["PrivacyStatement", "rounded_up"]
 
+_EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
+
 
 def rounded_up(value: float) -> float | None:
     """The value rounded up to one decimal, never down; None where it is not finite."""
     if not np.isfinite(value):
         return None
-    return float(Decimal(value).quantize(Decimal("0.1"), rounding=ROUND_CEILING))
+    tenth = Decimal("0.1")
+    return float(Decimal(float(value)).quantize(tenth, rounding=ROUND_CEILING, context=_EXACT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,8 @@ def extended_sum(x: NDArray[Any]) -> np.longdouble:
     """Sum of `x` (N,), added in order and left in extended precision; 0 for an empty array."""
     if x.size == 0:
         return _WIDE(0)
-    total: np.longdouble = np.add.accumulate(x, dtype=_WIDE)[-1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        total: np.longdouble = np.add.accumulate(x, dtype=_WIDE)[-1]
     return total
 
 
@@ -56,8 +57,9 @@ def var(x: Any) -> float:
     values = vector(x, "x")
     if len(values) < 2:
         raise InputError("var needs at least 2 values. Got 1.")
-    centred = values.astype(_WIDE) - _WIDE(mean(values))
-    return float(extended_sum(centred * centred) / _WIDE(len(values) - 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        centred = values.astype(_WIDE) - _WIDE(mean(values))
+        return float(extended_sum(centred * centred) / _WIDE(len(values) - 1))
 
 
 def quantile(x: Any, p: Any) -> Any:
@@ -104,7 +106,8 @@ def quantile(x: Any, p: Any) -> Any:
     between = (index > low) & (above != below)
     result = below.copy()
     f = fraction[between]
-    result[between] = (1.0 - f) * below[between] + f * above[between]
+    with np.errstate(invalid="ignore"):  # Between -Inf and Inf, NaN as in R.
+        result[between] = (1.0 - f) * below[between] + f * above[between]
     return float(result[0]) if np.ndim(p) == 0 else result
 
 

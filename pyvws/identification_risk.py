@@ -93,12 +93,22 @@ def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
             raise InputError(
                 f"Each known column needs one value for each record. Got {len(column)} for {n}."
             )
-        missing = np.array([value is None or value != value for value in column])
-        if missing.any():
+        if any(_is_missing(value) for value in column):
             raise InputError("A known column has missing values: a pattern needs all of them.")
-        _, inverse = np.unique(column, return_inverse=True)
+        if column.dtype == object:  # Values of several types cannot be sorted.
+            seen: dict[Any, int] = {}
+            inverse = np.array([seen.setdefault(value, len(seen)) for value in column])
+        else:
+            _, inverse = np.unique(column, return_inverse=True)
         _, codes = np.unique(codes * (inverse.max() + 1) + inverse, return_inverse=True)
     return codes
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA has no truth value.
+        return True
 
 
 def _columns(known: Any) -> list[NDArray[Any]]:

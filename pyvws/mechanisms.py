@@ -78,7 +78,8 @@ class CountWeighted:
         finite_number(self.g, "g")
         positive(self.radius, "radius")
         choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
-        object.__setattr__(self, "known", tuple(self.known))
+        known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
+        object.__setattr__(self, "known", known)
         if self.match is not None:
             object.__setattr__(self, "match", _checked_match(self.match))
 

@@ -58,7 +58,7 @@ def ecdf_utility(original: Any, synthetic: Sequence[Any]) -> EcdfUtility:
     y = finite_vector(original, "original")
     if len(synthetic) == 0:
         raise InputError("synthetic must hold at least one dataset. Got none.")
-    if np.ndim(synthetic[0]) == 0:
+    if np.ndim(next(iter(synthetic))) == 0:
         raise InputError("synthetic must be a list of datasets; put a single one in a list.")
     largest, squared = [], []
     for number, dataset in enumerate(synthetic, start=1):

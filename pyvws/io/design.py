@@ -32,7 +32,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     the first level; C(x) makes a number a factor. Raises InputError for an unknown column, missing
     values, a formula that uses the outcome, or columns that depend on each other.
     """
-    from formulaic import Formula, model_matrix
+    from formulaic import Formula, StructuredFormula, model_matrix
     from formulaic.errors import FormulaicError
 
     try:
@@ -46,6 +46,8 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
             f"formula must have nothing before '~', since outcome= names the outcome. Got "
             f"{formula!r}."
         )
+    if isinstance(parsed, StructuredFormula):
+        raise InputError(f"formula must have one part, without '|'. Got {formula!r}.")
     wanted = {str(name) for name in parsed.required_variables}
     if outcome in wanted:
         raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
@@ -64,7 +66,8 @@ def _materialize(
 
     data = pd.DataFrame(columns, index=pd.RangeIndex(n))
     try:
-        built = model_matrix(formula, data, na_action="raise")
+        with np.errstate(all="ignore"):  # What is not finite is named below.
+            built = model_matrix(formula, data, na_action="raise")
     except Exception as error:  # formulaic evaluates the user's own expressions
         raise InputError(
             f"formula {formula!r} could not be evaluated on the table "

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from pyvws._checks import positions
 from pyvws.errors import InputError
 
 __all__ = ["TableFile", "read_table", "write_table"]
@@ -42,15 +46,17 @@ def read_table(path: Path) -> TableFile:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
     try:
         if kind == "csv":
-            _refuse_repeated_header(content, path.name)
+            _refuse_what_polars_mends(content, path.name)
             as_written = pl.read_csv(content, infer_schema=False)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=["", "NA"])
         else:
             frame = as_written = pl.read_parquet(content)
-    except (pl.exceptions.PolarsError, ValueError, OSError) as error:
+    except InputError:
+        raise
+    except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
+        rule = " It must be UTF-8 with commas and a header." if kind == "csv" else ""
         raise InputError(
-            f"{path.name}: not a readable {kind} file ({type(error).__name__}). A csv must be "
-            "UTF-8 with commas, a header and as many cells in every row."
+            f"{path.name}: not a readable {kind} file ({type(error).__name__}).{rule}"
         ) from None
     if frame.height != as_written.height:
         raise InputError(f"{path.name}: rows cannot be told apart. Check its quotes.")
@@ -65,12 +71,17 @@ def write_table(frame: Any, path: Path, *, format: str) -> None:
         frame.write_parquet(path)
 
 
-def _refuse_repeated_header(content: bytes, name: str) -> None:
-    """polars renames a repeated header silently; a release must not rest on that."""
-    import csv
-
-    head = content[: content.find(b"\n") + 1 or len(content)].decode("utf-8-sig")
-    names = next(csv.reader([head]), [])
-    twice = sorted({column for column in names if names.count(column) > 1})
+def _refuse_what_polars_mends(content: bytes, name: str) -> None:
+    """polars renames a repeated header and fills short rows silently; a release needs neither."""
+    rows = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""))
+    header = next(filter(None, rows), [])
+    twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
         raise InputError(f"{name}: column names must differ. Given twice: {', '.join(twice)}.")
+    # An empty line is an empty cell where there is one column, a short row elsewhere.
+    uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
+    if header and uneven.any():
+        raise InputError(
+            f"{name}: every row needs {len(header)} cells, as the header has. "
+            f"Rows with another number: {positions(uneven)}."
+        )

@@ -23,14 +23,14 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         raise InputError(
             f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
         ) from None
+    except nw.exceptions.DuplicateError:
+        names = list(table.column_names if hasattr(table, "column_names") else table.columns)
+        twice = ", ".join(sorted({str(name) for name in names if names.count(name) > 1}))
+        raise InputError(f"Column names must differ. Given twice: {twice}.") from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    names = list(frame.columns)
-    if not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) for name in frame.columns):
         raise InputError("Every column needs a name that is a string. Rename the columns.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"Column names must differ. Given twice: {', '.join(twice)}.")
     if len(frame) < 2:
         raise InputError(f"The table needs at least 2 records. Got {len(frame)}.")
     return frame

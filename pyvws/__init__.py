@@ -1,13 +1,18 @@
 """Vector-weighted pseudo posterior synthesizers for confidential microdata, checked against R.
 
-A confidential table goes in, synthetic datasets with a privacy statement come out. Names are
-loaded when first used: importing the package touches neither pandas, numba nor R.
+A confidential table goes in, synthetic datasets with a privacy statement come out. Most names
+are loaded when first used: importing the package touches neither pandas, numba nor R.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any, Final
+
+# A function that shares its module's name is loaded at once: importing the module later would
+# otherwise put the module in the function's place.
+from pyvws.identification_risk import identification_risk as identification_risk
+from pyvws.reweight import reweight as reweight
 
 __version__ = "0.1.0"
 
@@ -26,17 +31,15 @@ _PUBLIC: Final[dict[str, str]] = {
     "Synthesizer": "pyvws.synthesizer",
     "Unweighted": "pyvws.mechanisms",
     "ecdf_utility": "pyvws.evaluation.ecdf",
-    "identification_risk": "pyvws.identification_risk",
     "lipschitz_bounds": "pyvws.lipschitz",
     "lipschitz_weights": "pyvws.weights",
     "quantile": "pyvws.rarith",
-    "reweight": "pyvws.reweight",
     "risk_weights": "pyvws.weights",
     "scalar_weights": "pyvws.weights",
     "synthesize": "pyvws.synthesizer",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = ["__version__", *sorted([*_PUBLIC, "identification_risk", "reweight"])]
 
 
 def __getattr__(name: str) -> Any:

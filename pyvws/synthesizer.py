@@ -36,7 +36,7 @@ from pyvws.mechanisms import (
 from pyvws.models.registry import find_model
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, summarize, table_like
-from pyvws.synthesize import SILENT, Listener, SynthesisLoop, WeightedFit
+from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
 
 __all__ = ["Synthesizer", "synthesize"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.synthesize import WeightedFit
+from pyvws.loop import WeightedFit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ import numpy as np
 from pyvws import __version__
 from pyvws.accounting import PrivacyStatement
 from pyvws.engines._engine import Posterior
-from pyvws.synthesize import SynthesisLoop, WeightedFit
+from pyvws.loop import SynthesisLoop, WeightedFit
 
 __all__ = ["posterior_columns", "summarize", "table_like"]
 

@@ -1,0 +1,154 @@
+"""The native engine: right target, same seed same draws, no panic far out, interrupts pass on."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.errors import ConvergenceError, InputError
+from pyvws.io.cells import make_cells
+from pyvws.models._model import Start
+from pyvws.models.registry import MODELS
+from pyvws.pseudo_posterior import PseudoPosterior
+
+# Five Monte Carlo standard errors: a fair engine leaves them once in two million times.
+_ERRORS = 5.0
+_SETTINGS = SamplerSettings(draws=500, warmup=300, chains=2)
+
+
+def _target(model: str = "poisson", *, weights: float = 1.0, n: int = 60) -> PseudoPosterior:
+    y = np.random.default_rng(5).poisson(6.0, n).astype(float)
+    cells = make_cells(y, np.ones((n, 1)))
+    return PseudoPosterior(MODELS[model], cells, np.full(n, weights))
+
+
+def _grid_moments(target: PseudoPosterior) -> tuple[float, float]:
+    """Posterior mean and sd of beta by a sum over a grid of (beta, log sigma)."""
+    density = target.density_and_gradient()
+    centre = target.start().centre[0]
+    beta = np.linspace(centre - 0.6, centre + 0.6, 301)
+    logp = np.array(
+        [[density(np.array([b, u]))[0] for u in np.linspace(-4.0, 8.0, 241)] for b in beta]
+    )
+    mass = np.exp(logp - logp.max()).sum(axis=1)
+    mass /= mass.sum()
+    mean = float(mass @ beta)
+    return mean, float(np.sqrt(mass @ (beta - mean) ** 2))
+
+
+@pytest.mark.parametrize("weights", [1.0, 0.25])
+def test_posterior_moments_equal_those_of_a_grid(weights: float) -> None:
+    target = _target(weights=weights)
+    mean, sd = _grid_moments(target)
+    posterior = NativeEngine().sample(
+        target, SamplerSettings(draws=2000, warmup=500, chains=2), seed=1
+    )
+    beta = posterior.draws["beta"][:, 0]
+    error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
+    assert abs(beta.mean() - mean) < _ERRORS * error
+    assert abs(beta.std() / sd - 1) < 0.1
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_same_seed_gives_same_draws_on_any_number_of_cores(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = _target(model)
+    first = NativeEngine().sample(target, _SETTINGS, seed=7)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    second = NativeEngine().sample(target, _SETTINGS, seed=7)
+    other = NativeEngine().sample(target, _SETTINGS, seed=8)
+    for name, values in first.draws.items():
+        np.testing.assert_array_equal(values, second.draws[name])
+    assert not np.array_equal(first.draws["beta"], other.draws["beta"])
+
+
+def test_draws_have_one_row_a_draw_and_diagnostics() -> None:
+    posterior = NativeEngine().sample(_target("negative-binomial"), _SETTINGS, seed=3)
+    shapes = {name: values.shape for name, values in posterior.draws.items()}
+    assert shapes == {
+        "beta": (1000, 1),
+        "sigma_beta": (1000, 1),
+        "L_beta": (1000, 1, 1),
+        "inv_phi": (1000,),
+        "phi": (1000,),
+    }
+    assert posterior.diagnostics.rhat_max < 1.05
+    np.testing.assert_allclose(posterior.draws["phi"] * posterior.draws["inv_phi"], 1.0)
+
+
+class _FarOut:
+    """A target whose chains start where every density overflows."""
+
+    def __init__(self, target: PseudoPosterior) -> None:
+        self._target = target
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._target, name)
+
+    def start(self) -> Start:
+        start = self._target.start()
+        return Start(start.centre + 1e4, start.scale)
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_a_start_far_out_ends_in_an_error_and_no_panic(model: str) -> None:
+    with pytest.raises(ConvergenceError, match="Rescale the predictors"):
+        NativeEngine().sample(_FarOut(_target(model)), _SETTINGS, seed=1)  # type: ignore[arg-type]
+
+
+def test_predictors_in_any_unit_mix_alike() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=200)
+    y = rng.poisson(np.exp(2 + 0.3 * x)).astype(float)
+    design = np.column_stack([np.ones(200), 1e5 * x + 3e5])
+    target = PseudoPosterior(MODELS["poisson"], make_cells(y, design), np.ones(200))
+    posterior = NativeEngine().sample(target, SamplerSettings(chains=2), seed=1)
+    slope = posterior.draws["beta"][:, 1] * 1e5
+    assert abs(slope.mean() - 0.3) < 0.1
+    assert posterior.diagnostics.rhat_max < 1.02
+
+
+def test_progress_reaches_the_total() -> None:
+    seen: list[tuple[int, int]] = []
+    settings = SamplerSettings(draws=20_000, warmup=300, chains=1)
+    NativeEngine().sample(
+        _target(), settings, seed=1, progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen
+    assert all(0 <= done <= total == 20_300 for done, total in seen)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done > 0:
+            raise KeyboardInterrupt
+
+    settings = SamplerSettings(draws=10_000_000, warmup=100, chains=2)
+    before = threading.active_count()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        NativeEngine().sample(_target(), settings, seed=1, progress=interrupt)
+    assert time.monotonic() - began < 60
+    assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"draws": 0}, "draws must be a whole number of at least 1. Got 0."),
+        ({"chains": 1.5}, "chains must be a whole number of at least 1. Got 1.5."),
+        ({"warmup": 5}, "warmup must be at least 100"),
+        ({"target_accept": 1.0}, "target_accept must lie strictly between 0 and 1. Got 1."),
+    ],
+)
+def test_settings_out_of_range_are_refused(given: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SamplerSettings(**given)  # type: ignore[arg-type]

@@ -1,0 +1,202 @@
+"""From a table of any kind to a release, and what is refused before any work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import pyvws as vws
+from pyvws.errors import ConvergenceWarning, InputError
+
+_FAST: dict[str, Any] = {"draws": 500, "warmup": 300, "chains": 2, "datasets": 3, "seed": 1}
+
+
+def _columns(n: int = 120) -> dict[str, Any]:
+    rng = np.random.default_rng(6)
+    region = rng.choice(["north", "south"], n)
+    return {
+        "id": np.arange(n) + 900_001,
+        "visits": rng.poisson(np.where(region == "north", 30, 20)),
+        "region": region,
+        "urban": rng.random(n) < 0.7,
+        "note": [f"person {i}" for i in range(n)],
+    }
+
+
+def _release(table: Any, **settings: Any) -> vws.Release:
+    given = {"outcome": "visits", "model": "poisson", **_FAST, **settings}
+    return vws.synthesize(table, **given)
+
+
+def test_each_kind_of_table_comes_back_in_kind_with_the_same_numbers() -> None:
+    columns = _columns()
+    made = [
+        _release(kind(columns), formula="~ region")
+        for kind in (pl.DataFrame, pd.DataFrame, pa.table)
+    ]
+    assert [type(release.datasets[0]) for release in made] == [
+        pl.DataFrame, pd.DataFrame, pa.Table,
+    ]  # fmt: skip
+    first, *others = made
+    for other in others:
+        assert other.privacy == first.privacy
+        for ours, theirs in zip(first.datasets, other.datasets, strict=True):
+            assert list(pl.DataFrame(ours)["visits"]) == list(theirs["visits"].to_numpy())
+
+
+def test_a_pandas_index_stays_and_the_input_is_unchanged() -> None:
+    frame = pd.DataFrame(_columns(), index=[f"r{i}" for i in range(120)][::-1])
+    before = frame.copy(deep=True)
+    release = _release(frame, formula="~ region")
+    pd.testing.assert_frame_equal(frame, before)
+    assert list(release.datasets[0].index) == list(frame.index)
+    assert list(release.datasets[0].columns) == ["visits", "region"]
+    assert list(release.datasets[0]["region"]) == list(frame["region"])
+
+
+def test_only_outcome_predictors_and_kept_columns_are_released() -> None:
+    frame = pl.DataFrame(_columns())
+    assert _release(frame).datasets[0].columns == ["visits"]
+    kept = _release(frame, formula="~ urban", keep=["note"])
+    assert kept.datasets[0].columns == ["visits", "urban", "note"]
+    assert kept.privacy["columns_released_unchanged"] == ["urban", "note"]
+    assert _release(frame, keep="all").datasets[0].columns == frame.columns
+
+
+def test_the_same_seed_gives_the_same_release_and_another_another() -> None:
+    frame = pl.DataFrame(_columns())
+    first, second, other = (_release(frame, seed=seed) for seed in (1, 1, 2))
+    assert first.datasets[2].equals(second.datasets[2])
+    assert first.records.equals(second.records)
+    assert not first.datasets[2].equals(other.datasets[2])
+
+
+def test_statement_records_and_posterior_have_their_parts() -> None:
+    frame = pl.DataFrame(_columns())
+    release = _release(frame, formula="~ region", reweight=True, tolerance=0.2)
+    privacy, summary = release.privacy, release.summary
+    assert privacy["guarantee"] == "asymptotic-dp"
+    assert privacy["neighbours"] == "leave-one-out"
+    assert privacy["draws"] == 1000
+    assert summary["epsilon"] == 2 * summary["Delta"]
+    assert summary["epsilon_total"] == 3 * summary["epsilon"]
+    assert 0 <= privacy["epsilon_total"] - summary["epsilon_total"] < 0.1
+    assert 0 <= privacy["lipschitz_bound"] - summary["Delta"] < 0.1
+    assert set(summary["diagnostics"]) == {
+        "rhat_max", "ess_bulk_min", "ess_tail_min", "divergences",
+    }  # fmt: skip
+    assert release.records.columns == [
+        "weight", "lipschitz_bound", "risk", "weight_final", "lipschitz_bound_final",
+    ]  # fmt: skip
+    assert release.records.height == 120
+    assert release.records["lipschitz_bound_final"].max() == summary["Delta"]
+    assert release.posterior.columns[:4] == ["chain", "draw", "beta[1]", "beta[2]"]
+    assert release.posterior.height == 1000
+    assert len(summary["search"]) >= 1
+    json.dumps(summary, allow_nan=False)
+
+
+def test_cw_takes_patterns_from_known_columns() -> None:
+    frame = pl.DataFrame(_columns())
+    release = _release(frame, mechanism="cw", radius=0.3, known=["region", "urban"])
+    expected = vws.identification_risk(
+        frame["visits"], radius=0.3, known=[frame["region"], frame["urban"]]
+    )
+    np.testing.assert_array_equal(release.records["risk"], expected)
+    np.testing.assert_array_equal(release.records["weight"], 1.0 - expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "guarantee"),
+    [
+        ({"mechanism": "unweighted"}, "none"),
+        ({"mechanism": "lw", "threshold": 0.95}, "none"),
+        ({"mechanism": "sw"}, "asymptotic-dp"),
+        ({"mechanism": "sw", "match": 4.0}, "asymptotic-dp"),
+    ],
+)
+def test_the_guarantee_follows_mechanism_and_threshold(
+    settings: dict[str, Any], guarantee: str
+) -> None:
+    release = _release(pl.DataFrame(_columns()), **settings)
+    assert release.privacy["guarantee"] == guarantee
+    assert any("guarantee" in sentence for sentence in release.privacy["caveats"])
+
+
+def test_poor_convergence_is_a_warning_and_a_caveat() -> None:
+    with pytest.warns(ConvergenceWarning, match="ESS"):
+        release = _release(pl.DataFrame(_columns()), draws=50, warmup=100, chains=2)
+    assert "may be understated" in release.privacy["caveats"][-1]
+
+
+def _with(**changed: Any) -> pl.DataFrame:
+    return pl.DataFrame({**_columns(), **changed})
+
+
+_BAD: list[tuple[str, Any, dict[str, Any], str]] = [
+    ("missing outcome", _with(visits=[None, 1, None, *[5] * 117]), {},
+     r"Column 'visits' has missing or infinite values: 2 \(rows 1 and 3\)"),
+    ("infinite outcome", _with(visits=[1.0, np.inf, *[5.0] * 118]), {},
+     r"Column 'visits' has missing or infinite values: 1 \(row 2\)"),
+    ("missing predictor", _with(region=[None] * 9 + ["a", "b"] * 55 + ["a"]),
+     {"formula": "~ region"},
+     r"Column 'region' has missing or infinite values: 9 \(first rows 1, 2, 3, 4, 5\)"),
+    ("negative counts", _with(visits=[-1, *range(119)]), {},
+     "Column 'visits' has 1 negative values"),
+    ("fractions", _with(visits=[0.5, 1.5, *range(118)]), {},
+     "Column 'visits' has 2 values with a fraction.*Use --round"),
+    ("unknown outcome", _with(), {"outcome": "visit"}, "Did you mean 'visits'"),
+    ("unknown predictor", _with(), {"formula": "~ regions"}, "Did you mean 'region'"),
+    ("unknown kept", _with(), {"keep": ["notes"]}, "keep names column 'notes'"),
+    ("unknown known", _with(), {"mechanism": "cw", "known": ["x"]}, "known names column 'x'"),
+    ("text outcome", _with(), {"outcome": "note"}, "'note' is not numeric"),
+    ("constant outcome", _with(visits=[7] * 120), {}, "'visits' is constant, so all Lipschitz"),
+    ("constant for sw", _with(visits=[7] * 120), {"mechanism": "sw"}, "is constant"),
+    ("one record", _with().head(1), {}, "at least 2 records. Got 1"),
+    ("no record", _with().head(0), {}, "at least 2 records. Got 0"),
+    ("rank", _with(), {"formula": "~ region + C(region)"}, "rank-deficient"),
+    ("k at 1", _with(), {"reweight": True, "k": 1.0}, "k must lie strictly between 0 and 1"),
+    ("k at 0", _with(), {"reweight": True, "k": 0.0}, "k must lie strictly between 0 and 1"),
+    ("negative c", _with(), {"c": -0.1}, "c must not be negative"),
+    ("zero radius", _with(), {"mechanism": "cw", "radius": 0}, "radius must be above 0. Got 0."),
+    ("strange radius", _with(), {"mechanism": "cw", "radius_kind": "ratio"}, "radius_kind must be"),
+    ("zero threshold", _with(), {"threshold": 0.0}, r"threshold must lie in \(0, 1\]"),
+    ("setting of another", _with(), {"radius": 0.2}, "'lw' does not take radius"),
+    ("unknown model", _with(), {"model": "gaussian"}, "model must be one of"),
+    ("unknown mechanism", _with(), {"mechanism": "dp"}, "mechanism must be one of"),
+    ("reweight unweighted", _with(), {"mechanism": "unweighted", "reweight": True},
+     "reweight needs a weighted mechanism"),
+    ("too many datasets", _with(), {"datasets": 1001}, "need as many posterior draws"),
+    ("outcome as predictor", _with(), {"formula": "~ visits"}, "uses the outcome"),
+    ("no table", [1, 2, 3], {}, "must be a pandas, polars or Arrow table. Got list"),
+    ("known missing", _with(region=[None, *["a"] * 119]),
+     {"mechanism": "cw", "known": ["region"]}, r"Column 'region' has missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "message"), [bad[1:] for bad in _BAD], ids=[bad[0] for bad in _BAD]
+)
+def test_bad_input_is_refused_before_any_fit(
+    table: Any, settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_work(*_args: Any, **_kwargs: Any) -> None:
+        raise AssertionError("a fit was started")
+
+    monkeypatch.setattr("pyvws.engines.nuts.NativeEngine.sample", no_work)
+    with pytest.raises(InputError, match=message):
+        _release(table, **settings)
+
+
+def test_zeros_ties_and_two_records_run() -> None:
+    release = _release(pl.DataFrame({"visits": [0, 0, 0, 1, 1, 9]}), draws=1000)
+    assert release.records["weight"].min() == 0.0
+    with pytest.warns(ConvergenceWarning):
+        two = _release(pl.DataFrame({"visits": [0, 3]}), draws=100, warmup=100, chains=2)
+    assert two.datasets[0].height == 2

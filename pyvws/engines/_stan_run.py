@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from pyvws import _resources
 from pyvws._checks import Floats
-from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
 from pyvws.engines.diagnostics import diagnose
 from pyvws.errors import ConvergenceError
-from pyvws.models._model import Draws, Model
+from pyvws.models._model import Model
 from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "StanEngine",
     "StanRun",
     "fit_target",
+    "iterations_done",
     "paper_program",
     "shipped_program",
     "stan_data",
@@ -58,11 +60,8 @@ class StanRun:
     seconds: float
 
 
-class StanEngine(Protocol):
+class StanEngine(Engine, Protocol):
     """An engine that can also run any Stan program."""
-
-    @property
-    def name(self) -> str: ...
 
     def run(
         self,
@@ -131,11 +130,20 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
     found = {}
     for name, entries in places.items():
         shape = tuple(1 + np.max([index for index, _ in entries], axis=0)) if entries[0][0] else ()
-        array = np.empty((*values.shape[:-1], *shape))
+        array = np.empty((*shape, *values.shape[:-1]))
         for index, column in entries:
-            array[(..., *index)] = values[..., column]
-        found[name] = array
+            array[index] = values[..., column]
+        found[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
     return found
+
+
+def iterations_done(logs: list[Path]) -> int:
+    """Iterations that the chains' console texts report, summed over chains."""
+    done = 0
+    for path in logs:
+        found = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
+        done += int(found[-1]) if found else 0
+    return done
 
 
 def fit_target(
@@ -157,14 +165,12 @@ def fit_target(
         settings,
         seed=seed,
         initial=_initial(target, settings.chains, seed),
-        keep=tuple(_one(target)),
+        keep=_names(target),
         progress=progress,
     )
     if progress is not None:
         progress(total, total)
-    flat = {
-        name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()
-    }
+    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
     q = target.model.unconstrain(flat)
     if not np.isfinite(q).all():
         raise ConvergenceError(
@@ -180,11 +186,10 @@ def fit_target(
     )
 
 
-def _one(target: PseudoPosterior) -> Draws:
-    """A single draw, for its names and shapes."""
-    return target.model.constrain(
-        np.zeros((1, target.dimension)), target.cells.n_coefficients
-    )
+def _names(target: PseudoPosterior) -> tuple[str, ...]:
+    """The variables that the model's draws have."""
+    single = np.zeros((1, target.dimension))
+    return tuple(target.model.constrain(single, target.cells.n_coefficients))
 
 
 def _initial(target: PseudoPosterior, chains: int, seed: int) -> list[dict[str, Any]]:

@@ -21,7 +21,8 @@ class Row:
 
     `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
-    was held against: "R <version>", "stored R <version>", or "" for nothing.
+    was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
+    words what a comparison with Stan found.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Row:
     verdict: Literal["pass", "fail", "skipped"]
     reason: str
     source: str
+    measured: str = ""
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -45,7 +47,7 @@ def render(rows: Sequence[Row], console: Console) -> None:
     for heading in ("seeds x shapes", "largest difference (ulp)", "verdict"):
         table.add_column(heading, justify="right")
     for row in rows:
-        gap = "" if row.largest_difference is None else str(row.largest_difference)
+        gap = row.measured if row.largest_difference is None else str(row.largest_difference)
         colour = _COLOURS[row.verdict]
         table.add_row(
             row.id,
@@ -85,6 +87,7 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "verdict": row.verdict,
             "reason": row.reason,
             "source": row.source,
+            "measured": row.measured,
         }
         for row in rows
     ]

@@ -13,7 +13,8 @@ from pyvws.errors import InputError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
-from pyvws.validation.cases import CASES
+from pyvws.validation._stan_case import stan_row
+from pyvws.validation.cases import CASES, stan_cases
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.report import Row
 
@@ -38,7 +39,8 @@ def run(
     source : {"auto", "live", "cached"}
         "live" runs R now; where it is missing, every row is skipped with the reason. "cached"
         takes the stored results of R, and "auto" is "live": a check that never ran R has to be
-        asked for.
+        asked for. Comparisons with Stan have no stored results and always run Stan; "cached"
+        without levels leaves them out.
     progress : callable, optional
         Called with each row as it is done.
     cases : sequence of Case, optional
@@ -59,7 +61,10 @@ def run(
     for level in wanted:
         choice(level, "levels", KINDS)
     chosen = [case for case in (CASES if cases is None else cases) if case.kind in wanted]
-    if not chosen:
+    with_stan = [case for case in stan_cases() if case.kind in wanted] if cases is None else []
+    if source == "cached" and levels is None:
+        with_stan = []
+    if not chosen and not with_stan:
         raise InputError(f"No case is of level {', '.join(wanted)}.")
     missing, version = "", ""
     if source != "cached":
@@ -68,10 +73,20 @@ def run(
     rows = []
     for case in chosen:
         rows.append(
-            _row(case, None, "skipped", f"{missing} Or compare with R's stored results.", "")
+            _row(
+                case,
+                None,
+                "skipped",
+                f"{missing} Or compare with R's stored results: pyvws validate --cached",
+                "",
+            )
             if missing
             else _judged(case, f"R {version}" if version else "")
         )
+        if progress is not None:
+            progress(rows[-1])
+    for stan_case in with_stan:
+        rows.append(stan_row(stan_case))
         if progress is not None:
             progress(rows[-1])
     return rows

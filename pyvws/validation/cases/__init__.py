@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from pyvws.validation._case import Case
+from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
+    density,
     ecdf,
     identification_risk,
     lipschitz,
@@ -14,7 +16,7 @@ from pyvws.validation.cases import (
     weights,
 )
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "stan_cases"]
 
 CASES: Final[tuple[Case, ...]] = (
     *rarith.CASES,
@@ -24,3 +26,8 @@ CASES: Final[tuple[Case, ...]] = (
     *identification_risk.CASES,
     *ecdf.CASES,
 )
+
+
+def stan_cases() -> tuple[StanCase, ...]:
+    """Models against Stan."""
+    return density.CASES

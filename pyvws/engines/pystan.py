@@ -1,0 +1,242 @@
+"""The PyStan engine: Stan as PyStan's own package (httpstan) compiles it, from PyPI and offline."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._private_folder import private_folder
+from pyvws.engines._pystan_chain import load_module
+from pyvws.engines._stan_cache import compiled
+from pyvws.engines._stan_run import (
+    Log,
+    StanRun,
+    fit_target,
+    iterations_done,
+    shipped_program,
+    stan_data,
+    stan_seed,
+    variables,
+)
+from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version"]
+
+_POLL_SECONDS = 0.05
+_VERSION = ("MAJOR", "MINOR", "PATCH")
+_DEFAULTS = {
+    "init_radius": 2.0,
+    "num_thin": 1,
+    "save_warmup": False,
+    "refresh": 100,
+    "stepsize": 1.0,
+    "stepsize_jitter": 0.0,
+    "max_depth": 10,
+    "gamma": 0.05,
+    "kappa": 0.75,
+    "t0": 10.0,
+    "init_buffer": 75,
+    "term_buffer": 50,
+    "window": 25,
+}
+
+
+def pystan_version() -> str:
+    """Versions of httpstan and of the Stan in it. Raises MissingDependencyError."""
+    folder = pystan_folder()
+    if folder is None:
+        raise MissingDependencyError(
+            "PyStan is not installed. Run: pip install 'pyvws[pystan]' (it needs a C++ compiler)."
+        )
+    header = (folder / "include" / "stan" / "version.hpp").read_text(encoding="utf-8")
+    parts = [re.findall(rf"define STAN_{part} (\d+)", header)[0] for part in _VERSION]
+    return f"{version('httpstan')} (Stan {'.'.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class PyStanEngine:
+    """NUTS as PyStan 3 runs it. The first fit of a model compiles it, which takes a minute.
+
+    `log` is called with the console text of each fit; it can hold data values.
+    """
+
+    name: str = "pystan"
+    log: Log | None = None
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
+        return fit_target(
+            self,
+            shipped_program(target.model),
+            data,
+            target,
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+
+    def run(
+        self,
+        program: str,
+        data: dict[str, Any],
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        initial: list[dict[str, Any]] | None = None,
+        keep: tuple[str, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> StanRun:
+        module = _module_path(program)
+        arguments = {
+            **_DEFAULTS,
+            "random_seed": stan_seed(seed),
+            "num_warmup": settings.warmup,
+            "num_samples": settings.draws,
+            "delta": settings.target_accept,
+        }
+        with private_folder() as folder:
+            job = {"module": str(module), "arguments": arguments}
+            (folder / "job.json").write_text(json.dumps(job))
+            np.savez(folder / "data.npz", **data)
+            for chain in range(settings.chains):
+                np.savez(
+                    folder / f"initial{chain + 1}.npz", **(initial or [{}] * (chain + 1))[chain]
+                )
+            codes = _run_chains(folder, settings, progress)
+            if self.log is not None:
+                for path in sorted(folder.glob("*.log")):
+                    self.log(path.read_text(encoding="utf-8", errors="replace"))
+            if any(codes):
+                raise ConvergenceError(
+                    f"Stan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
+                    "words are in the engine's log; rescale the predictors if it could not start."
+                )
+            return _collect(folder, settings, keep)
+
+
+def densities(
+    program: str, data: dict[str, Any], points: Floats
+) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Log density, its gradient and the variables of a program at unconstrained points.
+
+    Parameters
+    ----------
+    program : str
+        Text of a Stan program.
+    data : dict
+        Its data by name.
+    points : ndarray, shape (P, D)
+        Unconstrained parameter vectors.
+
+    Returns
+    -------
+    ndarray (P,), ndarray (P, D), dict of ndarray (P, ...)
+        The log density has Stan's Jacobians and is up to a constant; variables are constrained
+        and include generated quantities.
+    """
+    module = load_module(_module_path(program))
+    rows = [list(map(float, point)) for point in points]
+    values = [module.log_prob(data, row, True) for row in rows]
+    gradients = [module.log_prob_grad(data, row, True) for row in rows]
+    written = [module.write_array(data, row, True, True) for row in rows]
+    names = list(module.constrained_param_names(data))
+    return np.array(values), np.array(gradients), variables(names, np.array(written))
+
+
+def pystan_folder() -> Path | None:
+    """Folder of the installed httpstan, None where it is missing."""
+    spec = find_spec("httpstan")
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+@cache
+def _module_path(program: str) -> Path:
+    """The compiled program; built when neither this process nor the cache has it."""
+    # The compiled module links to libraries in httpstan's folder, so the folder is in the key.
+    kind = f"httpstan {pystan_version()} {pystan_folder()} {sys.version}"
+
+    def build(folder: Path) -> None:
+        source = folder / "program.stan"
+        source.write_text(program, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "pyvws.engines._pystan_build", str(source), str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise InputError(
+                f"Stan does not accept the program. It says: {done.stderr.strip()[-2000:]}"
+            )
+
+    return compiled(program, version=kind, build=build) / "model.so"
+
+
+def _run_chains(folder: Path, settings: SamplerSettings, progress: Progress | None) -> list[int]:
+    """Exit codes of the chains, as many at once as there are processors."""
+    total = settings.chains * (settings.draws + settings.warmup)
+    waiting = list(range(1, settings.chains + 1))
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    codes: dict[int, int] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (os.cpu_count() or 1):
+                chain = waiting.pop(0)
+                running[chain] = subprocess.Popen(
+                    [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain)],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=(folder / f"{chain}.stderr.log").open("wb"),
+                )
+            time.sleep(_POLL_SECONDS)
+            for chain, process in list(running.items()):
+                if process.poll() is not None:
+                    codes[chain] = running.pop(chain).returncode
+            if progress is not None:
+                progress(iterations_done(sorted(folder.glob("*.log"))), total)
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+    return [codes[chain] for chain in sorted(codes)]
+
+
+def _collect(folder: Path, settings: SamplerSettings, keep: tuple[str, ...] | None) -> StanRun:
+    blocks, times, divergences = [], [], 0
+    for chain in range(1, settings.chains + 1):
+        with np.load(folder / f"{chain}.npz") as stored:
+            names = [str(name) for name in stored["names"]]
+            blocks.append(stored["values"])
+            times.append(stored["times"])
+    values = np.stack(blocks)
+    divergences = int(values[..., names.index("divergent__")].sum())
+    draws = variables(names, values)
+    span = np.array(times)
+    return StanRun(
+        draws={name: draws[name] for name in draws if keep is None or name in keep},
+        divergences=divergences,
+        seconds=float(span[:, 1].max() - span[:, 0].min()),
+    )

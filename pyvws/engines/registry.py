@@ -1,0 +1,85 @@
+"""Engines by the name that the command line takes. Nothing is loaded before it is asked for."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Final
+
+from pyvws._checks import choice
+from pyvws.engines._engine import Engine
+from pyvws.engines._stan_run import Log, StanEngine
+from pyvws.errors import InputError
+
+__all__ = ["ENGINES", "engine_version", "find_engine", "find_stan_engine"]
+
+ENGINES: Final = ("native", "cmdstan", "rstan", "pystan")
+
+
+def find_engine(name: str, *, log: Log | None = None) -> Engine:
+    """The engine of that name, ready to sample.
+
+    Parameters
+    ----------
+    name : {"native", "cmdstan", "rstan", "pystan"}
+        All sample the same density.
+    log : callable, optional
+        Called with the console text of each fit by Stan. It can hold data values: keep it with
+        the confidential files.
+
+    Returns
+    -------
+    Engine
+        Its first fit of a model compiles a program, unless it is native.
+
+    Raises
+    ------
+    InputError
+        For another name.
+    MissingDependencyError
+        If the engine is not installed; the message says what to install.
+    """
+    if choice(name, "engine", ENGINES) == "native":
+        from pyvws.engines.nuts import NativeEngine
+
+        return NativeEngine()
+    return find_stan_engine(name, log=log)
+
+
+def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
+    """As `find_engine`, for the engines that can run any Stan program."""
+    choice(name, "engine", ENGINES)
+    if name == "native":
+        raise InputError("The native engine runs no Stan program. Use cmdstan, rstan or pystan.")
+    engine_version(name)
+    if name == "cmdstan":
+        from pyvws.engines.cmdstan import CmdStanEngine
+
+        return CmdStanEngine(log=log)
+    if name == "rstan":
+        from pyvws.engines.rstan import RStanEngine
+
+        return RStanEngine(log=log)
+    from pyvws.engines.pystan import PyStanEngine
+
+    return PyStanEngine(log=log)
+
+
+def engine_version(name: str) -> str:
+    """What the engine runs, with its version. Raises MissingDependencyError where it is missing.
+
+    Asking for rstan starts R.
+    """
+    choice(name, "engine", ENGINES)
+    if name == "cmdstan":
+        from pyvws.engines.cmdstan import cmdstan_version
+
+        return cmdstan_version()
+    if name == "rstan":
+        from pyvws.engines.rstan import rstan_version
+
+        return rstan_version()
+    if name == "pystan":
+        from pyvws.engines.pystan import pystan_version
+
+        return pystan_version()
+    return f"nutpie {version('nutpie')}"

@@ -1,0 +1,189 @@
+"""The rstan engine: the papers' own programs, run by R.
+
+The one part of the package that R feeds. R is loaded when the engine is first used, never on
+import.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._stan_cache import compiled
+from pyvws.engines._stan_run import (
+    Log,
+    StanRun,
+    fit_target,
+    paper_program,
+    stan_data,
+    stan_seed,
+    variables,
+)
+from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = ["RStanEngine", "densities", "rstan_version"]
+
+
+def rstan_version() -> str:
+    """rstan's version. Starts R; raises MissingDependencyError where R or rstan is missing."""
+    from pyvws.r import bridge
+
+    versions = bridge.r_versions()
+    if "rstan" not in versions:
+        raise MissingDependencyError(
+            "The R package rstan is not installed. Run: apt-get install r-cran-rstan r-cran-bh "
+            "r-cran-rcppeigen r-cran-rcppparallel, or install.packages('rstan') in R."
+        )
+    return f"{versions['rstan']} on R {versions['R']}"
+
+
+@dataclass(frozen=True, slots=True)
+class RStanEngine:
+    """NUTS as rstan runs it on the papers' program, chain after chain in R's one thread.
+
+    The first fit of a model compiles it, which takes a minute. `log` is called with what R said
+    when a fit fails; it can hold data values.
+    """
+
+    name: str = "rstan"
+    log: Log | None = None
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        return fit_target(
+            self,
+            paper_program(target.model),
+            stan_data(target),
+            target,
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+
+    def run(
+        self,
+        program: str,
+        data: dict[str, Any],
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        initial: list[dict[str, Any]] | None = None,
+        keep: tuple[str, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> StanRun:
+        from pyvws.r.bridge import RError, call
+
+        path = _program_file(program)
+        crossed, vectors = _for_r(data)
+        first = [_for_r(values) for values in initial or []]
+        arguments = {
+            "file": str(path),
+            "data": crossed,
+            "vectors": sorted({*vectors, *(name for _, named in first for name in named)}),
+            "initial": [values for values, _ in first] or None,
+            "keep": None if keep is None else list(keep),
+            "chains": settings.chains,
+            "warmup": settings.warmup,
+            "draws": settings.draws,
+            "seed": stan_seed(seed),
+            "target_accept": settings.target_accept,
+        }
+        try:
+            written = call("rstan", "run_program", _texts(arguments))
+        except RError as error:
+            if self.log is not None:
+                self.log(error.captured)
+            raise ConvergenceError(
+                "rstan failed. Its words are in the engine's log; rescale the predictors if it "
+                "could not start."
+            ) from None
+        if len(written["dim"]) != 3:
+            raise ConvergenceError("rstan returned no draws. Rescale the predictors.")
+        shape = tuple(int(size) for size in written["dim"])
+        values = np.swapaxes(np.reshape(written["values"], shape, order="F"), 0, 1)
+        return StanRun(
+            draws=variables([str(name) for name in written["names"]], values),
+            divergences=int(written["divergences"][0]),
+            seconds=float(written["seconds"][0]),
+        )
+
+
+def densities(
+    program: str, data: dict[str, Any], points: Floats
+) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Log density, its gradient and log_lik of a program at unconstrained points (P, D).
+
+    As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob and constrain_pars.
+    """
+    from pyvws.r.bridge import call
+
+    crossed, vectors = _for_r(data)
+    found = call(
+        "rstan",
+        "densities",
+        _texts(
+            {
+                "file": str(_program_file(program)),
+                "data": crossed,
+                "vectors": sorted(vectors),
+                "points": points,
+            }
+        ),
+    )
+    return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
+
+
+@cache
+def _program_file(program: str) -> Path:
+    """The compiled program; built when neither this process nor the cache has it."""
+    from pyvws.r.bridge import RError, call
+
+    def build(folder: Path) -> None:
+        source = folder / "program.stan"
+        source.write_text(program, encoding="utf-8")
+        try:
+            call(
+                "rstan",
+                "compile_program",
+                {"source": str(source), "file": str(folder / "program.rds")},
+            )
+        except RError as error:
+            raise InputError(
+                f"rstan does not accept the program. It says: {error.captured.strip()[-2000:]}"
+            ) from None
+
+    return compiled(program, version=f"rstan {rstan_version()}", build=build) / "program.rds"
+
+
+def _for_r(values: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """Values in R's widths, and the names of those that are vectors even at length one."""
+    crossed = {}
+    for name, value in values.items():
+        array = np.asarray(value)
+        if array.dtype.kind == "i" and array.ndim:
+            array = array.astype(np.int32)
+        crossed[name] = array if array.ndim else array.item()
+    return crossed, {name for name, value in crossed.items() if np.ndim(value) == 1}
+
+
+def _texts(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Lists of text as arrays, which cross to R as one character vector."""
+    return {
+        name: np.array(value, dtype=object)
+        if isinstance(value, list) and value and isinstance(value[0], str)
+        else value
+        for name, value in arguments.items()
+    }

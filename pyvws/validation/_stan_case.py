@@ -1,0 +1,76 @@
+"""Cases that hold a model of the package against a Stan program of the same model.
+
+They have no stored results: Stan runs now, or the row is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+
+from pyvws.engines.registry import engine_version
+from pyvws.errors import MissingDependencyError
+from pyvws.io.cells import make_cells
+from pyvws.models.registry import find_model
+from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.validation._draws import Draws
+from pyvws.validation.report import Row
+
+__all__ = ["StanCase", "seeded_target", "stan_row"]
+
+
+class StanCase(Protocol):
+    """One model against one Stan."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]: ...
+
+    @property
+    def programs(self) -> str: ...
+
+    def judge(self) -> tuple[bool, str]:
+        """Whether all comparisons pass, and what was measured."""
+
+
+def seeded_target(model: str, n: int, K: int, *, seed: int) -> PseudoPosterior:
+    """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1."""
+    draws = Draws(seed)
+    design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
+    weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
+    weights[:2] = 0.0, 1.0
+    return PseudoPosterior(find_model(model), make_cells(draws.counts(n), design), weights)
+
+
+def stan_row(case: StanCase) -> Row:
+    """The row of a case: passed, failed, or skipped where its Stan is missing."""
+    verdict: Literal["pass", "fail", "skipped"]
+    try:
+        source = f"{case.engine} {engine_version(case.engine)}"
+        passed, measured = case.judge()
+        verdict, reason = ("pass", "") if passed else ("fail", f"Outside the limits: {measured}")
+    except MissingDependencyError as missing:
+        verdict, reason, measured, source = "skipped", str(missing), "", ""
+    return Row(
+        id=case.id,
+        paper="vws2024, section 3",
+        level=case.kind,
+        r_function=case.programs,
+        python_function="pyvws.pseudo_posterior:PseudoPosterior",
+        seeds=(1,),
+        shapes=case.shapes,
+        largest_difference=None,
+        verdict=verdict,
+        reason=reason,
+        source=source,
+        measured=measured,
+    )

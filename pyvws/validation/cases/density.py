@@ -1,0 +1,139 @@
+"""Log densities, their gradients and record log-likelihoods against Stan's own.
+
+Points are random on the unconstrained scale. Coefficients, log scales and log 1/phi lie in
+(-2, 2); the entries of L_beta in (-1, 1), partial correlations of up to 0.76. Beyond that, with 8
+columns, Stan's own transform of a correlation matrix loses digits: it takes square roots of
+1 - sum z^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from pyvws._checks import Floats
+from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
+from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.validation._draws import Draws
+from pyvws.validation._stan_case import seeded_target
+
+__all__ = ["CASES", "DensityCase", "differences"]
+
+# The two sums run over the same terms in another order: a few hundred roundings.
+VALUE_LIMIT: Final = 1e-12
+# A gradient is a difference of sums of the size of its largest entry.
+GRADIENT_LIMIT: Final = 1e-9
+# A log-likelihood is a sum of terms that cancel, and a rounding of eta = X beta is passed on y-fold
+# and mu-fold: so the unit is an ulp of the largest such term, not of their sum. Each side rounds up
+# to 8 products in eta and up to 5 terms, of which log Gamma is itself good to an ulp or two only.
+POINTWISE_LIMIT: Final = 8.0
+
+_POINTS: Final = 200
+_RECORDS: Final = 60
+_COLUMNS: Final = (1, 3, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DensityCase:
+    """One model's density against one Stan, at 200 points for each of 1, 3 and 8 columns."""
+
+    model: str
+    engine: Literal["pystan", "rstan"]
+    kind: str = "density"
+
+    @property
+    def id(self) -> str:
+        return f"density/{self.model}-{self.engine}"
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple((_RECORDS, K) for K in _COLUMNS)
+
+    @property
+    def programs(self) -> str:
+        folder = "stan" if self.engine == "pystan" else "r_reference/stan"
+        return f"{folder}/{self.model.replace('-', '_')}.stan"
+
+    def judge(self) -> tuple[bool, str]:
+        """Whether the differences are within the limits, and the largest ones."""
+        found = np.max([self._at(K) for K in _COLUMNS], axis=0)
+        measured = (
+            f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
+            f"log-likelihood {found[2]:.1f} ulp of its largest term"
+        )
+        limits = (VALUE_LIMIT, GRADIENT_LIMIT, POINTWISE_LIMIT)
+        return bool((found <= limits).all()), measured
+
+    def _at(self, K: int) -> tuple[float, float, float]:
+        target = seeded_target(self.model, _RECORDS, K, seed=K)
+        return differences(target, self.engine, _points(target, K))
+
+
+def differences(target: PseudoPosterior, engine: str, points: Floats) -> tuple[float, float, float]:
+    """Largest differences from Stan over points (P, D).
+
+    Returns
+    -------
+    value : float
+        Of log densities, up to one constant, relative to Stan's.
+    gradient : float
+        Of gradients, relative to the largest entry at the point.
+    pointwise : float
+        Of weighted record log-likelihoods, in ulp of the largest term.
+    """
+    data: dict[str, Any] = stan_data(target)
+    if engine == "pystan":
+        program = shipped_program(target.model)
+        data |= {"censored": 0, "bound": 0.0, "write_log_lik": 1}
+    else:
+        program = paper_program(target.model)
+    stan = import_module(f"pyvws.engines.{engine}")
+    theirs, their_gradients, written = stan.densities(program, data, points)
+    evaluate = target.density_and_gradient()
+    pairs = [evaluate(point) for point in points]
+    apart = np.array([value for value, _ in pairs]) - theirs
+    value = np.abs(apart - np.median(apart)) / np.abs(theirs)
+    gap = np.abs(np.array([gradient for _, gradient in pairs]) - their_gradients)
+    gradient = gap.max(axis=1) / np.maximum(1.0, np.abs(their_gradients).max(axis=1))
+    return (
+        float(value.max()),
+        float(gradient.max()),
+        _pointwise(target, points, written["log_lik"]),
+    )
+
+
+def _pointwise(target: PseudoPosterior, points: Floats, theirs: Floats) -> float:
+    cells = target.cells
+    draws = target.model.constrain(points, cells.n_coefficients)
+    records = cells.cell_of_record
+    ours = target.model.log_likelihood(draws, cells)[:, records] * target.weights
+    X = cells.rows[cells.row_of_cell[records]]
+    y = cells.outcome[records]
+    mu = np.exp(draws["beta"] @ X.T)
+    steepness = np.maximum(1.0, np.abs(draws["beta"]) @ np.abs(X).T)
+    largest = np.maximum(np.maximum(y, mu) * steepness, gammaln(y + 1.0))
+    if "phi" in draws:
+        phi = draws["phi"][:, None]
+        largest = np.maximum(largest, np.abs(gammaln(y + phi)))
+        largest = np.maximum(largest, (y + phi) * np.abs(np.log(phi)))
+    unit = np.spacing(np.maximum(target.weights * largest, np.finfo(float).tiny))
+    return float((np.abs(ours - theirs) / unit).max())
+
+
+def _points(target: PseudoPosterior, K: int) -> Floats:
+    raw = Draws(100 + K).uniform(_POINTS * target.dimension, -1.0, 1.0)
+    points = raw.reshape(_POINTS, target.dimension)
+    points[:, : 2 * K] *= 2.0
+    points[:, 2 * K + K * (K - 1) // 2 :] *= 2.0
+    return points
+
+
+CASES: Final = tuple(
+    DensityCase(model=model, engine=engine)
+    for model in ("poisson", "negative-binomial")
+    for engine in ("pystan", "rstan")
+)

@@ -1,0 +1,91 @@
+# rstan as an engine and as a judge of densities. Programs are compiled once into a file of the
+# caller's choice and read from there afterwards.
+
+programs <- new.env()
+
+# Compile the program in `source` and keep it, machine code included, in `file`.
+compile_program <- function(source, file) {
+  rstan::rstan_options(boost_lib = boost_folder())
+  model <- rstan::stan_model(file = source, model_name = "pyvws", save_dso = TRUE)
+  saveRDS(model, file)
+  TRUE
+}
+
+# Where Debian puts Boost's headers, if the BH package does not hold them itself.
+boost_folder <- function() {
+  own <- system.file("include", package = "BH")
+  if (nzchar(own) && dir.exists(file.path(own, "boost"))) own else "/usr/include"
+}
+
+load_program <- function(file) {
+  if (is.null(programs[[file]])) {
+    programs[[file]] <- readRDS(file)
+  }
+  programs[[file]]
+}
+
+# Stan tells a vector of length one from a number, R does not: `vectors` names the vectors.
+shaped <- function(values, vectors) {
+  for (name in intersect(vectors, names(values))) {
+    values[[name]] <- as.array(values[[name]])
+  }
+  values
+}
+
+# Draws after warm-up: chains in the order of `initial`, one after the other in this process.
+run_program <- function(file, data, vectors, initial, keep, chains, warmup, draws, seed,
+                        target_accept) {
+  model <- load_program(file)
+  arguments <- list(
+    object = model, data = shaped(data, vectors), chains = chains, warmup = warmup,
+    iter = warmup + draws, seed = seed, cores = 1, refresh = 0,
+    control = list(adapt_delta = target_accept)
+  )
+  if (!is.null(initial)) {
+    arguments$init <- lapply(initial, shaped, vectors = vectors)
+  }
+  if (!is.null(keep)) {
+    arguments$pars <- keep
+  }
+  began <- proc.time()[["elapsed"]]
+  fit <- do.call(rstan::sampling, arguments)
+  seconds <- proc.time()[["elapsed"]] - began
+  c(written(fit), list(seconds = seconds))
+}
+
+# Every column of a fit as (draws, chains, columns), with names and the number of divergences.
+written <- function(fit) {
+  columns <- rstan::extract(fit, permuted = FALSE, inc_warmup = FALSE)
+  statistics <- rstan::get_sampler_params(fit, inc_warmup = FALSE)
+  divergent <- sum(vapply(statistics, function(chain) sum(chain[, "divergent__"]), numeric(1)))
+  list(
+    names = dimnames(columns)[[3]], values = as.vector(columns), dim = dim(columns),
+    divergences = divergent
+  )
+}
+
+# Log density with Jacobians, its gradient and log_lik at each row of `points`.
+densities <- function(file, data, vectors, points) {
+  fit <- suppressMessages(
+    rstan::sampling(load_program(file), data = shaped(data, vectors), chains = 0)
+  )
+  value <- numeric(nrow(points))
+  gradient <- points
+  log_lik <- matrix(0, nrow(points), data$n)
+  for (i in seq_len(nrow(points))) {
+    value[i] <- rstan::log_prob(fit, points[i, ], adjust_transform = TRUE)
+    gradient[i, ] <- rstan::grad_log_prob(fit, points[i, ], adjust_transform = TRUE)
+    log_lik[i, ] <- rstan::constrain_pars(fit, points[i, ])$log_lik
+  }
+  list(value = value, gradient = gradient, log_lik = log_lik)
+}
+
+# log_lik (draws, records) of a fit that was saved with saveRDS, chain after chain.
+saved_log_lik <- function(file) {
+  fit <- readRDS(file)
+  if (!inherits(fit, "stanfit") || !("log_lik" %in% fit@model_pars)) {
+    return(NULL)
+  }
+  columns <- rstan::extract(fit, pars = "log_lik", permuted = FALSE, inc_warmup = FALSE)
+  matrix(columns, dim(columns)[1] * dim(columns)[2], dim(columns)[3])
+}

@@ -1,0 +1,53 @@
+// Weighted negative binomial regression on a log link, in mean and over-dispersion form: the pseudo
+// posterior of Savitsky, Hu and Williams (2024). The variance of record i is mu + mu^2 / phi with
+// phi = 1 / inv_phi. It enters the target as weights[i] * log NB(y[i] | mu[i], phi), or as that term
+// clamped to [-bound, bound] when censored = 1.
+functions {
+  // Log-likelihood of each record in nats, without weights. logit holds log(mu / phi); the binomial
+  // coefficient keeps its digits where phi is large against y.
+  vector record_log_lik(vector y, vector eta, real inv_phi) {
+    real phi = inv(inv_phi);
+    vector[size(y)] logit = eta + log(inv_phi);
+    return lchoose(y + phi - 1, y) + y .* log_inv_logit(logit) + phi * log1m_inv_logit(logit);
+  }
+
+  // What each record adds to the target.
+  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
+    vector[size(log_lik)] terms = weights .* log_lik;
+    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  }
+}
+data {
+  int<lower=1> n; // records
+  int<lower=1> K; // columns of the design
+  array[n] int<lower=0> y;
+  matrix[n, K] X;
+  vector<lower=0, upper=1>[n] weights; // smaller = more protected
+  int<lower=0, upper=1> censored;
+  real<lower=0> bound; // in nats; not used unless censored
+  int<lower=0, upper=1> write_log_lik;
+}
+transformed data {
+  vector[n] counts = to_vector(y);
+  vector[K] zeros_beta = zeros_vector(K);
+}
+parameters {
+  vector[K] beta;
+  vector<lower=0>[K] sigma_beta;
+  cholesky_factor_corr[K] L_beta;
+  real<lower=0> inv_phi;
+}
+model {
+  L_beta ~ lkj_corr_cholesky(6);
+  sigma_beta ~ student_t(3, 0, 1);
+  beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  inv_phi ~ cauchy(0, 5);
+  target += sum(record_terms(record_log_lik(counts, X * beta, inv_phi), weights, censored, bound));
+}
+generated quantities {
+  // As in the papers' programs, the weights are already in it.
+  vector[write_log_lik ? n : 0] log_lik;
+  if (write_log_lik) {
+    log_lik = record_terms(record_log_lik(counts, X * beta, inv_phi), weights, censored, bound);
+  }
+}

@@ -1,0 +1,84 @@
+"""A program is compiled once for each Stan version, and a broken build never counts."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pyvws.engines import _stan_cache
+from pyvws.engines._stan_cache import compiled
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(_stan_cache, "user_cache_path", lambda *_, **__: tmp_path)
+    return tmp_path / "stan"
+
+
+class Builder:
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self, folder) -> None:
+        self.times += 1
+        (folder / "model").write_text("machine code")
+
+
+def test_the_second_time_nothing_is_built():
+    build = Builder()
+    first = compiled("model {}", version="Stan 2.35", build=build)
+    again = compiled("model {}", version="Stan 2.35", build=build)
+    assert first == again
+    assert build.times == 1
+    assert (first / "model").read_text() == "machine code"
+
+
+def test_another_program_or_version_is_another_folder():
+    build = Builder()
+    folders = {
+        compiled(program, version=version, build=build)
+        for program in ("model {}", "model { }")
+        for version in ("Stan 2.35", "Stan 2.36")
+    }
+    assert len(folders) == build.times == 4
+
+
+def test_a_build_that_fails_leaves_nothing(cache):
+    def build(folder) -> None:
+        (folder / "half").write_text("x")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled("model {}", version="Stan 2.35", build=build)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_without_its_mark_is_built_again():
+    build = Builder()
+    folder = compiled("model {}", version="Stan 2.35", build=build)
+    (folder / "ok").unlink()
+    (folder / "model").write_text("half")
+    assert compiled("model {}", version="Stan 2.35", build=build) == folder
+    assert (folder / "model").read_text() == "machine code"
+
+
+def test_a_build_that_another_process_finished_first_is_used():
+    def other(folder) -> None:
+        compiled("model {}", version="Stan 2.35", build=Builder())
+        (folder / "model").write_text("late")
+
+    folder = compiled("model {}", version="Stan 2.35", build=other)
+    assert (folder / "model").read_text() == "machine code"
+
+
+def test_programs_unused_for_long_are_removed():
+    old = compiled("old", version="Stan 2.35", build=Builder())
+    os.utime(old / "ok", (0, 0))
+    compiled("new", version="Stan 2.35", build=Builder())
+    assert not old.exists()
+
+
+def test_only_its_owner_can_read_the_cache(cache):
+    compiled("model {}", version="Stan 2.35", build=Builder())
+    assert cache.stat().st_mode & 0o077 == 0

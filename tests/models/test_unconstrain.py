@@ -1,0 +1,37 @@
+"""The inverse of the transforms, which Stan's draws pass through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyvws.models.registry import MODELS
+
+# Rounding of the transform itself, against coordinates of size 3.
+TOLERANCE = 1e-13
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("K", [1, 2, 3, 8])
+def test_it_undoes_constrain(model, K):
+    q = np.random.default_rng(K).uniform(-3, 3, (50, model.dimension(K)))
+    np.testing.assert_allclose(model.unconstrain(model.constrain(q, K)), q, atol=TOLERANCE)
+
+
+def test_by_hand_for_two_columns():
+    draws = {
+        "beta": np.array([[1.0, 2.0]]),
+        "sigma_beta": np.array([[1.0, np.e]]),
+        "L_beta": np.array([[[1.0, 0.0], [0.6, 0.8]]]),
+    }
+    expected = [[1.0, 2.0, 0.0, 1.0, np.arctanh(0.6)]]
+    np.testing.assert_allclose(MODELS["poisson"].unconstrain(draws), expected, rtol=1e-15)
+
+
+def test_a_singular_factor_is_infinite_and_does_not_raise():
+    draws = {
+        "beta": np.zeros((1, 2)),
+        "sigma_beta": np.ones((1, 2)),
+        "L_beta": np.array([[[1.0, 0.0], [1.0, 0.0]]]),
+    }
+    assert np.isinf(MODELS["poisson"].unconstrain(draws)[0, -1])

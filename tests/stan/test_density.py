@@ -1,0 +1,76 @@
+"""Every engine works on one density: the package's, Stan's today, and the papers' program's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyvws.engines import pystan
+from pyvws.engines._stan_run import shipped_program, stan_data
+from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.validation._stan_case import seeded_target
+from pyvws.validation.cases import density
+from pyvws.validation.report import Row
+
+MODELS = ("poisson", "negative-binomial")
+
+
+@pytest.mark.parametrize("case", density.CASES, ids=lambda case: case.id)
+def test_the_density_is_stans(case, need):
+    need(case.engine)
+    passed, measured = case.judge()
+    assert passed, measured
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_clamp_replaces_each_term_by_its_clamped_value(model, need):
+    need("pystan")
+    target = seeded_target(model, 40, 2, seed=3)
+    prior = PseudoPosterior(target.model, target.cells, np.zeros(40)).density_and_gradient()
+    points = np.random.default_rng(1).uniform(-0.5, 0.5, (20, target.dimension))
+    points[:, 0] += 4.0
+    bound = 4.0
+    data = {**stan_data(target), "censored": 1, "bound": bound, "write_log_lik": 1}
+    theirs, _, written = pystan.densities(shipped_program(target.model), data, points)
+    draws = target.model.constrain(points, 2)
+    terms = target.model.log_likelihood(draws, target.cells)[:, target.cells.cell_of_record]
+    clamped = np.clip(terms * target.weights, -bound, bound)
+    assert (clamped == -bound).any(axis=1).all()
+    assert (clamped > -bound).any(axis=1).all()
+    ours = np.array([prior(point)[0] for point in points]) + clamped.sum(axis=1)
+    gap = ours - theirs
+    np.testing.assert_allclose(gap, gap[0], atol=1e-11)
+    np.testing.assert_allclose(written["log_lik"], clamped, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_without_its_flag_stan_writes_no_log_likelihood(model, need):
+    need("pystan")
+    target = seeded_target(model, 10, 1, seed=3)
+    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
+    point = np.zeros((1, target.dimension))
+    _, _, written = pystan.densities(shipped_program(target.model), data, point)
+    assert "log_lik" not in written
+
+
+def test_another_density_is_told_apart(need, monkeypatch):
+    need("pystan")
+    right = density.shipped_program(seeded_target("poisson", 5, 1, seed=1).model)
+    assert "student_t(3, 0, 1)" in right
+    off = seeded_target("negative-binomial", 60, 1, seed=1)
+    points = np.random.default_rng(1).uniform(-1, 1, (10, off.dimension))
+    lower = PseudoPosterior(off.model, off.cells, off.weights * (1 - 1e-9))
+    monkeypatch.setattr(density, "stan_data", lambda target: stan_data(off))
+    value, _, _ = density.differences(lower, "pystan", points)
+    assert value > density.VALUE_LIMIT
+
+
+def test_a_missing_stan_is_a_skipped_row_with_its_reason(monkeypatch):
+    from pyvws.validation import _stan_case
+
+    def missing(name: str) -> str:
+        raise _stan_case.MissingDependencyError(f"{name} is not installed.")
+
+    monkeypatch.setattr(_stan_case, "engine_version", missing)
+    row: Row = _stan_case.stan_row(density.CASES[0])
+    assert (row.verdict, row.reason) == ("skipped", "pystan is not installed.")

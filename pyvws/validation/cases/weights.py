@@ -74,10 +74,10 @@ def _outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Bounds to meet of which one lies above the unweighted bound, so that the weight is 1."""
-    target, unweighted = Draws(seed).uniform(2, 3.0, 12.0)
-    lifted = unweighted + (0.0 if seed == 1 else 6.0)
-    return {"n": shape[0], "target": float(target), "unweighted": float(lifted)}
+    """A bound to meet; that of seed 1 lies above the unweighted one, so that the weight is 1."""
+    target, gap = Draws(seed).uniform(2, 2.0, 6.0)
+    unweighted = target - 0.25 * gap if seed == 1 else target + gap
+    return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
 
 
 _LW: Final = "Algorithm 1, steps 1 to 4"

@@ -1,0 +1,150 @@
+"""Every case against R: as stored by default, live where R runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyvws import _resources
+from pyvws.validation import expected, refresh
+from pyvws.validation._case import Case
+from pyvws.validation._draws import digest
+from pyvws.validation.cases import CASES
+from pyvws.validation.runner import run
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+# Public helpers that a compared function runs through.
+WITHIN_OTHERS = {
+    "pyvws.rarith:extended_sum",
+    "pyvws.lipschitz:blockwise_bounds",
+    "pyvws.identification_risk:pattern_codes",
+}
+
+
+@every_case
+def test_equals_what_r_gave(case: Case) -> None:
+    (row,) = run(source="cached", cases=[case])
+    if row.verdict == "skipped":
+        pytest.skip(row.reason)
+    assert (row.verdict, row.reason, row.largest_difference) == ("pass", "", 0)
+
+
+@pytest.mark.r
+@every_case
+def test_equals_r(case: Case) -> None:
+    (row,) = run(source="live", cases=[case])
+    assert (row.verdict, row.reason, row.largest_difference) == ("pass", "", 0)
+
+
+@pytest.mark.r
+def test_stored_results_are_what_r_gives(tmp_path: Path) -> None:
+    paths = refresh.refresh(tmp_path)
+    assert {path.name for path in paths} == {f"{case.script}.json" for case in CASES}
+    for case in CASES:
+        fresh, stored = expected.load(case, tmp_path), expected.load(case)
+        if fresh.long_double_bits != stored.long_double_bits:
+            pytest.skip("The stored results come from a machine with another long double.")
+        for first, second in zip(fresh.results, stored.results, strict=True):
+            np.testing.assert_array_equal(first, second)
+
+
+@every_case
+def test_arguments_are_reproducible_and_unchanged(case: Case) -> None:
+    before = expected.arguments_hash(case)
+    for cell in case.cells():
+        kept = digest(cell.arguments)
+        case.python(cell)
+        assert digest(cell.arguments) == kept
+    assert expected.arguments_hash(case) == before
+
+
+def test_ids_are_unique_and_quantities_many() -> None:
+    ids = [case.id for case in CASES]
+    assert len(set(ids)) == len(ids)
+    assert len(ids) >= 16
+
+
+def test_every_reference_function_of_a_case_exists() -> None:
+    for case in CASES:
+        text = (_resources.folder("r_reference") / f"{case.script}.R").read_text("utf-8")
+        assert re.search(rf"^{case.r_function} <- function\(", text, re.MULTILINE), case.id
+
+
+def test_every_reference_has_a_module_and_a_case() -> None:
+    scripts = {path.stem for path in _resources.folder("r_reference").glob("*.R")}
+    modules = {
+        "evaluation.ecdf" if script == "ecdf" else script
+        for script in scripts & {case.script for case in CASES}
+    }
+    assert {case.script for case in CASES} <= scripts
+    for module in modules:
+        import_module(f"pyvws.{module}")
+
+
+def test_every_function_of_a_compared_module_is_compared() -> None:
+    compared = {case.python_function for case in CASES}
+    modules = {name.split(":")[0] for name in compared if ".validation." not in name}
+    for module in modules:
+        loaded = import_module(module)
+        functions = {
+            f"{module}:{name}"
+            for name in loaded.__all__
+            if not isinstance(getattr(loaded, name), type)
+        }
+        assert functions - WITHIN_OTHERS <= compared, module
+
+
+def test_hard_arguments_are_among_the_cases() -> None:
+    """n = 1, S = 1, ties, zeros, thresholds below 1, weights that clip, values not finite."""
+    seen: set[str] = set()
+    for case in CASES:
+        for cell in case.cells():
+            seen |= {f"{len(cell.shape)}d of 1"} if set(cell.shape) == {1} else set()
+            for name, value in cell.arguments.items():
+                array = np.asarray(value, dtype=object if name == "synthetic" else None)
+                if array.dtype == np.float64 and array.ndim:
+                    seen |= {"zero"} if (array == 0).any() else set()
+                    seen |= {"not finite"} if not np.isfinite(array).all() else set()
+                    seen |= {"tie"} if len(np.unique(array)) < array.size else set()
+                    seen |= {"negative"} if (array < 0).any() else set()
+                if name == "log_lik" and array.shape[0] == 1:
+                    seen.add("S = 1")
+                if name == "threshold" and value < 1:
+                    seen.add("threshold below 1")
+                if name == "known" and len(cell.arguments["original"]) > 1 and array.ndim == 1:
+                    seen |= {"own patterns"} if len(np.unique(array)) == array.size else set()
+            if "c" in cell.arguments and cell.shape[-1] > 10:
+                weights = case.python(cell)
+                seen |= {"clips at 1"} if (weights == 1).sum() > 1 else set()
+                seen |= {"clips at 0"} if (weights == 0).sum() > 1 else set()
+    assert seen == {
+        "1d of 1",
+        "2d of 1",
+        "zero",
+        "not finite",
+        "tie",
+        "negative",
+        "S = 1",
+        "threshold below 1",
+        "own patterns",
+        "clips at 1",
+        "clips at 0",
+    }
+
+
+@pytest.mark.r
+def test_references_work_in_r_alone() -> None:
+    lines = [
+        f"{path.stem} <- new.env(); sys.source('{path}', {path.stem})"
+        for path in sorted(_resources.folder("r_reference").glob("*.R"))
+    ]
+    code = "; ".join([*lines, "stopifnot(weights$scalar_weights(2, 3, 12) == c(0.25, 0.25))"])
+    result = subprocess.run(
+        ["Rscript", "--vanilla", "-e", code], capture_output=True, text=True, timeout=120
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")

@@ -1,0 +1,251 @@
+"""A wrong function is noticed: each compared function, perturbed, makes the runner say "fail".
+
+The wrong versions are the mistakes that are easy to make: NumPy's own sums and quantiles, an open
+ball for a closed one, the wrong axis, a weight that is not kept within [0, 1], and one unit in the
+last place more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyvws.validation.cases import CASES
+from pyvws.validation.runner import exit_code, run
+
+Wrong = Callable[[Any], Any]
+
+
+def one_ulp_more(function: Any) -> Any:
+    """The function with every number of its result moved to the next double."""
+
+    def moved(result: Any) -> Any:
+        if dataclasses.is_dataclass(result) and not isinstance(result, type):
+            parts = {part.name: moved(getattr(result, part.name)) for part in fields(result)}
+            return dataclasses.replace(result, **parts)
+        if np.asarray(result).dtype == np.bool_:
+            return ~np.asarray(result)
+        return np.nextafter(result, np.inf)
+
+    return lambda *args, **kwargs: moved(function(*args, **kwargs))
+
+
+def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(result)
+
+
+def pairwise_extended_sum(_: Any) -> Any:
+    return lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
+
+
+def numpy_quantile(_: Any) -> Any:
+    return lambda x, p: np.quantile(x, p)
+
+
+def wrong_axis(function: Any) -> Any:
+    return lambda log_lik, **options: function(np.asarray(log_lik).T, **options)
+
+
+def without_threshold(function: Any) -> Any:
+    return lambda *args, **options: function(*args, **{**options, "threshold": 1.0})
+
+
+def always_direct(function: Any) -> Any:
+    return lambda log_lik, **options: function(log_lik, **{**options, "method": "direct"})
+
+
+def strict_threshold(function: Any) -> Any:
+    def strict(by_draw: Any, level: float) -> Any:
+        database, _ = function(by_draw, level)
+        return database, by_draw < database if len(by_draw) > 1 else by_draw <= database
+
+    return strict
+
+
+def unclipped(_: Any) -> Any:
+    return lambda risk, c, g: c * (1.0 - risk) + g
+
+
+def without_shift(function: Any) -> Any:
+    return lambda risk, c, g: function(risk, c, 0.0)
+
+
+def scaled_by_the_largest(_: Any) -> Any:
+    def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Any:
+        bounds = np.asarray(by_record)
+        finite = np.isfinite(bounds)
+        risk = np.where(finite, bounds / bounds[finite].max(), 1.0)
+        return np.where(finite, np.clip(c * (1.0 - risk) + g, 0.0, 1.0), 0.0)
+
+    return weights
+
+
+def unlimited_scalar(_: Any) -> Any:
+    return lambda n, *, target, unweighted: np.full(n, target / unweighted)
+
+
+def other_order(_: Any) -> Any:
+    def raised(weights: Any, by_record: Any, *, k: float) -> Any:
+        top = by_record.max()
+        bounds = np.where(by_record > 0, by_record, 1.0)
+        result = np.where(by_record > 0, np.minimum(1.0, k * weights * top / bounds), 1.0)
+        return np.where(weights > 0, result, 0.0)
+
+    return raised
+
+
+def zero_weights_rise(function: Any) -> Any:
+    return lambda weights, by_record, *, k: np.where(
+        weights == 0, 1.0, function(weights, by_record, k=k)
+    )
+
+
+def open_ball(_: Any) -> Any:
+    def share(values: Any, low: Any, high: Any, codes: Any) -> Any:
+        same = codes[:, None] == codes[None, :]
+        inside = (values[None, :] > low[:, None]) & (values[None, :] < high[:, None])
+        return (same & ~inside).sum(axis=1) / same.sum(axis=1)
+
+    return share
+
+
+def without_the_record_itself(function: Any) -> Any:
+    def share(values: Any, low: Any, high: Any, codes: Any) -> Any:
+        size = (codes[:, None] == codes[None, :]).sum(axis=1)
+        return function(values, low, high, codes) * size / np.maximum(size - 1, 1)
+
+    return share
+
+
+def one_pattern_for_all(_: Any) -> Any:
+    return lambda known, n: np.zeros(n, dtype=np.intp)
+
+
+def only_the_first_column(function: Any) -> Any:
+    return lambda known, n: function(known[0] if isinstance(known, list) else known, n)
+
+
+def strictly_below(_: Any) -> Any:
+    return lambda x, points: np.searchsorted(np.sort(x), points, side="left") / len(x)
+
+
+def numpy_mean(_: Any) -> Any:
+    return lambda x: float(np.mean(x))
+
+
+def first_dataset_only(function: Any) -> Any:
+    return lambda original, synthetic: function(original, synthetic[:1])
+
+
+def root_of_the_average(function: Any) -> Any:
+    def utility(original: Any, synthetic: Any) -> Any:
+        result = function(original, synthetic)
+        return dataclasses.replace(result, average=float(np.sqrt(result.average)))
+
+    return utility
+
+
+SUM, MEAN = "pyvws.rarith:sum_in_order", "pyvws.rarith:mean"
+VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
+ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
+WEIGHTED = "pyvws.validation.cases.lipschitz:weighted_bounds"
+LW, FROM_BOUNDS = "pyvws.weights:lipschitz_weights", "pyvws.weights:weights_from_bounds"
+CW, SW = "pyvws.weights:risk_weights", "pyvws.weights:scalar_weights"
+COUNT = "pyvws.validation.cases.weights:count_weights"
+REWEIGHT = "pyvws.reweight:reweight"
+RISK = "pyvws.identification_risk:identification_risk"
+UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+
+# The compared function, what is replaced in it, and the wrong version.
+MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
+    (SUM, "pyvws.rarith:extended_sum", pairwise_extended_sum),
+    (MEAN, "pyvws.rarith:extended_sum", pairwise_extended_sum),
+    (MEAN, MEAN, numpy_mean),
+    (VAR, "pyvws.rarith:extended_sum", pairwise_extended_sum),
+    (VAR, VAR, lambda _: lambda x: float(np.var(x, ddof=1))),
+    (VAR, VAR, lambda _: lambda x: float(np.var(x))),
+    (QUANTILE, QUANTILE, numpy_quantile),
+    (ECDF, ECDF, strictly_below),
+    (BOUNDS, BOUNDS, wrong_axis),
+    (BOUNDS, BOUNDS, without_threshold),
+    (BOUNDS, BOUNDS, always_direct),
+    (BOUNDS, "pyvws.rarith:quantile", numpy_quantile),
+    (BOUNDS, "pyvws.lipschitz:_threshold", strict_threshold),
+    (WEIGHTED, BOUNDS, wrong_axis),
+    (WEIGHTED, BOUNDS, without_threshold),
+    (WEIGHTED, BOUNDS, one_ulp_more),
+    (LW, "pyvws.weights:_scaled", unclipped),
+    (LW, "pyvws.weights:_scaled", without_shift),
+    (LW, FROM_BOUNDS, scaled_by_the_largest),
+    (LW, "pyvws.weights:lipschitz_bounds", without_threshold),
+    (LW, "pyvws.weights:lipschitz_bounds", one_ulp_more),
+    (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
+    (CW, "pyvws.weights:_scaled", unclipped),
+    (CW, "pyvws.weights:_scaled", without_shift),
+    (COUNT, CW, one_ulp_more),
+    (COUNT, "pyvws.weights:_scaled", unclipped),
+    (COUNT, "pyvws.identification_risk:_share_outside", open_ball),
+    (SW, SW, unlimited_scalar),
+    (REWEIGHT, REWEIGHT, other_order),
+    (REWEIGHT, REWEIGHT, zero_weights_rise),
+    (RISK, "pyvws.identification_risk:_share_outside", open_ball),
+    (RISK, "pyvws.identification_risk:_share_outside", without_the_record_itself),
+    (RISK, "pyvws.identification_risk:pattern_codes", one_pattern_for_all),
+    (RISK, "pyvws.identification_risk:pattern_codes", only_the_first_column),
+    (RISK, "pyvws.rarith:mean", numpy_mean),
+    (UTILITY, "pyvws.rarith:ecdf_at", strictly_below),
+    (UTILITY, "pyvws.rarith:mean", numpy_mean),
+    (UTILITY, UTILITY, first_dataset_only),
+    (UTILITY, UTILITY, root_of_the_average),
+)
+COMPARED = sorted({case.python_function for case in CASES})
+SOURCES = ["cached", pytest.param("live", marks=pytest.mark.r)]
+
+
+def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
+    module, name = place.split(":")
+    loaded = import_module(module)
+    monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    ("compared", "place", "wrong"),
+    MUTATIONS,
+    ids=[
+        f"{compared.split(':')[1]}-{place.split(':')[1]}-{wrong.__name__}"
+        for compared, place, wrong in MUTATIONS
+    ],
+)
+def test_a_mistake_fails(
+    monkeypatch: pytest.MonkeyPatch, compared: str, place: str, wrong: Wrong, source: Any
+) -> None:
+    cases = [case for case in CASES if case.python_function == compared]
+    replace(monkeypatch, place, wrong)
+    rows = run(source=source, cases=cases)
+    failed = [row for row in rows if row.verdict == "fail"]
+    assert any(" raised " not in row.reason for row in failed), [row.reason for row in rows]
+    assert exit_code(rows) == 1
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("compared", COMPARED)
+def test_one_ulp_more_fails_every_row(
+    monkeypatch: pytest.MonkeyPatch, compared: str, source: Any
+) -> None:
+    cases = [case for case in CASES if case.python_function == compared]
+    replace(monkeypatch, compared, one_ulp_more)
+    rows = run(source=source, cases=cases)
+    assert [row.verdict for row in rows] == ["fail"] * len(cases)
+    assert {row.largest_difference for row in rows if "kept_draws" not in row.python_function} <= {
+        1
+    }
+
+
+def test_every_compared_function_has_a_mistake() -> None:
+    assert {compared for compared, _, _ in MUTATIONS} == set(COMPARED)

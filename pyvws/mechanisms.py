@@ -5,7 +5,7 @@ Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from pyvws._checks import choice, finite_number, non_negative, positive
@@ -113,11 +113,12 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         return mechanism
     kind = MECHANISMS[choice(mechanism, "mechanism", tuple(MECHANISMS))]
     given = {name: value for name, value in settings.items() if value is not None}
-    unused = sorted(set(given) - set(kind.__dataclass_fields__))
+    takes = [field.name for field in fields(kind)]
+    unused = sorted(set(given) - set(takes))
     if unused:
-        takes = ", ".join(kind.__dataclass_fields__) or "no settings"
         raise InputError(
-            f"mechanism {mechanism!r} does not take {', '.join(unused)}. It takes {takes}."
+            f"mechanism {mechanism!r} does not take {', '.join(unused)}. "
+            f"It takes {', '.join(takes) or 'no settings'}."
         )
     made: Mechanism = kind(**given)
     return made

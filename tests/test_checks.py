@@ -1,0 +1,129 @@
+"""Checked arguments: what passes, and each message in full."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pyvws import _checks
+from pyvws.errors import InputError, PyvwsError
+
+
+def test_positions_count_from_one_and_shorten():
+    def said(*rows: int) -> str:
+        bad = np.zeros(20, dtype=bool)
+        bad[list(rows)] = True
+        return _checks.positions(bad)
+
+    assert said(4) == "1 (row 5)"
+    assert said(0, 1) == "2 (rows 1 and 2)"
+    assert said(1, 6, 8) == "3 (rows 2, 7 and 9)"
+    assert said(*range(5)) == "5 (rows 1, 2, 3, 4 and 5)"
+    assert said(*range(19)) == "19 (first rows 1, 2, 3, 4, 5)"
+
+
+def test_values_pass_through_as_floats():
+    for column in ([1, 2], (1, 2), pd.Series([1, 2], index=[5, 5]), pl.Series([1, 2])):
+        checked = _checks.weight_vector(np.asarray(column) / 2)
+        assert checked.dtype == np.float64
+        assert checked.tolist() == [0.5, 1.0]
+        assert _checks.vector(column, "x").tolist() == [1.0, 2.0]
+    assert _checks.vector([1, None], "x")[0] == 1.0  # missing values are for finite_vector to see
+    assert _checks.log_lik_matrix(pl.DataFrame({"a": [1, 2], "b": [3, 4]})).tolist() == [
+        [1.0, 3.0],
+        [2.0, 4.0],
+    ]
+    assert _checks.log_lik_matrix([[-math.inf]]).shape == (1, 1)
+
+
+def test_edges_of_the_ranges():
+    assert _checks.threshold_level(1) == 1.0
+    assert _checks.threshold_level(1e-9) == 1e-9
+    assert _checks.non_negative(0, "c") == 0.0
+    assert _checks.finite_number(-3, "g") == -3.0
+    assert _checks.open_unit_interval(0.5, "k") == 0.5
+    assert _checks.weight_vector([0, 1]).tolist() == [0.0, 1.0]
+    assert _checks.choice("b", "way", ("a", "b")) == "b"
+
+
+MESSAGES = [
+    (
+        lambda: _checks.vector([[1.0]], "x"),
+        "x must have shape (N,) with N of at least 1. Got shape (1, 1).",
+    ),
+    (
+        lambda: _checks.vector(5, "x"),
+        "x must have shape (N,) with N of at least 1. Got shape ().",
+    ),
+    (
+        lambda: _checks.vector(["12000 euro"], "income"),
+        "income must be numeric. Got values that are not numbers; convert them first.",
+    ),
+    (
+        lambda: _checks.finite_vector([1, None, math.inf, 4], "y"),
+        "y has missing or infinite values: 2 (rows 2 and 3). Remove or impute them first.",
+    ),
+    (
+        lambda: _checks.weight_vector([0.5, -0.25, 1.5]),
+        "weights must lie in [0, 1]. Outside: 2 (rows 2 and 3).",
+    ),
+    (
+        lambda: _checks.same_length(np.ones(2), np.ones(3), ("weights", "by_record")),
+        "weights and by_record must have one entry for each record. Got 2 and 3.",
+    ),
+    (
+        lambda: _checks.log_lik_matrix([1.0, 2.0]),
+        "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
+        "least one of both. Got shape (2,).",
+    ),
+    (
+        lambda: _checks.log_lik_matrix(np.empty((0, 3))),
+        "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
+        "least one of both. Got shape (0, 3).",
+    ),
+    (
+        lambda: _checks.log_lik_matrix([[1.0], [1.0, 2.0]]),
+        "log_lik must be a numeric matrix of shape (S, N).",
+    ),
+    (lambda: _checks.positive(0, "radius"), "radius must be above 0. Got 0."),
+    (lambda: _checks.positive("wide", "radius"), "radius must be a number. Got 'wide'."),
+    (lambda: _checks.positive(None, "radius"), "radius must be a number. Got None."),
+    (lambda: _checks.positive(math.nan, "radius"), "radius must be finite. Got nan."),
+    (lambda: _checks.non_negative(-0.5, "c"), "c must not be negative. Got -0.5."),
+    (lambda: _checks.finite_number(math.inf, "g"), "g must be finite. Got inf."),
+    (
+        lambda: _checks.open_unit_interval(1, "k"),
+        "k must lie strictly between 0 and 1. Got 1.",
+    ),
+    (
+        lambda: _checks.threshold_level(0),
+        "threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. Got 0.",
+    ),
+    (
+        lambda: _checks.threshold_level(1.5),
+        "threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. Got 1.5.",
+    ),
+    (lambda: _checks.choice("c", "way", ("a", "b")), "way must be one of a, b. Got 'c'."),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), MESSAGES)
+def test_messages(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message
+    assert isinstance(caught.value, PyvwsError)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.__cause__ is None
+
+
+def test_input_is_left_unchanged():
+    values = np.array([0.25, 0.5])
+    values.flags.writeable = False
+    _checks.weight_vector(values)
+    _checks.finite_vector(values, "y")
+    assert values.tolist() == [0.25, 0.5]

@@ -1,0 +1,87 @@
+"""Mechanisms as settings: defaults, what is checked at birth, and lookup by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from pyvws.errors import InputError
+from pyvws.mechanisms import (
+    MECHANISMS,
+    CountWeighted,
+    LipschitzWeighted,
+    ScalarWeighted,
+    Unweighted,
+    make_mechanism,
+)
+
+
+def test_names_and_the_papers_defaults():
+    assert {name: kind() for name, kind in MECHANISMS.items()} == {
+        "unweighted": Unweighted(),
+        "lw": LipschitzWeighted(c=1.0, g=0.0),
+        "cw": CountWeighted(
+            c=1.0, g=0.0, radius=0.2, radius_kind="percentage", known=(), match=None
+        ),
+        "sw": ScalarWeighted(match="lw"),
+    }
+    assert all(kind.name == name for name, kind in MECHANISMS.items())
+
+
+def test_made_by_name_with_the_settings_that_apply():
+    assert make_mechanism("lw", c=0.5, radius=None) == LipschitzWeighted(c=0.5)
+    assert make_mechanism("cw", known=["age", "sex"], match=3.5).match == 3.5
+    assert make_mechanism("cw", known=["age", "sex"]).known == ("age", "sex")
+    assert CountWeighted(known="age").known == ("age",)
+    assert make_mechanism("sw", match=2).match == 2.0
+    own = ScalarWeighted(match=4)
+    assert make_mechanism(own) is own
+
+
+@pytest.mark.parametrize("kind", MECHANISMS.values())
+def test_settings_stay_as_they_were_made(kind):
+    made = kind()
+    assert hash(made) == hash(kind())
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
+        made.c = 2.0
+    with pytest.raises(TypeError):
+        kind(1.0)  # keyword only
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LipschitzWeighted(c=-1), "c must not be negative. Got -1."),
+        (lambda: LipschitzWeighted(g=math.inf), "g must be finite. Got inf."),
+        (lambda: CountWeighted(radius=0), "radius must be above 0. Got 0."),
+        (
+            lambda: CountWeighted(radius_kind="share"),
+            "radius_kind must be one of percentage, absolute, fixed. Got 'share'.",
+        ),
+        (lambda: CountWeighted(match=0), "match must be above 0. Got 0."),
+        (lambda: ScalarWeighted(match=math.nan), "match must be finite. Got nan."),
+        (lambda: ScalarWeighted(match="cw"), "match must be 'lw' or a number above 0. Got 'cw'."),
+        (
+            lambda: make_mechanism("laplace"),
+            "mechanism must be one of unweighted, lw, cw, sw. Got 'laplace'.",
+        ),
+        (
+            lambda: make_mechanism(LipschitzWeighted),
+            "mechanism must be one of unweighted, lw, cw, sw or an instance.",
+        ),
+        (
+            lambda: make_mechanism("lw", radius=0.2, known=()),
+            "mechanism 'lw' does not take known, radius. It takes c, g.",
+        ),
+        (
+            lambda: make_mechanism("unweighted", c=1.0),
+            "mechanism 'unweighted' does not take c. It takes no settings.",
+        ),
+    ],
+)
+def test_bad_settings(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message

@@ -50,6 +50,9 @@ run_program <- function(file, data, vectors, initial, keep, chains, warmup, draw
   began <- proc.time()[["elapsed"]]
   fit <- do.call(rstan::sampling, arguments)
   seconds <- proc.time()[["elapsed"]] - began
+  if (length(fit@sim) == 0) {
+    stop("no draws")
+  }
   c(written(fit), list(seconds = seconds))
 }
 

@@ -204,13 +204,14 @@ def _run_chains(folder: Path, settings: SamplerSettings, progress: Progress | No
         while waiting or running:
             while waiting and len(running) < (os.cpu_count() or 1):
                 chain = waiting.pop(0)
-                running[chain] = subprocess.Popen(
-                    [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain)],
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=(folder / f"{chain}.stderr.log").open("wb"),
-                )
+                with (folder / f"{chain}.stderr.log").open("wb") as crash:
+                    running[chain] = subprocess.Popen(
+                        [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain)],
+                        cwd=folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=crash,
+                    )
             time.sleep(_POLL_SECONDS)
             for chain, process in list(running.items()):
                 if process.poll() is not None:

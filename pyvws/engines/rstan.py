@@ -110,8 +110,6 @@ class RStanEngine:
                 "rstan failed. Its words are in the engine's log; rescale the predictors if it "
                 "could not start."
             ) from None
-        if len(written["dim"]) != 3:
-            raise ConvergenceError("rstan returned no draws. Rescale the predictors.")
         shape = tuple(int(size) for size in written["dim"])
         values = np.swapaxes(np.reshape(written["values"], shape, order="F"), 0, 1)
         return StanRun(

@@ -1,0 +1,92 @@
+"""log Gamma(y + phi) - log Gamma(phi) against exact sums, from tiny phi to the Poisson limit."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
+
+COUNTS = [1, 2, 3, 7, 40, 999, 20000]
+SHAPES = [1e-300, 1e-8, 1e-3, 0.3, 1.0, 4.75, 9.999, 10.0, 10.001, 57.0]
+LARGE_SHAPES = [1e3, 1e5, 1e8, 1e12]
+
+
+def rising(y, phi):
+    return log_rising(float(y), phi, *log_gamma(phi))
+
+
+def by_sums(y, phi):
+    """sum_j log(phi + j) and sum_j 1/(phi + j), j < y, each rounded once at the end."""
+    return (
+        math.fsum(math.log(phi + j) for j in range(y)),
+        math.fsum(1.0 / (phi + j) for j in range(y)),
+    )
+
+
+def test_by_hand():
+    assert rising(3, 2.0)[0] == pytest.approx(math.log(2 * 3 * 4), rel=1e-15)
+    assert rising(3, 2.0)[1] == pytest.approx(1 / 2 + 1 / 3 + 1 / 4, rel=1e-15)
+    assert rising(2, 20.0)[0] == pytest.approx(math.log(20 * 21), rel=1e-15)
+    assert rising(1, 0.5)[0] == pytest.approx(math.log(0.5), rel=1e-14)
+
+
+@pytest.mark.parametrize("phi", SHAPES + LARGE_SHAPES)
+@pytest.mark.parametrize("y", COUNTS)
+def test_against_exact_sums(y, phi):
+    value, slope = rising(y, phi)
+    exact, exact_slope = by_sums(y, phi)
+    # A few roundings of terms as large as log Gamma(y + phi) below 10, of the result above.
+    size = abs(exact) if phi >= 10 else max(abs(exact), abs(math.lgamma(phi)), 10.0)
+    assert value == pytest.approx(exact, rel=0, abs=1e-14 * size)
+    assert slope == pytest.approx(exact_slope, rel=2e-14, abs=5e-14 if phi > 1e-3 else 0)
+
+
+@pytest.mark.parametrize("phi", LARGE_SHAPES)
+@pytest.mark.parametrize("y", [1, 7, 300])
+def test_the_poisson_limit_loses_no_digits(y, phi):
+    """Gamma(y + phi) / (Gamma(phi) phi^y) = prod (1 + j/phi) tends to 1; lgamma would cancel."""
+    product = math.fsum(math.log1p(float(Fraction(j) / Fraction(phi))) for j in range(y))
+    value, slope = rising(y, phi)
+    rounding = 4 * math.ulp(value)
+    assert abs(value - y * math.log(phi) - product) <= rounding
+    assert slope == pytest.approx(by_sums(y, phi)[1], rel=1e-14)
+
+
+@pytest.mark.parametrize("phi", SHAPES + LARGE_SHAPES)
+def test_no_count_gives_nothing(phi):
+    assert rising(0, phi) == (0.0, 0.0)
+
+
+def test_both_sides_of_the_switch_agree():
+    for y in COUNTS:
+        below, above = rising(y, math.nextafter(10.0, 0)), rising(y, 10.0)
+        assert below == pytest.approx(above, rel=2e-15, abs=1e-13)
+
+
+def test_log_gamma_against_the_c_library():
+    for x in [1e-300, 1e-8, 0.1, 1.0, 1.5, 2.0, 9.9, 10.0, 170.0, 1e6, 1e15]:
+        value, slope = log_gamma(x)
+        assert value == pytest.approx(math.lgamma(x), rel=1e-15, abs=1e-14)
+        assert slope == pytest.approx(digamma(x), rel=1e-14, abs=1e-14)
+
+
+@pytest.mark.parametrize("phi", [1e-8, 2.5, 300.0, 1e12])
+def test_sums_against_a_loop(phi):
+    y = np.array([0.0, 1.0, 5.0, 40.0, 999.0])
+    weight = np.array([2.0, 0.5, 0.0, 1.25, 3.0])
+    parts = [rising(v, phi) for v in y]
+    total, slope = log_rising_sum(y, weight, phi)
+    assert total == pytest.approx(sum(w * p[0] for w, p in zip(weight, parts, strict=True)))
+    assert slope == pytest.approx(sum(w * p[1] for w, p in zip(weight, parts, strict=True)))
+    assert log_rising_sum(y, np.zeros(5), phi) == (0.0, 0.0)
+
+
+def test_a_weight_of_zero_leaves_even_an_endless_term_out():
+    total, slope = log_rising_sum(np.array([1.0, np.inf]), np.array([1.0, 0.0]), 3.0)
+    assert total == pytest.approx(math.log(3.0), rel=1e-14)
+    assert slope == pytest.approx(1 / 3, rel=1e-14)

@@ -127,7 +127,7 @@ def synthesize(
     chains: Annotated[int, typer.Option(help="Chains.")] = 4,
     target_accept: Annotated[
         float, typer.Option(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
-    ] = 0.9,
+    ] = 0.8,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run repeatable. Drawn and noted if not given.")
     ] = None,

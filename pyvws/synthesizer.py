@@ -25,6 +25,7 @@ from pyvws.io.frame import (
     plain_columns,
     with_outcome,
 )
+from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
 from pyvws.mechanisms import (
     CountWeighted,
     LipschitzWeighted,
@@ -36,9 +37,13 @@ from pyvws.mechanisms import (
 from pyvws.models.registry import find_model
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, summarize, table_like
-from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
 
 __all__ = ["Synthesizer", "synthesize"]
+
+_REMEDY = (
+    "Raise draws and warmup, or target_accept; give predictors units in which coefficients are "
+    "near 1."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +173,8 @@ class Synthesizer:
             for fit in loop.fits
             for problem in fit.posterior.diagnostics.problems()
         ]
-        for problem in problems:
-            warnings.warn(problem, ConvergenceWarning, stacklevel=2)
+        if problems:
+            warnings.warn(" ".join([*problems, _REMEDY]), ConvergenceWarning, stacklevel=2)
         statement = PrivacyStatement(
             mechanism=_name(self.mechanism),
             model=find_model(self.model).name,
@@ -335,7 +340,7 @@ def synthesize(
     draws: int = 1000,
     warmup: int = 1000,
     chains: int = 4,
-    target_accept: float = 0.9,
+    target_accept: float = 0.8,
     engine: str | Engine = "native",
     reweight: bool = False,
     k: float = 0.95,

@@ -28,7 +28,7 @@ class SamplerSettings:
     draws: int = 1000
     warmup: int = 1000
     chains: int = 4
-    target_accept: float = 0.9
+    target_accept: float = 0.8
 
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):

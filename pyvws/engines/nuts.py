@@ -1,7 +1,7 @@
 """The native engine: nutpie's NUTS over this package's compiled densities.
 
-Coefficients are sampled on a scale whitened by the Fisher information of a rough fit, a linear map
-that leaves the target as it is, so predictors in any unit mix alike.
+Coefficients are sampled through `pyvws.models._conditional`, a change of variables that leaves the
+target as it is, so predictors in any unit mix alike and small scales make no funnel.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines.diagnostics import diagnose
 from pyvws.errors import ConvergenceError
+from pyvws.models._conditional import from_conditional, pull_back_conditional
 from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]
 
 _POLL_SECONDS = 0.02
-_JITTER = 1.0  # Chains start uniformly within this many rough standard errors of the rough fit.
+_JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,11 @@ class NativeEngine:
         progress: Progress | None = None,
     ) -> Posterior:
         began = time.perf_counter()
-        start = target.start()
         done = [0] * settings.chains
-        model = _callbacks(target, start.centre, start.scale, done)
+        model = _callbacks(target, done)
         total = settings.chains * (settings.draws + settings.warmup)
         trace = _run(model, settings, seed, lambda: progress and progress(sum(done), total))
-        z, diverging = _read(trace, settings)
-        q = start.centre + z @ start.scale.T
+        q, diverging = _read(trace, settings)
         if not np.isfinite(q).all():
             raise ConvergenceError(
                 "The sampler returned infinite draws. Rescale the predictors, or check that the "
@@ -64,26 +63,37 @@ class NativeEngine:
         )
 
 
-def _callbacks(target: PseudoPosterior, centre: Floats, scale: Floats, done: list[int]) -> Any:
+def _callbacks(target: PseudoPosterior, done: list[int]) -> Any:
+    """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
         from nutpie.compiled_pyfunc import from_pyfunc
-    D = target.dimension
+    D, K = target.dimension, target.cells.n_coefficients
+    start = target.start()
+    H = np.ascontiguousarray(start.information)
+    pull = H @ start.centre[:K]
+    offset = start.centre.copy()
+    offset[:K] = 0.0
 
     def make_density() -> Callable[[Floats], tuple[float, Floats]]:
         evaluate = target.density_and_gradient()
+        q = np.empty(D)
 
         def density(z: Floats) -> tuple[float, Floats]:
-            logp, gradient = evaluate(centre + scale @ z)
-            with np.errstate(invalid="ignore"):
-                return logp, scale.T @ gradient
+            p = z + offset
+            jacobian, *parts = from_conditional(p, H, pull, K, q)
+            logp, gradient = evaluate(q)
+            pull_back_conditional(p, pull, K, gradient, *parts)
+            return logp + jacobian, gradient
 
         return density
 
     def make_expand(_seed1: int, _seed2: int, chain: int) -> Callable[[Floats], dict[str, Floats]]:
         def expand(z: Floats) -> dict[str, Floats]:
             done[chain] += 1
-            return {"z": np.array(z)}
+            q = np.empty(D)
+            from_conditional(z + offset, H, pull, K, q)
+            return {"q": q}
 
         return expand
 
@@ -96,7 +106,7 @@ def _callbacks(target: PseudoPosterior, centre: Floats, scale: Floats, done: lis
         make_expand,
         [np.dtype(np.float64)],
         [(D,)],
-        ["z"],
+        ["q"],
         make_initial_point_fn=initial_point,
     )
 
@@ -135,14 +145,14 @@ def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], An
 
 
 def _read(trace: Any, settings: SamplerSettings) -> tuple[Floats, int]:
-    """Whitened draws (chains, draws, D) and the number of divergences after warm-up."""
+    """Unconstrained draws (chains, draws, D) and the number of divergences after warm-up."""
     batches, statistics = trace.get_arrow_trace()
     kept = []
     divergences = 0
     for batch, stats in zip(batches, statistics, strict=True):
         rows = batch.num_rows
         after = slice(rows - settings.draws, rows)
-        values = np.asarray(_flat(batch.column("z")), dtype=np.float64).reshape(rows, -1)
+        values = np.asarray(_flat(batch.column("q")), dtype=np.float64).reshape(rows, -1)
         kept.append(values[after])
         divergences += int(np.asarray(stats.column("diverging").to_numpy())[after].sum())
     return np.stack(kept), divergences

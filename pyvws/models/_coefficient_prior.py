@@ -18,9 +18,11 @@ from pyvws._kernels import kernel
 
 __all__ = [
     "LKJ_SHAPE",
+    "cholesky_factor",
     "coefficient_dimension",
     "constrain_coefficients",
     "log_coefficient_prior",
+    "pull_back_factor",
     "unconstrain_coefficients",
 ]
 
@@ -41,7 +43,7 @@ def _log_sech_squared(y: float) -> float:
 
 
 @kernel
-def _cholesky_factor(y: Any, K: int) -> Any:
+def cholesky_factor(y: Any, K: int) -> Any:
     """L (K, K) from the unconstrained partial correlations y (K(K-1)/2,)."""
     L = np.zeros((K, K))
     at = 0
@@ -69,7 +71,7 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
         # The Jacobian's + log s and the normal's - log s cancel; the t tail is left.
         logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF)
         grad[K + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2)
-    L = _cholesky_factor(q[2 * K :], K)
+    L = cholesky_factor(q[2 * K :], K)
     v = np.empty(K)
     for i in range(K):
         total = q[i] * math.exp(-q[K + i])
@@ -87,33 +89,47 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
         scaled = w[i] * math.exp(-q[K + i])
         grad[i] -= scaled
         grad[K + i] += scaled * q[i]
+    by_L = np.empty((K, K))
     at = 2 * K
-    for i in range(1, K):
-        # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ on L_ii, and the
-        # normal's - log L_ii.
-        diagonal = w[i] * v[i] * L[i, i]
-        later = diagonal
-        for j in range(i - 1, -1, -1):
-            power = 1.0 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0) - 0.5
-            y = q[at + j]
-            z = math.tanh(y)
-            logp += power * _log_sech_squared(y)
-            grad[at + j] -= 2.0 * power * z
-            rest = 1.0
-            for m in range(j):
-                rest *= math.exp(0.5 * _log_sech_squared(q[at + m]))
-            own = w[i] * v[j]
-            grad[at + j] += own * rest * math.exp(_log_sech_squared(y)) - later * z
-            later += own * L[i, j]
-        at += i
+    for i in range(K):
+        by_L[i] = w[i] * v
+        for j in range(i):
+            # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ on L_ii, and
+            # the normal's - log L_ii.
+            power = 0.5 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
+            logp += power * _log_sech_squared(q[at])
+            grad[at] -= 2.0 * power * math.tanh(q[at])
+            at += 1
+    pull_back_factor(q[2 * K :], K, by_L, grad[2 * K :])
     return logp
+
+
+@kernel
+def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
+    """Add to grad the gradient in y (K(K-1)/2,) that follows from by_L, that in L (K, K).
+
+    dL_ij / dy_im = - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 -
+    z_im^2); only the lower triangle of by_L counts.
+    """
+    L = cholesky_factor(y, K)
+    at = 0
+    for i in range(1, K):
+        later = by_L[i, i] * L[i, i]
+        for j in range(i - 1, -1, -1):
+            z = math.tanh(y[at + j])
+            log_rest = _log_sech_squared(y[at + j])
+            for m in range(j):
+                log_rest += 0.5 * _log_sech_squared(y[at + m])
+            grad[at + j] += by_L[i, j] * math.exp(log_rest) - later * z
+            later += by_L[i, j] * L[i, j]
+        at += i
 
 
 @kernel
 def _factors(q: Any, K: int) -> Any:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
-        L[s] = _cholesky_factor(q[s, 2 * K :], K)
+        L[s] = cholesky_factor(q[s, 2 * K :], K)
     return L
 
 

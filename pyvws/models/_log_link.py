@@ -9,6 +9,9 @@ from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models._model import Start
 
+_SCORING_STEPS = 8
+_LARGEST_ETA = 30.0
+
 __all__ = ["linear_predictor", "log_link_start", "row_sums", "value_sums"]
 
 
@@ -35,23 +38,27 @@ def linear_predictor(beta: Floats, cells: Cells) -> Floats:
 
 
 def log_link_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float) -> Start:
-    """Least squares on the rows' log means, scaled by the Fisher information at that point.
+    """A rough fit of beta by Fisher scoring, and its information.
 
     `extra` parameters follow the coefficients' own; `dispersion` is a guess at 1/phi (0 for
-    Poisson). A ridge keeps the scale finite where a row carries no weight.
+    Poisson). A ridge keeps the information regular where rows carry no weight.
     """
     count, total = row_sums(cells, weights)
-    mean = (total + 0.5) / (count + 0.5)
-    working = count * mean / (1.0 + dispersion * mean)
-    X = cells.rows
-    size = np.maximum(np.abs(X).max(axis=0), 1e-300)
-    Z = X / size
+    size = np.abs(cells.rows).max(axis=0)
+    size[size == 0] = 1.0
+    X = cells.rows / size
     K = X.shape[1]
-    information = (Z * working[:, None]).T @ Z + np.eye(K)
-    beta = np.linalg.solve(information, (Z * working[:, None]).T @ np.log(mean)) / size
-    covariance_root = np.linalg.inv(np.linalg.cholesky(information)).T / size[:, None]
-    D = coefficient_dimension(K) + extra
-    centre, scale = np.zeros(D), np.eye(D)
-    centre[:K] = beta
-    scale[:K, :K] = covariance_root
-    return Start(centre, scale)
+    ridge = 1e-3 * np.eye(K)
+    mean = (total + 0.5) / (count + 0.5)
+    eta = np.log(mean)
+    beta = np.zeros(K)
+    for _ in range(_SCORING_STEPS):
+        working = count * mean / (1.0 + dispersion * mean)
+        information = (X * working[:, None]).T @ X + ridge
+        residual = (total - count * mean) / (1.0 + dispersion * mean)
+        beta = np.linalg.solve(information, X.T @ (working * eta + residual))
+        eta = np.clip(X @ beta, -_LARGEST_ETA, _LARGEST_ETA)
+        mean = np.exp(eta)
+    centre = np.zeros(coefficient_dimension(K) + extra)
+    centre[:K] = beta / size
+    return Start(centre, information * np.outer(size, size))

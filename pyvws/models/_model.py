@@ -20,10 +20,20 @@ Draws = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where sampling starts: a point (D,) and a lower-triangular scale (D, D) around it."""
+    """Where sampling starts: an unconstrained point (D,) whose first K entries are a rough fit of
+    beta, and the information (K, K) on beta at that fit.
+    """
 
     centre: Floats
-    scale: Floats
+    information: Floats
+
+    def scattered(self, steps: Floats) -> Floats:
+        """Points (n, D) that lie `steps` (n, D) away, for beta in rough standard errors."""
+        K = len(self.information)
+        points = self.centre + steps
+        root = np.linalg.cholesky(self.information)
+        points[:, :K] = self.centre[:K] + np.linalg.solve(root.T, steps[:, :K].T).T
+        return points
 
 
 class Model(Protocol):

@@ -94,7 +94,7 @@ class _FarOut:
 
     def start(self) -> Start:
         start = self._target.start()
-        return Start(start.centre + 1e4, start.scale)
+        return Start(start.centre + 1e4, start.information)
 
 
 @pytest.mark.parametrize("model", sorted(MODELS))

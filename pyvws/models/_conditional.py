@@ -1,0 +1,127 @@
+"""The map under which coefficients and their scales look nearly normal to a sampler.
+
+Given the prior's factor B = diag(s) L, a likelihood that is roughly normal in beta, with
+information H (K, K) and maximum b (K,), makes beta roughly normal: with M = I + B' H B = R R',
+beta = B R^-T (R^-1 B' H b + x) for x ~ N(0, I). Sampling (x, log s, ...) instead of
+(beta, log s, ...) removes the funnel of small scales where coefficients are near 0, and the
+correlation and units of predictors. It is a change of variables with log |d beta / d x| =
+sum log B_kk - sum log R_kk, so the target stays what it is however rough H and b are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pyvws._kernels import kernel
+from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+
+__all__ = ["from_conditional", "pull_back_conditional"]
+
+
+@kernel
+def _solve_lower(R: Any, right: Any) -> Any:
+    """R^-1 right for lower-triangular R (K, K) and right (K,)."""
+    K = len(right)
+    out = np.empty(K)
+    for i in range(K):
+        total = right[i]
+        for j in range(i):
+            total -= R[i, j] * out[j]
+        out[i] = total / R[i, i]
+    return out
+
+
+@kernel
+def _solve_upper(R: Any, right: Any) -> Any:
+    """R^-T right for lower-triangular R (K, K) and right (K,)."""
+    K = len(right)
+    out = np.empty(K)
+    for i in range(K - 1, -1, -1):
+        total = right[i]
+        for j in range(i + 1, K):
+            total -= R[j, i] * out[j]
+        out[i] = total / R[i, i]
+    return out
+
+
+@kernel
+def _cholesky(M: Any) -> Any:
+    """Lower-triangular R with R R' = M; NaN where M is not positive definite."""
+    K = len(M)
+    R = np.zeros((K, K))
+    for i in range(K):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= R[i, k] * R[j, k]
+            R[i, j] = math.sqrt(total) if i == j else total / R[j, j]
+    return R
+
+
+@kernel
+def from_conditional(
+    p: Any, H: Any, pull: Any, K: int, q: Any
+) -> tuple[float, Any, Any, Any, Any, Any]:
+    """Fill q (D,) from p (D,), whose first K entries are x; H (K, K), pull = H b (K,).
+
+    Returns the log Jacobian and what `pull_back_conditional` needs: B, R, HB, R^-1 B' H b and
+    beta's coordinates R^-T (R^-1 B' H b + x).
+    """
+    q[:] = p
+    B = cholesky_factor(p[2 * K :], K)
+    for i in range(K):
+        B[i, : i + 1] *= math.exp(p[K + i])
+    HB = H @ B
+    M = B.T @ HB
+    for i in range(K):
+        M[i, i] += 1.0
+    R = _cholesky(M)
+    centre = _solve_lower(R, B.T @ pull)
+    e = _solve_upper(R, centre + p[:K])
+    q[:K] = B @ e
+    jacobian = 0.0
+    for k in range(K):
+        jacobian += math.log(B[k, k]) - math.log(R[k, k])
+    return jacobian, B, R, HB, centre, e
+
+
+@kernel
+def pull_back_conditional(
+    p: Any, pull: Any, K: int, gradient: Any, B: Any, R: Any, HB: Any, centre: Any, e: Any
+) -> None:
+    """Turn the gradient of a log density in q (D,) into that of its pull-back in p, in place.
+
+    Adds the gradient of the log Jacobian. Reverse mode through beta = B e, e = R^-T (R^-1 B' H b +
+    x), and the Cholesky factor R of I + B' H B.
+    """
+    by_beta = gradient[:K].copy()
+    by_B = np.outer(by_beta, e)
+    by_sum = _solve_lower(R, B.T @ by_beta)  # of R^-1 B' H b + x
+    by_right = _solve_upper(R, by_sum)  # of B' H b
+    by_R = -np.outer(e, by_sum) - np.outer(by_right, centre)
+    for k in range(K):
+        by_R[k, k] -= 1.0 / R[k, k]
+        by_B[k, k] += 1.0 / B[k, k]
+    # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
+    inner = R.T @ by_R
+    for i in range(K):
+        inner[i, i] *= 0.5
+        for j in range(i + 1, K):
+            inner[i, j] = 0.0
+    by_M = np.empty((K, K))
+    for j in range(K):
+        by_M[:, j] = _solve_upper(R, inner[:, j].copy())
+    for i in range(K):
+        by_M[i] = _solve_upper(R, by_M[i].copy())
+    by_B += HB @ (by_M + by_M.T) + np.outer(pull, by_right)
+    gradient[:K] = by_sum
+    for i in range(K):
+        total = 0.0
+        for j in range(i + 1):
+            total += by_B[i, j] * B[i, j]
+        gradient[K + i] += total
+        by_B[i] *= math.exp(p[K + i])
+    pull_back_factor(p[2 * K :], K, by_B, gradient[2 * K :])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pyvws.engines.registry import engine_version
+from pyvws.errors import MissingDependencyError
 from pyvws.validation._case import Case
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
@@ -11,6 +13,7 @@ from pyvws.validation.cases import (
     ecdf,
     identification_risk,
     lipschitz,
+    posterior,
     rarith,
     reweight,
     weights,
@@ -29,5 +32,16 @@ CASES: Final[tuple[Case, ...]] = (
 
 
 def stan_cases() -> tuple[StanCase, ...]:
-    """Models against Stan."""
-    return density.CASES
+    """Models against Stan; CmdStan, which no registry has, only where there is one."""
+    return (
+        *density.CASES,
+        *(case for case in posterior.CASES if case.engine != "cmdstan" or _has_cmdstan()),
+    )
+
+
+def _has_cmdstan() -> bool:
+    try:
+        engine_version("cmdstan")
+    except MissingDependencyError:
+        return False
+    return True

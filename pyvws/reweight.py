@@ -1,4 +1,6 @@
-"""Algorithm 3 of [vws2024]: raise the weights of records that sit below the database bound."""
+"""Algorithm 3 of [vws2024], the subject of [vws2020]: raise the weights of records that sit below
+the database bound.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,139 @@
+"""Imports go one way: every import under pyvws/, at any depth, is read and ranked."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import pyvws
+
+PACKAGE = Path(pyvws.__file__).parent
+
+LAYERS = (
+    {"errors", "references", "_checks", "_kernels", "_resources", "rarith"},
+    {"io"},
+    {"models"},
+    {"pseudo_posterior"},
+    {"engines"},
+    {"log_likelihood", "lipschitz", "identification_risk"},
+    {"weights", "reweight", "search", "accounting"},
+    {"mechanisms", "loop", "existing_fit"},
+    {"evaluation"},
+    {"report"},
+    {"synthesizer"},
+    {"r", "validation", "studies", "doctor"},
+    {"cli"},
+)
+RANKS = {unit: rank for rank, units in enumerate(LAYERS) for unit in units}
+
+# The one way round: this engine is R's own, so it needs the bridge.
+EXCEPTIONS = {("pyvws.engines.rstan", "r")}
+
+
+def modules() -> dict[str, Path]:
+    """Every module by dotted name, packages by the name of their folder."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = ("pyvws", *path.relative_to(PACKAGE).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def unit_of(module: str) -> str:
+    """The file or folder right under pyvws/ that a module belongs to."""
+    return module.split(".")[1]
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Dotted names that a module imports, wherever in the file; pyvws's own as modules."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports by a relative name"
+            for alias in node.names:
+                deeper = f"{node.module}.{alias.name}"
+                if node.module == "pyvws" and deeper not in MODULES:
+                    deeper = getattr(getattr(pyvws, alias.name), "__module__", "pyvws")
+                found.add(deeper if deeper in MODULES else str(node.module))
+        elif isinstance(node, ast.Call) and "import_module" in ast.dump(node.func):
+            found |= {
+                inner.value
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+            }
+    return frozenset(found)
+
+
+def units_imported(module: str) -> set[str]:
+    return {unit_of(name) for name in imports(module) if name.startswith("pyvws.")}
+
+
+def test_every_module_has_one_rank():
+    assert sum(map(len, LAYERS)) == len(RANKS)
+    units = {unit_of(name) for name in MODULES if name != "pyvws"}
+    assert units <= set(RANKS), "give the new module a rank in LAYERS"
+
+
+def test_the_parser_sees_what_it_should():
+    assert "pyvws.models._model" in imports("pyvws.pseudo_posterior")
+    assert "pyvws.rarith" in imports("pyvws.lipschitz")  # from pyvws import rarith
+    assert "formulaic" in imports("pyvws.io.design")  # inside a function
+    assert len(MODULES) > 40
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {"pyvws"}))
+def test_imports_point_downwards(module):
+    rank = RANKS[unit_of(module)]
+    upwards = {
+        unit
+        for unit in units_imported(module)
+        if RANKS[unit] > rank and (module, unit) not in EXCEPTIONS
+    }
+    assert not upwards, f"{module} (rank {rank}) imports {upwards}"
+
+
+def test_exceptions_are_still_needed():
+    for module, unit in EXCEPTIONS:
+        assert unit in units_imported(module)
+
+
+def test_no_cycle_within_a_rank():
+    graph: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module != "pyvws":
+            allowed = {u for u in units_imported(module) if (module, u) not in EXCEPTIONS}
+            graph.setdefault(unit_of(module), set()).update(allowed - {unit_of(module)})
+    order = list(graphlib.TopologicalSorter(graph).static_order())
+    assert order.index("errors") < order.index("cli")
+
+
+def test_r_stays_behind_its_bridge():
+    users = {m for m in MODULES if any(n.split(".")[0] == "rpy2" for n in imports(m))}
+    assert users
+    assert {unit_of(module) for module in users} == {"r"}
+
+
+def test_every_module_imports_without_the_extras():
+    program = (
+        "import sys, importlib, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "for extra in ('rpy2', 'cmdstanpy', 'stan', 'httpstan'): sys.modules[extra] = None\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+    )
+    names = [name for name in MODULES if not name.endswith("__main__")]
+    run = subprocess.run(
+        [sys.executable, "-c", program, *names], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr[-2000:]

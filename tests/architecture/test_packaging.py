@@ -1,0 +1,95 @@
+"""The wheel holds what git knows and nothing else, works unpacked, and agrees on the version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+import pyvws
+from pyvws._resources import RESOURCES
+
+DATA = "pyvws/_resources_data/"
+
+
+@pytest.fixture(scope="module")
+def wheel(root, tmp_path_factory):
+    """A wheel built as an installer builds it, but offline."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def project(root):
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_holds_what_git_knows_and_nothing_else(wheel, files_of_git):
+    names = [n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n]
+    packed = {name.removeprefix(DATA) for name in names}
+    assert len(packed) == len(names)
+    known = files_of_git("pyvws", *RESOURCES)
+    assert known - packed == set(), "known to git, but not packed"
+    assert packed - known == set(), "packed, but unknown to git"
+    for folder in ("pyvws", *RESOURCES):
+        assert any(name.startswith(f"{folder}/") for name in packed)
+
+
+def test_every_resource_is_force_included(project):
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included == {name: DATA + name for name in RESOURCES}
+    packed = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {f"/{name}" for name in ("pyvws", "tests", *RESOURCES)} <= set(packed)
+
+
+def test_works_unpacked(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import pyvws\n"
+        "from pyvws._resources import RESOURCES, folder\n"
+        "from pyvws.weights import risk_weights\n"
+        "print(pyvws.__file__, *(folder(name) for name in RESOURCES), sep='\\n')\n"
+        "assert risk_weights([0.25]).tolist() == [0.75]\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    places = run.stdout.split()
+    assert places[0] == str(tmp_path / "pyvws" / "__init__.py")
+    assert places[1:] == [str(tmp_path / DATA / name) for name in RESOURCES]
+
+
+def test_metadata_and_entry_point(wheel, project):
+    archive = zipfile.ZipFile(wheel)
+    info = f"pyvws-{pyvws.__version__}.dist-info/"
+    metadata = archive.read(info + "METADATA").decode()
+    assert f"\nVersion: {pyvws.__version__}\n" in metadata
+    assert "pyvws = pyvws.cli:main" in archive.read(info + "entry_points.txt").decode()
+    assert any(name.startswith(info + "licenses/") for name in archive.namelist())
+    # R stays an extra: it is under the GPL and checks the package without feeding it.
+    required = [d for d in project["project"]["dependencies"] if "rpy2" in d]
+    assert required == []
+
+
+def test_one_version(root, project):
+    assert project["project"]["version"] == pyvws.__version__
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    found = re.search(r"^version: *[\"']?([^\"'\s]+)", citation, flags=re.MULTILINE)
+    assert found is not None
+    assert found[1] == pyvws.__version__
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert pyvws.__version__ in changes or "Unreleased" in changes

@@ -1,0 +1,127 @@
+"""The public names: there, sorted, described, loaded when used, and called as scripts call them."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import pyvws
+
+NAMES = [name for name in pyvws.__all__ if name != "__version__"]
+FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(pyvws, name))]
+
+# Names that scripts outside the project rely on: positional parameters, keyword parameters.
+FIXED = {
+    "ecdf_utility": (["original", "synthetic"], []),
+    "identification_risk": (["original", "synthetic"], ["radius", "radius_kind", "known"]),
+    "lipschitz_bounds": (["log_lik"], ["method", "threshold"]),
+    "lipschitz_weights": (["log_lik"], ["c", "g", "threshold"]),
+    "quantile": (["x", "p"], []),
+    "reweight": (["weights", "by_record"], ["k"]),
+    "risk_weights": (["risk"], ["c", "g"]),
+    "scalar_weights": (["n"], ["target", "unweighted"]),
+    "synthesize": (
+        ["frame"],
+        [
+            *("outcome", "model", "mechanism", "formula", "keep"),
+            *("datasets", "draws", "chains", "engine", "seed"),
+        ],
+    ),
+}
+FIXED_DEFAULTS = {
+    "identification_risk": {"synthetic": None, "radius": 0.2, "radius_kind": "percentage"},
+    "lipschitz_bounds": {"method": "direct", "threshold": 1.0},
+    "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0},
+    "risk_weights": {"c": 1.0, "g": 0.0},
+    "synthesize": {"formula": "~ 1", "keep": (), "datasets": 20, "draws": 1000, "chains": 4},
+}
+FIXED_RESULTS = {
+    "EcdfUtility": ["maximum", "average"],
+    "LipschitzBounds": ["by_record", "by_draw", "database", "epsilon", "kept_draws"],
+    "Release": ["datasets", "privacy", "records", "posterior", "summary", "write"],
+}
+HEAVY = [
+    *("arviz", "cmdstanpy", "formulaic", "matplotlib", "narwhals", "numba", "nutpie", "pandas"),
+    *("polars", "pyarrow", "rich", "rpy2", "scipy", "stan", "typer"),
+]
+
+
+def in_fresh_interpreter(program: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    return run.stdout.strip()
+
+
+def test_sorted_and_complete():
+    assert pyvws.__all__[0] == "__version__"
+    assert sorted(NAMES) == NAMES
+    assert len(set(NAMES)) == len(NAMES)
+    assert dir(pyvws) == sorted(pyvws.__all__)
+    with pytest.raises(AttributeError, match=r"^module 'pyvws' has no attribute 'sythesize'$"):
+        _ = pyvws.sythesize
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_there_and_described(name):
+    value = getattr(pyvws, name)
+    assert not isinstance(value, ModuleType)
+    assert value.__name__ == name
+    said = value.__doc__ or ""
+    assert len(said) > 20
+    assert not said.startswith(f"{name}(")  # not the text that dataclass makes up
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_state_what_they_take_and_give(name):
+    said = inspect.getdoc(getattr(pyvws, name))
+    for section in ("Parameters", "Returns", "Raises"):
+        assert f"\n\n{section}\n{'-' * len(section)}\n" in said
+    parameters = said.split("Parameters\n")[1].split("\n\nReturns\n")[0]
+    for parameter in inspect.signature(getattr(pyvws, name)).parameters:
+        assert parameter in parameters
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_names_are_called_as_before(name):
+    positional, keywords = FIXED[name]
+    parameters = inspect.signature(getattr(pyvws, name)).parameters
+    order = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert order == positional
+    named = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
+    assert set(keywords) <= named
+    for parameter, default in FIXED_DEFAULTS.get(name, {}).items():
+        assert parameters[parameter].default == default
+    added = named - set(keywords)
+    assert all(parameters[p].default is not inspect.Parameter.empty for p in added)
+
+
+@pytest.mark.parametrize("name", FIXED_RESULTS)
+def test_fixed_results_have_their_parts(name):
+    from pyvws.evaluation.ecdf import EcdfUtility
+
+    kind = EcdfUtility if name == "EcdfUtility" else getattr(pyvws, name)
+    assert set(FIXED_RESULTS[name]) <= set(dir(kind)) | set(kind.__annotations__)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    loaded = in_fresh_interpreter(
+        f"import sys, pyvws; print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    assert loaded == "[]"
+
+
+def test_functions_stay_functions_whatever_is_imported_first():
+    """A module may share its function's name; importing it must not put it in the way."""
+    program = (
+        "import importlib, pkgutil, types, pyvws\n"
+        "for found in pkgutil.iter_modules(pyvws.__path__, 'pyvws.'):\n"
+        "    importlib.import_module(found.name)\n"
+        "print([n for n in pyvws.__all__ if isinstance(getattr(pyvws, n), types.ModuleType)])"
+    )
+    assert in_fresh_interpreter(program) == "[]"

@@ -24,6 +24,8 @@ from pyvws.errors import ConvergenceWarning, InputError, OutputError, PyvwsError
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="pyvws",
     help="Synthetic microdata with a privacy statement, checked against R.",
@@ -270,7 +272,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except KeyboardInterrupt:
-        _fail("Interrupted; nothing was written.", 130)
+        code = _INTERRUPTED
     except Exception as error:
         if os.environ.get("PYVWS_DEBUG"):
             traceback.print_exc()
@@ -279,12 +281,14 @@ def main() -> None:
         if isinstance(error, PyvwsError):
             _fail(str(error), 1)
         if type(error).__name__ == "Abort":
-            _fail("Interrupted; nothing was written.", 130)
+            _fail("Interrupted; nothing was written.", _INTERRUPTED)
         _fail(
             f"An unexpected {type(error).__name__} stopped the run; nothing was written. Run "
             "pyvws --debug ... to see where; what it shows may hold data values.",
             1,
         )
+    if code == _INTERRUPTED:
+        _fail("Interrupted; nothing was written.", _INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -24,6 +24,7 @@ def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -
     """
     place = folder.resolve()
     parent = place.parent
+    _sweep(place)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file. Name a folder for the output.")
     if folder.is_dir() and any(folder.iterdir()):
@@ -50,13 +51,12 @@ def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -
 def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a private folder to fill; rename it to `folder` at the end, remove it on any failure.
 
-    A run that was killed leaves such a folder behind; the next run to the same place removes it.
+    A run that was killed leaves such a folder behind; the next check of the same place removes it.
     """
     place = folder.resolve()
     check_folder(folder, overwrite=overwrite)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(place)
         partial = _beside(place, _MARK)
         partial.mkdir(mode=0o700)
     except OSError as error:

@@ -1,0 +1,118 @@
+"""A folder appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from pyvws.errors import OutputError
+from pyvws.report._folder import check_folder, private_write, whole_folder
+
+
+def _hidden(parent: Path) -> list[str]:
+    return [path.name for path in parent.iterdir() if path.name.startswith(".")]
+
+
+def test_a_finished_folder_takes_its_place(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "a" / "out", overwrite=False) as partial:
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o700
+        (partial / "x").write_text("1")
+        assert not (tmp_path / "a" / "out").exists()
+    assert (tmp_path / "a" / "out" / "x").read_text() == "1"
+    assert _hidden(tmp_path / "a") == []
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_failure_leaves_nothing(tmp_path: Path, failure: type[BaseException]) -> None:
+    def fill() -> None:
+        with whole_folder(tmp_path / "out", overwrite=False) as partial:
+            (partial / "x").write_text("1")
+            raise failure
+
+    with pytest.raises(failure):
+        fill()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_overwrite_leaves_the_old_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("1")
+
+    def fill() -> None:
+        with whole_folder(tmp_path / "out", overwrite=True):
+            raise ValueError
+
+    with pytest.raises(ValueError, match=r"^$"):
+        fill()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["old"]
+    assert _hidden(tmp_path) == []
+
+
+def test_a_folder_that_is_full_needs_overwrite_and_is_replaced_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    check_folder(out, overwrite=False)
+    (out / "old").write_text("1")
+    with pytest.raises(OutputError, match=r"is not empty.*--overwrite"):
+        check_folder(out, overwrite=False)
+    with whole_folder(out, overwrite=True) as partial:
+        (partial / "new").write_text("1")
+    assert [path.name for path in out.iterdir()] == ["new"]
+    assert _hidden(tmp_path) == []
+
+
+def test_a_full_disk_is_reported_and_cleaned_up(tmp_path: Path) -> None:
+    def fill() -> None:
+        with whole_folder(tmp_path / "out", overwrite=False) as partial:
+            (partial / "x").write_text("1")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OutputError, match="No space is left where"):
+        fill()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_swept_and_a_living_one_s_is_not(tmp_path: Path) -> None:
+    dead = tmp_path / ".out.999999999-abcd.partial"
+    alive = tmp_path / f".out.{os.getppid()}-abcd.partial"
+    for left in (dead, alive):
+        left.mkdir()
+    with whole_folder(tmp_path / "out", overwrite=False):
+        pass
+    assert not dead.exists()
+    assert alive.exists()
+
+
+def test_a_folder_caught_between_two_renames_comes_back(tmp_path: Path) -> None:
+    old = tmp_path / ".out.999999999-abcd.old"
+    old.mkdir()
+    (old / "x").write_text("1")
+    with (
+        pytest.raises(OutputError, match="is not empty"),
+        whole_folder(tmp_path / "out", overwrite=False),
+    ):
+        pass
+    assert (tmp_path / "out" / "x").exists()
+
+
+def test_files_working_folder_and_input_are_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("1")
+    with pytest.raises(OutputError, match="is a file"):
+        check_folder(file, overwrite=True)
+    with pytest.raises(OutputError, match="holds the working folder or the input"):
+        check_folder(tmp_path, overwrite=True, source=file)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="holds the working folder or the input"):
+        check_folder(Path(".."), overwrite=True)
+
+
+def test_a_private_file_is_its_owner_s_alone(tmp_path: Path) -> None:
+    private_write(tmp_path / "x", b"1")
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o600

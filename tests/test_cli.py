@@ -1,0 +1,236 @@
+"""The command line as a user meets it: files written, exit codes, errors, interrupts, no leaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+_CE = Path(__file__).parents[2] / "shared" / "data" / "ce_2017.csv"
+_CANARY = 8_675_309
+_FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3", "--seed", "1"]
+
+
+def _pyvws(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pyvws.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Counts with one unmistakable value, an identifier, and text with zeros in front."""
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame(
+        {
+            "person": [f"ID-{_CANARY + i}" for i in range(150)],
+            "zip": [f"{i % 7:05d}" for i in range(150)],
+            "visits": [*rng.poisson(40, 149), _CANARY],
+            "urban": rng.choice(["yes", "no"], 150),
+        }
+    )
+    path = tmp_path_factory.mktemp("table") / "people.csv"
+    frame.write_csv(path)
+    return path
+
+
+def _modes(folder: Path) -> set[int]:
+    return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
+    if not _CE.exists():
+        assert not os.environ.get("CI"), "the CE file must be there in CI"
+        pytest.skip(f"needs {_CE.name}, which lies beside the checkout of the developers")
+    out = tmp_path / "out"
+    run = _pyvws(
+        "synthesize", _CE, "--outcome", "Expenditure", "--formula", "~ Urban + Marital",
+        "--round", "--model", "negative-binomial", "--mechanism", "lw", "--reweight",
+        "--datasets", 20, "--seed", 1, "--out", out,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "k = 0.9500" in run.stderr
+    confidential = pl.read_csv(_CE)
+    names = [f"synthetic-{i:02d}.csv" for i in range(1, 21)]
+    assert sorted(path.name for path in (out / "release").iterdir()) == ["privacy.json", *names]
+    for name in names:
+        synthetic = pl.read_csv(out / "release" / name)
+        assert synthetic.columns == ["Urban", "Expenditure", "Marital"]
+        assert synthetic.select("Urban", "Marital").equals(confidential.select("Urban", "Marital"))
+        ratio = synthetic["Expenditure"].mean() / confidential["Expenditure"].mean()
+        assert 0.85 < ratio < 1.15
+    assert stat.S_IMODE((out / "confidential").stat().st_mode) == 0o700
+    assert _modes(out / "confidential") == {0o600}
+    records = pl.read_parquet(out / "confidential" / "records.parquet")
+    summary = json.loads((out / "confidential" / "summary.json").read_text())
+    privacy = json.loads((out / "release" / "privacy.json").read_text())
+    assert records.height == confidential.height
+    assert records["weight"].is_between(0, 1).all()
+    assert records["weight_final"].is_between(0, 1).all()
+    assert records["lipschitz_bound_final"].max() == summary["Delta"]
+    before = records["lipschitz_bound"].max()
+    assert abs(summary["Delta"] / before - 1) <= 0.05
+    assert pl.read_parquet(out / "confidential" / "posterior.parquet").height == 4000
+    assert summary["diagnostics"]["rhat_max"] < 1.01
+    assert privacy["epsilon_total"] >= 20 * summary["epsilon"]
+    assert privacy["guarantee"] == "asymptotic-dp"
+    assert privacy["columns_released_unchanged"] == ["Urban", "Marital"]
+
+
+def test_nothing_confidential_reaches_the_release_or_the_terminal(
+    table: Path, tmp_path: Path
+) -> None:
+    run = _pyvws(
+        "synthesize", table, "--outcome", "visits", "--formula", "~ urban", "--reweight",
+        "--tolerance", "0.2", "--out", tmp_path / "out", *_FAST,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    released = b"".join(path.read_bytes() for path in (tmp_path / "out/release").iterdir())
+    summary = json.loads((tmp_path / "out/confidential/summary.json").read_text())
+    records = pl.read_parquet(tmp_path / "out/confidential/records.parquet")
+    secrets = [b"ID-", str(_CANARY).encode(), summary["input_sha256"].encode(), b"seed"]
+    secrets += [repr(value).encode() for value in records["weight_final"] if 0 < value < 1]
+    for secret in secrets:
+        assert secret not in released
+    assert str(_CANARY) not in run.stdout + run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_kept_column_passes_as_it_was_written(table: Path, tmp_path: Path) -> None:
+    run = _pyvws(
+        "synthesize", table, "--outcome", "visits", "--keep", "zip,urban", "--out",
+        tmp_path / "out", *_FAST,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    lines = (tmp_path / "out/release/synthetic-01.csv").read_text().splitlines()
+    assert lines[0] == "zip,visits,urban"
+    assert lines[2].startswith("00001,")
+
+
+def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
+    source = tmp_path / "people.parquet"
+    pl.read_csv(table).write_parquet(source)
+    run = _pyvws(
+        "synthesize", source, "--outcome", "visits", "--keep", "all", "--out", tmp_path / "out",
+        *_FAST,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    made = pl.read_parquet(tmp_path / "out/release/synthetic-03.parquet")
+    assert made.drop("visits").equals(pl.read_parquet(source).drop("visits"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (["--outcome", "visit"], "Did you mean 'visits'", 1),
+        (["--outcome", "visits", "--k", "0.9"], "--k belongs to --reweight", 1),
+        (["--outcome", "visits", "--reweight", "--k", "1.5"], "k must lie strictly between", 1),
+        (["--outcome", "visits", "--mechanism", "cw", "--match", "x"], "--match must be lw or", 1),
+        (["--outcome", "visits", "--radius", "0.2"], "'lw' does not take radius", 1),
+        (["--outcome", "visits", "--datasets", "0"], "datasets must be a whole number", 1),
+        (["--outcome", "visits", "--mechanism", "xyz"], "xyz", 2),
+        ([], "outcome", 2),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    table: Path, tmp_path: Path, arguments: list[str], message: str, code: int
+) -> None:
+    run = _pyvws("synthesize", table, *arguments, "--out", tmp_path / "out")
+    assert run.returncode == code
+    assert message in run.stderr
+    assert run.stderr.startswith("Error: ")
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_folder_is_refused_before_any_work_and_replaced_on_request(
+    table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "old.txt").write_text("1")
+    run = _pyvws("synthesize", table, "--outcome", "visits", "--out", out)
+    assert run.returncode == 1
+    assert "is not empty" in run.stderr
+    assert "fit" not in run.stderr
+    run = _pyvws("synthesize", table, "--outcome", "visits", "--out", out, "--overwrite", *_FAST)
+    assert run.returncode == 0, run.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["confidential", "release"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(
+    table: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pyvws.cli", "synthesize", str(table), "--outcome", "visits",
+         "--draws", "10000000", "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stderr is not None
+    assert "fit 1" in run.stderr.readline()
+    time.sleep(1.0)
+    run.send_signal(number)
+    _, error = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert error.strip().endswith("Interrupted; nothing was written.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> None:
+    script = (
+        "import sys, pyvws.io.files as files, pyvws.cli as cli\n"
+        "def fail(path): raise RuntimeError('the salary 8675309')\n"
+        "files.read_table = fail\n"
+        f"sys.argv = ['pyvws', 'synthesize', 'x.csv', '--outcome', 'y', '--out', r'{tmp_path}/o']\n"
+        "cli.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "8675309" not in run.stderr
+    assert run.stderr.startswith("Error: An unexpected RuntimeError")
+
+
+def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
+    run = _pyvws(
+        "validate", "--level", "exact", "--cached", "--json", tmp_path / "rows.json", timeout=600
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert len(rows) >= 12
+    assert {row["verdict"] for row in rows} == {"pass"}
+    assert {row["largest_difference"] for row in rows} == {0}
+    assert all(len(row["seeds"]) >= 5 and len(row["shapes"]) >= 3 for row in rows)
+
+
+def test_validate_fails_when_a_function_is_changed() -> None:
+    script = (
+        "import sys, numpy as np, pyvws.reweight as _, pyvws.cli as cli\n"
+        "module = sys.modules['pyvws.reweight']\n"
+        "true = module.reweight\n"
+        "module.reweight = lambda *a, **k: np.nextafter(true(*a, **k), 2)\n"
+        "sys.argv = ['pyvws', 'validate', '--level', 'exact', '--cached']\n"
+        "cli.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "1 fail" in run.stdout

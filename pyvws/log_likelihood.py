@@ -18,7 +18,7 @@ from pyvws.models._model import Model
 
 __all__ = ["log_likelihood_blocks", "record_log_likelihood"]
 
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 20
 
 
 def log_likelihood_blocks(

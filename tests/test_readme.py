@@ -1,0 +1,139 @@
+"""The README stays true: its commands run, its table is the demo's, its names exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+
+_ROOT = Path(__file__).parents[1]
+_README = (_ROOT / "README.md").read_text(encoding="utf-8")
+# The demo is seeded; only the last bits of compiled arithmetic may move its figures.
+_DEMO_TOLERANCE = 0.05
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", _README, flags=re.DOTALL)
+
+
+def _commands() -> list[str]:
+    text = "\n".join(_blocks("sh")).replace("\\\n", " ")
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the table that the README speaks of."""
+    rng = np.random.default_rng(11)
+    folder = tmp_path_factory.mktemp("readme")
+    urban = rng.choice(["yes", "no"], 250, p=[0.8, 0.2])
+    spent = rng.gamma(3.0, 900.0 + 400.0 * (urban == "yes"))
+    pl.DataFrame(
+        {"expenditure": spent, "urban": urban, "marital": rng.integers(1, 4, 250)}
+    ).write_csv(folder / "households.csv")
+    return folder
+
+
+def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        shlex.split(command),
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=[pytest.mark.r] if "validate" in command else [])
+        for command in _commands()
+        if command.startswith("pyvws")
+    ],
+)
+def test_each_pyvws_command_runs(command: str, workplace: Path) -> None:
+    run = _run(command, workplace)
+    assert run.returncode == 0, run.stderr
+
+
+def test_there_are_commands_of_each_kind() -> None:
+    kinds = {command.split()[0] for command in _commands()}
+    assert kinds == {"make", "pip", "pyvws"}
+
+
+@pytest.mark.slow
+def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
+    venv = Path(sys.prefix)
+    if not (venv / ".installed").exists():
+        pytest.skip("runs in the environment that make test creates")
+    assert "make demo" in _commands()
+    run = _run(f"make -C {_ROOT} demo VENV={venv} OUT={tmp_path / 'demo'}", tmp_path)
+    assert run.returncode == 0, run.stderr
+    made = pl.read_csv(tmp_path / "demo" / "table.csv")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in _README.splitlines()
+        if re.match(r"\| (unweighted|[LCS]W|[LC]W_final) \|", line)
+    ]
+    assert [row[0] for row in rows] == list(made["label"])
+    for row, figures in zip(rows, made.drop("label").iter_rows(), strict=True):
+        np.testing.assert_allclose([float(cell) for cell in row[1:]], figures, rtol=_DEMO_TOLERANCE)
+    for name in ("utility.png", "before-and-after.png", "bounds-and-weights.png"):
+        assert name in run.stdout
+        assert (tmp_path / "demo" / name).stat().st_size > 10_000
+
+
+def test_make_test_runs_the_suite() -> None:
+    run = _run("make -n test", _ROOT)
+    assert run.returncode == 0
+    assert "-m pytest" in run.stdout
+    assert "need-r.sh" in run.stdout
+
+
+@pytest.mark.slow
+def test_pip_installs_the_package(tmp_path: Path) -> None:
+    assert "pip install ." in _commands()
+    offline = f"--no-deps --no-build-isolation --target {tmp_path / 'site'}"
+    run = _run(f"{sys.executable} -m pip install -q {offline} {_ROOT}", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "site" / "pyvws" / "_resources_data" / "r_reference").is_dir()
+
+
+@pytest.mark.slow
+def test_the_python_example_runs(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
+    (example,) = _blocks("python")
+    exec(compile(example, "README.md", "exec"), {})
+    assert (workplace / "out-python" / "release" / "synthetic-05.csv").exists()
+
+
+def test_each_name_of_the_table_exists_on_both_sides() -> None:
+    rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \| `vws\.(\w+)", _README, flags=re.MULTILINE)
+    assert len(rows) >= 9
+    scripts = "\n".join(path.read_text() for path in (_ROOT / "r_reference").glob("*.R"))
+    for in_r, in_python in rows:
+        assert callable(getattr(vws, in_python))
+        for name in re.findall(r"`(\w+)", in_r):
+            assert name == "quantile" or f"\n{name} <- function" in "\n" + scripts
+
+
+def test_its_pictures_and_files_exist() -> None:
+    for path in re.findall(r"\]\(([^)#]+)\)", _README):
+        assert (_ROOT / path).exists()
+    for name in ("CITATION.cff", "SECURITY.md", "LICENSE", "CHANGELOG.md"):
+        assert (_ROOT / name).exists()

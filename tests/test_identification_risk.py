@@ -47,6 +47,9 @@ def test_three_records_by_hand():
     assert identification_risk(y, known=["a", "b", "a"]).tolist() == [0.5, 0.0, 0.5]
     # Record 1 left its ball, 2 stayed with a third inside, 3 stayed alone.
     assert identification_risk(y, [[121.0, 100.0, 330.0]]).tolist() == [0.0, 1 / 3, 2 / 3]
+    # Each at an end of its ball, the others outside.
+    assert identification_risk(y, [[80.0, 144.0, 480.0]]).tolist() == [2 / 3] * 3
+    assert identification_risk(y, [[80.0, 144.0, 320.0]]).tolist() == [2 / 3] * 3
 
 
 @given(tables, reaches)

@@ -90,6 +90,13 @@ def test_constant_values_collapse():
     assert rarith.quantile(x, [0.0, 0.3, 1.0]).tolist() == [0.1] * 3
 
 
+def test_the_mean_corrects_itself_as_in_r():
+    x = np.full(10**5, 0.1)
+    if np.finfo(np.longdouble).nmant == 63:
+        assert float(rarith.extended_sum(x) / np.longdouble(len(x))) == 0.1 - 2.0**-56
+    assert rarith.mean(x) == 0.1
+
+
 def test_infinite_values_follow_ieee_in_silence():
     assert rarith.quantile([1.0, math.inf], 0.5) == math.inf
     assert rarith.quantile([1.0, math.inf], 0.0) == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,8 +19,8 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def files_of_git():
     """A function: the checkout's files that git tracks or would, under the given folders."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a git checkout, or no git")
 
     def listed(*folders: str) -> set[str]:
         command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"]

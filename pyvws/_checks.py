@@ -22,6 +22,7 @@ __all__ = [
     "threshold_level",
     "vector",
     "weight_vector",
+    "whole_number",
 ]
 
 Floats = NDArray[np.float64]
@@ -146,6 +147,15 @@ def threshold_level(value: Any) -> float:
             f"Got {number:g}."
         )
     return number
+
+
+def whole_number(value: Any, name: str, *, least: int) -> int:
+    """An integer of at least `least`; booleans and floats are refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
+    if value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}. Got {value}.")
+    return int(value)
 
 
 def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats, open_unit_interval, threshold_level
+from pyvws._checks import Floats, open_unit_interval, threshold_level, whole_number
 from pyvws.accounting import PrivacyStatement
 from pyvws.engines._engine import Engine, SamplerSettings
 from pyvws.engines.nuts import NativeEngine
@@ -103,8 +103,7 @@ class Synthesizer:
         find_model(self.model)
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
-        if not isinstance(self.datasets, int) or self.datasets < 1:
-            raise InputError(f"datasets must be a whole number of at least 1. Got {self.datasets}.")
+        whole_number(self.datasets, "datasets", least=1)
         S = self.settings.draws * self.settings.chains
         if self.datasets > S:
             raise InputError(
@@ -153,6 +152,7 @@ class Synthesizer:
             If no k or c meets its bound.
         """
         began = time.perf_counter()
+        whole_number(seed, "seed", least=0)
         job = _Job.prepare(self, frame)
         loop = SynthesisLoop(
             find_model(self.model),

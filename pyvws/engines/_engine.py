@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyvws._checks import open_unit_interval
+from pyvws._checks import open_unit_interval, whole_number
 from pyvws.engines.diagnostics import Diagnostics
 from pyvws.errors import InputError
 from pyvws.models._model import Draws
@@ -32,9 +32,7 @@ class SamplerSettings:
 
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{name} must be a whole number of at least 1. Got {value!r}.")
+            whole_number(getattr(self, name), name, least=1)
         open_unit_interval(self.target_accept, "target_accept")
         if self.draws < 4:
             raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")

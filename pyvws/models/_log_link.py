@@ -5,14 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.errors import ConvergenceError
 from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._model import Start
+from pyvws.models._model import Draws, Start
 
 _SCORING_STEPS = 8
 _LARGEST_ETA = 30.0
+_LARGEST_MEAN = 1e15
 
-__all__ = ["linear_predictor", "log_link_start", "row_sums", "value_sums"]
+__all__ = [
+    "linear_predictor",
+    "log_link_start",
+    "poisson_counts",
+    "predicted_mean",
+    "row_sums",
+    "value_sums",
+]
 
 
 def row_sums(cells: Cells, weights: Floats) -> tuple[Floats, Floats]:
@@ -62,3 +71,19 @@ def log_link_start(cells: Cells, weights: Floats, *, extra: int, dispersion: flo
     centre = np.zeros(coefficient_dimension(K) + extra)
     centre[:K] = beta / size
     return Start(centre, information * np.outer(size, size))
+
+
+def predicted_mean(design: Floats, draw: Draws) -> Floats:
+    """exp(X beta) at one draw for design rows (N, K); infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(design @ draw["beta"][0]))
+
+
+def poisson_counts(mean: Floats, rng: np.random.Generator) -> Floats:
+    """Poisson counts (N,) with the given means; raises ConvergenceError where no integer fits."""
+    if not (mean <= _LARGEST_MEAN).all():
+        raise ConvergenceError(
+            "A posterior draw predicts counts beyond any integer: the weights leave too little of "
+            "the data. Raise c or g, or the bound to meet."
+        )
+    return rng.poisson(mean).astype(np.float64)

@@ -20,7 +20,14 @@ from pyvws.models._coefficient_prior import (
     unconstrain_coefficients,
 )
 from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
-from pyvws.models._log_link import linear_predictor, log_link_start, row_sums, value_sums
+from pyvws.models._log_link import (
+    linear_predictor,
+    log_link_start,
+    poisson_counts,
+    predicted_mean,
+    row_sums,
+    value_sums,
+)
 from pyvws.models._model import Draws, Start, check_counts
 
 __all__ = ["NegativeBinomial"]
@@ -135,6 +142,6 @@ class NegativeBinomial:
             return by_value[:, cells.value_of_cell] + y * per_count[:, rows] + fixed[:, rows]
 
     def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
-        mu = np.exp(design @ draw["beta"][0])
+        mu = predicted_mean(design, draw)
         phi = float(draw["phi"][0])
-        return rng.poisson(mu * rng.gamma(phi, 1.0 / phi, size=len(mu))).astype(np.float64)
+        return poisson_counts(mu * rng.gamma(phi, 1.0 / phi, size=len(mu)), rng)

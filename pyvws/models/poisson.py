@@ -19,7 +19,13 @@ from pyvws.models._coefficient_prior import (
     log_coefficient_prior,
     unconstrain_coefficients,
 )
-from pyvws.models._log_link import linear_predictor, log_link_start, row_sums
+from pyvws.models._log_link import (
+    linear_predictor,
+    log_link_start,
+    poisson_counts,
+    predicted_mean,
+    row_sums,
+)
 from pyvws.models._model import Draws, Start, check_counts
 
 __all__ = ["Poisson"]
@@ -83,4 +89,4 @@ class Poisson:
             return y * eta[:, rows] - mu[:, rows] - gammaln(y + 1.0)
 
     def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
-        return rng.poisson(np.exp(design @ draw["beta"][0])).astype(np.float64)
+        return poisson_counts(predicted_mean(design, draw), rng)

@@ -20,8 +20,8 @@ from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.identification_risk import identification_risk
 from pyvws.io.cells import make_cells
-from pyvws.models.registry import find_model
 from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
+from pyvws.models.registry import find_model
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
 

@@ -76,7 +76,7 @@ def weight_vector(values: Any, name: str = "weights") -> Floats:
     return array
 
 
-def same_length(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+def same_length(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
     """Raise unless both arrays have one entry for each record."""
     if len(first) != len(second):
         raise InputError(

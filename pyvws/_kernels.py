@@ -19,16 +19,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def kernel(function: _Function) -> _Function:
     """Compile `function` on first use; division by zero gives IEEE results and never raises."""
-    compiled = numba.njit(error_model="numpy", nogil=True)(function)
-    before = numba.config.CACHE_DIR
+    compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    config: Any = numba.config
+    before = config.CACHE_DIR
     try:
         if not before:
             folder = user_cache_path("pyvws", appauthor=False) / "numba"
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            numba.config.CACHE_DIR = str(folder)
+            config.CACHE_DIR = str(folder)
         compiled.enable_caching()
     except (OSError, RuntimeError):
         pass  # No writable folder: the kernel is compiled anew in each process.
     finally:
-        numba.config.CACHE_DIR = before
-    return compiled
+        config.CACHE_DIR = before
+    kept: _Function = compiled
+    return kept

@@ -200,6 +200,14 @@ class SynthesisLoop:
             for place, stream in zip(places, streams, strict=True)
         ]
 
+    def problems(self) -> list[str]:
+        """What the diagnostics of every fit so far found, a sentence each."""
+        return [
+            f"{fit.label}: {problem}"
+            for fit in self.fits
+            for problem in fit.posterior.diagnostics.problems()
+        ]
+
     def _meet(
         self,
         weights_at: Callable[[float], Floats],

@@ -14,7 +14,13 @@ from pyvws._checks import Floats, finite_number, non_negative, positive, vector
 from pyvws.errors import InputError
 from pyvws.lipschitz import lipschitz_bounds
 
-__all__ = ["lipschitz_weights", "risk_weights", "scalar_weights", "weights_from_bounds"]
+__all__ = [
+    "lipschitz_weights",
+    "risk_weights",
+    "scalar_weights",
+    "scaled_bounds",
+    "weights_from_bounds",
+]
 
 
 def lipschitz_weights(
@@ -59,6 +65,18 @@ def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Fl
     not enter the scaling. Returns shape (N,); raises InputError when all finite bounds are equal.
     """
     bounds = vector(by_record, "by_record")
+    weights = _scaled(scaled_bounds(bounds), c, g)
+    weights[~np.isfinite(bounds)] = 0.0
+    return weights
+
+
+def scaled_bounds(by_record: Any) -> Floats:
+    """Risks (N,) in [0, 1] from by-record bounds f_i (N,): step 3 of Algorithm 1; larger = riskier.
+
+    (f_i - min f) / (max f - min f) over the finite bounds; 1 where a bound is infinite. Raises
+    InputError when all finite bounds are equal or none is finite.
+    """
+    bounds = vector(by_record, "by_record")
     finite = np.isfinite(bounds)
     if not finite.any():
         raise InputError("Every record has a non-finite log-likelihood: no weight exists.")
@@ -70,9 +88,7 @@ def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Fl
         )
     risk = np.ones_like(bounds)
     risk[finite] = (bounds[finite] - low) / (high - low)
-    weights = _scaled(risk, c, g)
-    weights[~finite] = 0.0
-    return weights
+    return risk
 
 
 def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:

@@ -56,7 +56,8 @@ class Cells:
 
     def weight_sums(self, weights: Floats) -> Floats:
         """Sum of the records' weights in each cell: weights (N,) to (C,)."""
-        return np.bincount(self.cell_of_record, weights=weights, minlength=self.n_cells)
+        sums = np.bincount(self.cell_of_record, weights=weights, minlength=self.n_cells)
+        return np.asarray(sums, dtype=np.float64)
 
     def largest_weights(self, weights: Floats) -> Floats:
         """Largest record weight in each cell: weights (N,) to (C,)."""

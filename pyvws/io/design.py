@@ -78,7 +78,7 @@ def _materialize(
     if matrix.shape[1] == 0:
         raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
     if not np.isfinite(matrix).all():
-        finite = np.isfinite(matrix).all(axis=0)
+        finite = [bool(np.isfinite(column).all()) for column in matrix.T]
         worst = [name for name, ok in zip(names, finite, strict=True) if not ok]
         raise InputError(
             f"formula {formula!r} gives missing or infinite values in {', '.join(worst)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._checks import Floats
 from pyvws.errors import ConvergenceError
@@ -27,18 +28,17 @@ __all__ = [
 def row_sums(cells: Cells, weights: Floats) -> tuple[Floats, Floats]:
     """Sums of alpha and of alpha y over each design row, both (R,); weights (N,)."""
     sums = cells.weight_sums(weights)
-    R = len(cells.rows)
-    return (
-        np.bincount(cells.row_of_cell, weights=sums, minlength=R),
-        np.bincount(cells.row_of_cell, weights=sums * cells.outcome, minlength=R),
-    )
+    rows, R = cells.row_of_cell, len(cells.rows)
+    return _grouped(rows, sums, R), _grouped(rows, sums * cells.outcome, R)
 
 
 def value_sums(cells: Cells, weights: Floats) -> Floats:
     """Sums of alpha over each distinct outcome, (V,); weights (N,)."""
-    return np.bincount(
-        cells.value_of_cell, weights=cells.weight_sums(weights), minlength=len(cells.values)
-    )
+    return _grouped(cells.value_of_cell, cells.weight_sums(weights), len(cells.values))
+
+
+def _grouped(group: NDArray[np.intp], weights: Floats, groups: int) -> Floats:
+    return np.asarray(np.bincount(group, weights=weights, minlength=groups), dtype=np.float64)
 
 
 def linear_predictor(beta: Floats, cells: Cells) -> Floats:

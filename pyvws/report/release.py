@@ -35,6 +35,8 @@ class Release:
     summary : dict
         Confidential. Exact Delta and epsilon, diagnostics, fits, search, timings, versions, seed,
         settings.
+    console : str
+        Confidential. What Stan printed, if it sampled.
     """
 
     datasets: list[Any]
@@ -42,6 +44,7 @@ class Release:
     records: Any
     posterior: Any
     summary: dict[str, Any]
+    console: str = ""
 
     def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
         """Write `release/` and `confidential/` into `folder`, whole or not at all.
@@ -79,6 +82,8 @@ class Release:
             private_write(confidential / "records.parquet", _parquet(self.records))
             private_write(confidential / "posterior.parquet", _parquet(self.posterior))
             private_write(confidential / "summary.json", _json(self.summary))
+            if self.console:
+                private_write(confidential / "engine.log", self.console.encode())
         return target
 
 

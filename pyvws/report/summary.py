@@ -12,10 +12,12 @@ import numpy as np
 
 from pyvws import __version__
 from pyvws.accounting import PrivacyStatement
+from pyvws.confidential_table import ConfidentialTable
 from pyvws.engines._engine import Posterior
 from pyvws.loop import SynthesisLoop, WeightedFit
+from pyvws.weighting import Weighting
 
-__all__ = ["posterior_columns", "summarize", "table_like"]
+__all__ = ["posterior_columns", "record_columns", "summarize", "table_like"]
 
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 
@@ -26,8 +28,8 @@ def summarize(
     statement: PrivacyStatement,
     *,
     seed: int,
-    digest: dict[str, str],
-    design_columns: tuple[str, ...],
+    input_sha256: str | None,
+    table: ConfidentialTable,
     settings: dict[str, Any],
     seconds: float,
 ) -> dict[str, Any]:
@@ -66,11 +68,12 @@ def summarize(
         },
         "records": cells.n_records,
         "cells": cells.n_cells,
-        "design_columns": list(design_columns),
+        "design_columns": list(table.design.names),
         "engine": released.posterior.engine,
         "settings": settings,
         "seed": seed,
-        **digest,
+        "input_sha256": input_sha256 or table.sha256,
+        "input_sha256_of": "file" if input_sha256 else "outcome and design matrix as float64",
         "versions": {
             "pyvws": __version__,
             "python": platform.python_version(),
@@ -95,6 +98,17 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
             label = ",".join(str(index + 1) for index in place)
             columns[f"{name}[{label}]"] = np.ascontiguousarray(values[(slice(None), *place)])
     return columns
+
+
+def record_columns(weighting: Weighting, final: WeightedFit) -> dict[str, Any]:
+    """records.parquet: weights, bounds (nats) and risks, of the mechanism's fit and the last."""
+    return {
+        "weight": weighting.fit.weights,
+        "lipschitz_bound": weighting.fit.bounds.by_record,
+        "risk": weighting.risk,
+        "weight_final": final.weights,
+        "lipschitz_bound_final": final.bounds.by_record,
+    }
 
 
 def table_like(columns: dict[str, Any], implementation: Any) -> Any:

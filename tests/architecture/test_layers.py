@@ -16,18 +16,19 @@ import pyvws
 PACKAGE = Path(pyvws.__file__).parent
 
 LAYERS = (
-    {"errors", "references", "_checks", "_kernels", "_resources", "rarith"},
+    {"errors", "references", "_checks", "_kernels", "_resources", "rarith", "r_random"},
     {"io"},
     {"models"},
     {"pseudo_posterior"},
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk"},
-    {"weights", "reweight", "search", "accounting"},
-    {"mechanisms", "loop", "existing_fit"},
+    {"weights", "pairwise", "reweight", "search", "accounting"},
+    {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table"},
     {"evaluation"},
     {"report"},
     {"synthesizer"},
     {"r", "validation", "studies", "doctor"},
+    {"commands"},
     {"cli"},
 )
 RANKS = {unit: rank for rank, units in enumerate(LAYERS) for unit in units}

@@ -1,0 +1,34 @@
+"""pyvws demo: every mechanism on the 2024 paper's mixture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the table.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of data, sampling and synthesis.")] = 2024,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
+    ] = False,
+) -> None:
+    """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
+    from pyvws.report._folder import check_folder, whole_folder
+    from pyvws.report.console import console_listener
+    from pyvws.studies import negative_binomial_mixture as study
+
+    check_folder(out, overwrite=overwrite)
+    console = Console(stderr=True)
+    with console_listener(console) as listener:
+        result = study.run(seed=seed, listener=listener)
+    with whole_folder(out, overwrite=overwrite) as folder:
+        names = study.write(result, folder)
+    Console(width=120).print(study.table(result))
+    for name in names:
+        print(out / name)

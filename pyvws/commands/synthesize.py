@@ -1,0 +1,181 @@
+"""pyvws synthesize: a table in, a release folder out."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pyvws.errors import ConvergenceWarning, InputError
+
+__all__ = ["synthesize"]
+
+
+class _Model(StrEnum):
+    negative_binomial = "negative-binomial"
+    poisson = "poisson"
+
+
+class _Mechanism(StrEnum):
+    unweighted = "unweighted"
+    lw = "lw"
+    cw = "cw"
+    sw = "sw"
+
+
+class _Engine(StrEnum):
+    native = "native"
+    cmdstan = "cmdstan"
+    rstan = "rstan"
+    pystan = "pystan"
+
+
+class _RadiusKind(StrEnum):
+    percentage = "percentage"
+    absolute = "absolute"
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _match(text: str | None) -> str | float | None:
+    if text is None or text == "lw":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--match must be lw or a number. Got {text!r}.") from None
+
+
+def synthesize(
+    table: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
+    outcome: Annotated[str, typer.Option(help="Column to synthesize.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
+    formula: Annotated[
+        str, typer.Option(help="Predictors, as in R. They are treated as public and released.")
+    ] = "~ 1",
+    round: Annotated[
+        bool, typer.Option("--round", help="Round the outcome to whole numbers first.")
+    ] = False,
+    engine: Annotated[
+        _Engine, typer.Option(help="Sampler: native, or Stan through cmdstan, rstan or pystan.")
+    ] = _Engine.native,
+    model: Annotated[_Model, typer.Option(help="Family of the outcome.")] = (
+        _Model.negative_binomial
+    ),
+    mechanism: Annotated[_Mechanism, typer.Option(help="How records are weighted.")] = (
+        _Mechanism.lw
+    ),
+    reweight: Annotated[
+        bool, typer.Option("--reweight", help="Run Algorithm 3 after the weighted fit.")
+    ] = False,
+    match: Annotated[
+        str | None, typer.Option(help="Bound to meet, for cw and sw: lw or a number.")
+    ] = None,
+    c: Annotated[float | None, typer.Option(help="Scale of the weights, for lw and cw.")] = None,
+    g: Annotated[float | None, typer.Option(help="Shift of the weights, for lw and cw.")] = None,
+    k: Annotated[
+        float | None, typer.Option(help="First k of --reweight, between 0 and 1; 0.95.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="How near a searched bound must come, as a share of it.")
+    ] = 0.05,
+    radius: Annotated[
+        float | None, typer.Option(help="Radius of cw: 0.2 = 20 %, or in the outcome's unit.")
+    ] = None,
+    radius_kind: Annotated[
+        _RadiusKind | None, typer.Option(help="Whether --radius is a share or a distance.")
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option(help="COL,COL: public columns whose values make cw's patterns.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
+    ] = 1.0,
+    keep: Annotated[
+        str, typer.Option(help="COL,COL or all: further columns that are public.")
+    ] = "",
+    datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
+    draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
+    warmup: Annotated[int, typer.Option(help="Warm-up iterations of each chain.")] = 1000,
+    chains: Annotated[int, typer.Option(help="Chains.")] = 4,
+    target_accept: Annotated[
+        float, typer.Option(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
+    ] = 0.8,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the run repeatable. Drawn and noted if not given.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output folder whole.")
+    ] = False,
+) -> None:
+    """Write synthetic datasets and a privacy statement to OUT/release, the rest to
+    OUT/confidential.
+
+    Example: pyvws synthesize ce.csv --outcome Expenditure --formula "~ Urban + Marital" --round
+    --mechanism lw --reweight --datasets 20 --seed 1 --out out/
+    """
+    from pyvws.engines._engine import SamplerSettings
+    from pyvws.io.files import read_table
+    from pyvws.mechanisms import make_mechanism
+    from pyvws.report._folder import check_folder
+    from pyvws.report.console import console_listener
+    from pyvws.synthesizer import Synthesizer
+
+    if k is not None and not reweight:
+        raise InputError("--k belongs to --reweight. Add --reweight or leave --k out.")
+    check_folder(out, overwrite=overwrite, source=table)
+    settings = Synthesizer(
+        outcome=outcome,
+        model=model.value,
+        mechanism=make_mechanism(
+            mechanism.value,
+            c=c,
+            g=g,
+            radius=radius,
+            radius_kind=radius_kind and radius_kind.value,
+            known=_names(known) or None,
+            match=_match(match),
+        ),
+        formula=formula,
+        keep="all" if keep == "all" else _names(keep),
+        datasets=datasets,
+        reweight=reweight,
+        k=0.95 if k is None else k,
+        tolerance=tolerance,
+        threshold=threshold,
+        round=round,
+        settings=SamplerSettings(
+            draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
+        ),
+        engine=engine.value,
+    )
+    source = read_table(table)
+    console = Console(stderr=True)
+    with warnings.catch_warnings(record=True) as caught, console_listener(console) as listener:
+        warnings.simplefilter("always", ConvergenceWarning)
+        release = settings.fit(
+            source.frame,
+            seed=secrets.randbits(31) if seed is None else seed,
+            listener=listener,
+            release_frame=source.as_written,
+            input_sha256=source.sha256,
+        )
+    for warning in caught:
+        console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
+    release.write(out, overwrite=overwrite, format=source.format)
+    _tell(release.privacy, out)
+
+
+def _tell(privacy: dict[str, Any], out: Path) -> None:
+    print(
+        f"{privacy['datasets']} synthetic datasets in {out / 'release'}\n"
+        f"guarantee {privacy['guarantee']} ({privacy['neighbours']} neighbours): epsilon "
+        f"{privacy['epsilon_per_dataset']} a dataset, {privacy['epsilon_total']} in total"
+    )

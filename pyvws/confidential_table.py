@@ -1,0 +1,75 @@
+"""A confidential table, checked before any work, as the parts that a run needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.errors import InputError
+from pyvws.io.design import Design, make_design
+from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.mechanisms import LipschitzWeighted, Mechanism
+from pyvws.models._model import Model
+
+__all__ = ["ConfidentialTable", "check_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentialTable:
+    """Outcome (N,), design, the known columns' values, and the columns to release in order."""
+
+    y: Floats
+    design: Design
+    known: list[Any]
+    released: list[str]
+    implementation: Any
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the outcome and the design matrix as float64."""
+        return hashlib.sha256(self.y.tobytes() + self.design.matrix.tobytes()).hexdigest()
+
+
+def check_table(
+    table: Any,
+    *,
+    outcome: str,
+    model: Model,
+    mechanism: Mechanism,
+    formula: str,
+    keep: Sequence[str] | str,
+    round: bool,
+) -> ConfidentialTable:
+    """Raise InputError for what the method cannot take; `keep` is "all" or column names."""
+    frame = open_frame(table)
+    y = numeric_column(frame, outcome, role="outcome")
+    if round:
+        y = np.rint(y)
+    model.check_outcome(y, outcome)
+    _refuse_constant(y, outcome, mechanism)
+    design = make_design(frame, formula, outcome=outcome)
+    known = plain_columns(frame, getattr(mechanism, "known", ()), role="known")
+    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
+    check_columns(frame, kept, role="keep")
+    public = {outcome, *design.predictors, *kept}
+    return ConfidentialTable(
+        y=y,
+        design=design,
+        known=[np.asarray(column.astype(object)) for column in known.values()],
+        released=[name for name in frame.columns if name in public],
+        implementation=frame.implementation,
+    )
+
+
+def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
+    scales = isinstance(mechanism, LipschitzWeighted) or getattr(mechanism, "match", None) == "lw"
+    if scales and (y == y[0]).all():
+        raise InputError(
+            f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
+            "scale. Check the column."
+        )

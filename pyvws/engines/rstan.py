@@ -15,6 +15,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._private_folder import private_folder
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
     Log,
@@ -28,7 +29,7 @@ from pyvws.engines._stan_run import (
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 
-__all__ = ["RStanEngine", "densities", "rstan_version"]
+__all__ = ["RStanEngine", "densities", "object_log_lik", "rstan_version", "saved_log_lik"]
 
 
 def rstan_version() -> str:
@@ -142,6 +143,27 @@ def densities(
         ),
     )
     return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
+
+
+def saved_log_lik(path: Path) -> Floats | None:
+    """log_lik (S, N) of a stanfit in an RDS file, chain after chain; None where it has none."""
+    from pyvws.r.bridge import RError, call
+
+    rstan_version()
+    try:
+        return call("rstan", "saved_log_lik", {"file": str(path.resolve())})
+    except RError:
+        return None
+
+
+def object_log_lik(fit: Any) -> Floats | None:
+    """As `saved_log_lik`, of an rpy2 object. Raises InputError for anything else."""
+    from pyvws.r.objects import save_object
+
+    rstan_version()
+    with private_folder() as folder:
+        save_object(fit, folder / "fit.rds")
+        return saved_log_lik(folder / "fit.rds")
 
 
 @cache

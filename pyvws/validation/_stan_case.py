@@ -42,13 +42,17 @@ class StanCase(Protocol):
         """Whether all comparisons pass, and what was measured."""
 
 
-def seeded_target(model: str, n: int, K: int, *, seed: int) -> PseudoPosterior:
-    """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1."""
+def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) -> PseudoPosterior:
+    """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1.
+
+    `slope` is the coefficient of the columns after the first, the intercept.
+    """
     draws = Draws(seed)
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
     weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
     weights[:2] = 0.0, 1.0
-    return PseudoPosterior(find_model(model), make_cells(draws.counts(n), design), weights)
+    outcome = np.floor(draws.counts(n) * np.exp(slope * design[:, 1:].sum(axis=1)))
+    return PseudoPosterior(find_model(model), make_cells(outcome, design), weights)
 
 
 def stan_row(case: StanCase) -> Row:

@@ -1,0 +1,183 @@
+"""A user's own Stan program, run with the data of a table.
+
+The program declares what it needs among n, K, y (n), X (n, K) and weights (n), must declare
+weights, and writes log_lik, one value a record, in generated quantities.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._checks import Floats, choice, weight_vector
+from pyvws.engines._engine import Progress, SamplerSettings
+from pyvws.engines._stan_run import StanEngine
+from pyvws.errors import InputError
+
+__all__ = ["UserFit", "UserProgram", "check_program", "program_data"]
+
+_SUPPLIED: Final = ("n", "K", "y", "X", "weights")
+_SWITCHES: Final = {"censored": 0, "bound": 0.0, "write_log_lik": 1}
+# A type, its sizes, a name, and the old dialect's sizes after it; bounds are taken out before.
+_DECLARED: Final = re.compile(
+    r"\s*(array ?\[[^\]]*\] ?)?[a-z]\w*( ?\[[^\]]*\])? +(?P<name>\w+) ?(\[[^\]]*\])? ?$"
+    r"|\s*(array ?\[[^\]]*\] ?)?[a-z]\w* ?\[[^\]]*\] ?(?P<tight>\w+) ?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UserFit:
+    """Draws of a user's program.
+
+    Attributes
+    ----------
+    log_lik : ndarray, shape (S, N)
+        Log-likelihood in nats as the program writes it, chain after chain.
+    draws : dict of ndarray, each of shape (S, ...)
+        The program's other variables.
+    chains, divergences : int
+        Number of chains, and of divergent transitions after warm-up.
+    seconds : float
+        Time of warm-up and sampling.
+    """
+
+    log_lik: Floats
+    draws: dict[str, Floats]
+    chains: int
+    divergences: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UserProgram:
+    """A checked program and what its log_lik holds.
+
+    `log_lik` is "weighted" where the program writes weights[i] * l_i, as the papers' programs do,
+    and "plain" where it writes l_i. Which of both cannot be read from the text, so it is asked.
+    """
+
+    text: str
+    log_lik: str = "weighted"
+
+    def __post_init__(self) -> None:
+        choice(self.log_lik, "log_lik", ("weighted", "plain"))
+        check_program(self.text)
+
+    def fit(
+        self,
+        engine: StanEngine,
+        data: dict[str, Any],
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> UserFit:
+        """Run the program with `program_data` and return its draws.
+
+        Raises
+        ------
+        InputError
+            If the program needs other data, does not compile, or log_lik has another length.
+        ConvergenceError
+            If Stan fails.
+        """
+        needed = check_program(self.text)
+        given = {**_SWITCHES, **data}
+        run = engine.run(
+            self.text,
+            {name: given[name] for name in needed},
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+        flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}
+        log_lik = flat.pop("log_lik", np.empty((0, 0)))
+        if log_lik.ndim != 2 or log_lik.shape[1] != data["n"]:
+            raise InputError(
+                "log_lik of the program must be a vector with one value for each of the "
+                f"{data['n']} records. Got shape {log_lik.shape[1:]}."
+            )
+        return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
+
+
+def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
+    """n, K, y (n,), X (n, K) and weights (n,) for a program; whole outcomes become integers."""
+    y = np.asarray(outcome, dtype=np.float64)
+    X = np.asarray(design, dtype=np.float64)
+    whole = bool((y == np.floor(y)).all())
+    return {
+        "n": len(y),
+        "K": X.shape[1],
+        "y": y.astype(np.int64) if whole else y,
+        "X": X,
+        "weights": weight_vector(weights),
+    }
+
+
+def check_program(text: str) -> tuple[str, ...]:
+    """The data that a program declares, after checking what it must and may declare.
+
+    Raises InputError, naming what is missing, unless the data block declares weights and nothing
+    that the package cannot supply, and generated quantities declare log_lik.
+    """
+    plain = _without_comments(text)
+    if "#include" in plain:
+        raise InputError(
+            "The Stan program includes another file, which is not supported. Paste it in."
+        )
+    names = _declarations(_block(plain, "data"))
+    if "weights" not in names:
+        raise InputError(
+            "The data block of the Stan program does not declare weights. Declare "
+            "vector<lower=0>[n] weights and multiply each record's log-likelihood by its weight."
+        )
+    strange = [name for name in names if name not in (*_SUPPLIED, *_SWITCHES)]
+    if strange:
+        raise InputError(
+            f"The data block of the Stan program declares {', '.join(strange)}, which cannot be "
+            f"supplied. It may declare {', '.join(_SUPPLIED)} and the switches "
+            f"{', '.join(_SWITCHES)}."
+        )
+    if "log_lik" not in _declarations(_block(plain, "generated quantities")):
+        raise InputError(
+            "The generated quantities of the Stan program do not declare log_lik. Declare "
+            "vector[n] log_lik and fill it with each record's log-likelihood."
+        )
+    return tuple(names)
+
+
+def _without_comments(text: str) -> str:
+    """The program with comments and texts blanked and white space made single."""
+    plain = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    plain = re.sub(r'"[^"\n]*"', '""', plain)
+    plain = re.sub(r"(//|#(?!include))[^\n]*", " ", plain)
+    return re.sub(r"\s+", " ", plain)
+
+
+def _block(plain: str, name: str) -> str:
+    """What stands between the braces of a block; empty where there is none."""
+    opening = re.search(rf"(?<!transformed )\b{name} ?\{{", plain)
+    if opening is None:
+        return ""
+    depth = 1
+    for at in range(opening.end(), len(plain)):
+        depth += {"{": 1, "}": -1}.get(plain[at], 0)
+        if depth == 0:
+            return plain[opening.end() : at]
+    raise InputError(f"The {name} block of the Stan program has a brace that is not closed.")
+
+
+def _declarations(body: str) -> list[str]:
+    """Names declared at the top level of a block, in either dialect's array syntax."""
+    names = []
+    inner = re.compile(r"\{[^{}]*\}")
+    while inner.search(body):
+        body = inner.sub(";", body)
+    for statement in re.sub(r"<[^;]*?>(?= ?[\w\[])", " ", body).split(";"):
+        declared = _DECLARED.match(statement.partition("=")[0])
+        if declared:
+            names.append(declared["name"] or declared["tight"])
+    return names

@@ -1,0 +1,110 @@
+"""What a user's Stan program must and may declare."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyvws._resources import folder
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines._stan_run import StanRun
+from pyvws.engines.user_program import UserProgram, check_program, program_data
+from pyvws.errors import InputError
+
+PROGRAM = """
+// data { int other; }
+functions { real f(data real x) { return x; } }
+data {
+  int<lower=1> n; /* records */ int K;
+  array[n] int<lower=0> y;
+  matrix[n, K] X;
+  vector<lower=0, upper=1>[n]weights;
+}
+transformed data { real unused = 3; vector[K] zeros = rep_vector(0, K); }
+parameters { vector[K] beta; }
+model { target += dot_product(weights, to_vector(y)); }
+generated quantities {
+  vector[n] log_lik;
+  for (i in 1:n) { real inner = 2; log_lik[i] = weights[i] * inner; }
+}
+"""
+
+
+def test_what_it_declares_is_found():
+    assert check_program(PROGRAM) == ("n", "K", "y", "X", "weights")
+
+
+@pytest.mark.parametrize("place", ["stan", "r_reference/stan"])
+def test_the_packages_own_programs_pass_in_both_dialects(place):
+    root, _, below = place.partition("/")
+    found = sorted((folder(root) / below).glob("*.stan"))
+    assert found
+    for path in found:
+        names = check_program(path.read_text())
+        assert set(names) >= {"n", "K", "y", "X", "weights"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("vector<lower=0, upper=1>[n]weights;", "", "does not declare weights"),
+        ("vector[n] log_lik;", "", "do not declare log_lik"),
+        ("int K;", "int K; real<lower=0> scale;", "declares scale, which cannot be supplied"),
+        ("functions", '#include "more.stan"\nfunctions', "includes another file"),
+        ("inner; }\n}", "inner; }\n", "generated quantities block"),
+    ],
+)
+def test_what_is_wrong_is_named(before, after, message):
+    changed = PROGRAM.replace(before, after)
+    assert changed != PROGRAM
+    with pytest.raises(InputError, match=message):
+        check_program(changed)
+
+
+def test_a_comment_declares_nothing():
+    changed = PROGRAM.replace("vector<lower=0, upper=1>[n]weights;", "// vector[n] weights;")
+    with pytest.raises(InputError, match="does not declare weights"):
+        check_program(changed)
+
+
+def test_whole_outcomes_become_integers():
+    assert program_data([1.0, 2.0], [[1.0], [1.0]], [1, 1])["y"].dtype.kind == "i"
+    assert program_data([1.5, 2.0], [[1.0], [1.0]], [1, 1])["y"].dtype.kind == "f"
+
+
+class Recorder:
+    """An engine that notes its data and writes a log_lik of a given width."""
+
+    name = "recorder"
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def run(self, program, data, settings, *, seed, initial=None, keep=None, progress=None):
+        self.data = data
+        shape = (settings.chains, settings.draws)
+        draws = {"log_lik": np.zeros((*shape, self.width)), "beta": np.ones((*shape, 1))}
+        return StanRun(draws, divergences=1, seconds=2.0)
+
+
+def test_it_gets_what_it_declares_and_no_more():
+    engine = Recorder(2)
+    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    settings = SamplerSettings(draws=4, warmup=100, chains=3)
+    fit = UserProgram(PROGRAM).fit(engine, data, settings, seed=1)
+    assert set(engine.data) == {"n", "K", "y", "X", "weights"}
+    assert fit.log_lik.shape == (12, 2)
+    assert set(fit.draws) == {"beta"}
+    assert (fit.chains, fit.divergences, fit.seconds) == (3, 1, 2.0)
+
+
+def test_log_lik_of_another_length_says_so():
+    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    settings = SamplerSettings(draws=4, warmup=100, chains=1)
+    with pytest.raises(InputError, match="each of the 2 records"):
+        UserProgram(PROGRAM).fit(Recorder(3), data, settings, seed=1)
+
+
+def test_what_log_lik_holds_is_one_of_two_words():
+    with pytest.raises(InputError, match="weighted, plain"):
+        UserProgram(PROGRAM, log_lik="both")

@@ -1,0 +1,35 @@
+"""CmdStan's own files, as CmdStan writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyvws.engines._stan_run import shipped_program, stan_data
+from pyvws.engines.cmdstan import _executable
+from pyvws.existing_fit import from_cmdstan_csv
+from pyvws.validation._stan_case import seeded_target
+
+
+def test_its_files_give_the_matrix_that_cmdstanpy_reads(need, tmp_path):
+    need("cmdstan")
+    import cmdstanpy
+
+    target = seeded_target("poisson", 12, 1, seed=3)
+    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 1}
+    cmdstanpy.write_stan_json(str(tmp_path / "data.json"), data)
+    with cmdstanpy.disable_logging():
+        fit = cmdstanpy.CmdStanModel(exe_file=_executable(shipped_program(target.model))).sample(
+            data=str(tmp_path / "data.json"),
+            chains=2,
+            iter_warmup=100,
+            iter_sampling=30,
+            thin=2,
+            save_warmup=True,
+            seed=1,
+            output_dir=str(tmp_path / "output"),
+            show_progress=False,
+        )
+        expected = fit.stan_variable("log_lik")
+    found = from_cmdstan_csv(fit.runset.csv_files, target.weights)
+    assert found.log_lik.shape == (30, 12)
+    np.testing.assert_array_equal(found.log_lik, expected)

@@ -1,0 +1,73 @@
+"""The doctor names every engine, and says what to do where one is missing."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pyvws import doctor
+from pyvws.doctor import Check, examine, render
+from pyvws.engines import cmdstan, pystan
+from pyvws.engines.registry import ENGINES
+from pyvws.errors import MissingDependencyError
+
+
+@pytest.fixture
+def nothing(monkeypatch):
+    """A machine without R, Stan or a compiler."""
+
+    def missing(*_: object, **__: object) -> str:
+        raise MissingDependencyError("It is not installed. Run: install it")
+
+    monkeypatch.setattr(cmdstan, "cmdstan_version", missing)
+    monkeypatch.setattr(pystan, "pystan_version", missing)
+    monkeypatch.setattr("pyvws.r.bridge.call", missing)
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
+
+
+def test_every_engine_is_listed_once():
+    names = [check.name for check in examine()]
+    assert len(set(names)) == len(names)
+    assert {f"engine {name}" for name in ENGINES} <= set(names)
+
+
+def test_what_is_usable_has_version_and_path_and_what_is_not_a_reason():
+    for check in examine():
+        if check.usable:
+            assert check.version
+            assert check.path
+            assert not check.reason
+        else:
+            assert check.reason
+            assert not check.version
+
+
+@pytest.mark.usefixtures("nothing")
+def test_without_anything_the_native_engine_is_left():
+    checks = {check.name: check for check in examine()}
+    assert checks["engine native"].usable
+    for name in ("engine cmdstan", "engine pystan", "engine rstan", "R", "C++ compiler"):
+        assert not checks[name].usable
+        assert "Run: " in checks[name].reason
+
+
+def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
+    def broken() -> str:
+        raise OSError("a shared library is missing")
+
+    monkeypatch.setattr(pystan, "pystan_version", broken)
+    check = next(check for check in examine() if check.name == "engine pystan")
+    assert check.reason == "It fails to load (OSError). Reinstall it."
+
+
+def test_the_table_shows_paths_and_reasons():
+    checks = [
+        Check("engine native", True, "nutpie 1", "/somewhere"),
+        Check("R", False, reason="Run: pip install 'pyvws[r]'"),
+    ]
+    sink = io.StringIO()
+    render(checks, Console(file=sink, width=120))
+    assert "/somewhere" in sink.getvalue()
+    assert "pip install 'pyvws[r]'" in sink.getvalue()

@@ -21,8 +21,8 @@ from pyvws.validation.runner import exit_code, run
 Wrong = Callable[[Any], Any]
 
 
-def one_ulp_more(function: Any) -> Any:
-    """The function with every number of its result moved to the next double."""
+def some_ulp_more(steps: int) -> Wrong:
+    """The function with every number of its result moved up by so many doubles."""
 
     def moved(result: Any) -> Any:
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
@@ -30,9 +30,16 @@ def one_ulp_more(function: Any) -> Any:
             return dataclasses.replace(result, **parts)
         if np.asarray(result).dtype == np.bool_:
             return ~np.asarray(result)
-        return np.nextafter(result, np.inf)
+        for _ in range(steps):
+            result = np.nextafter(result, np.inf)
+        return result
 
-    return lambda *args, **kwargs: moved(function(*args, **kwargs))
+    return lambda function: lambda *args, **kwargs: moved(function(*args, **kwargs))
+
+
+def one_ulp_more(function: Any) -> Any:
+    """The function with every number of its result moved to the next double."""
+    return some_ulp_more(1)(function)
 
 
 def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -154,6 +161,21 @@ def root_of_the_average(function: Any) -> Any:
     return utility
 
 
+def with_the_record_itself(function: Any) -> Any:
+    def covered(ordered: Any, reach: Any, least: int, others: Any) -> Any:
+        return function(ordered, reach, least, lambda outside: others(outside + 1))
+
+    return covered
+
+
+def half_open_balls(function: Any) -> Any:
+    return lambda ordered, reach, *rest: function(ordered, np.nextafter(reach, 0.0), *rest)
+
+
+def without_scale(function: Any) -> Any:
+    return lambda *args, **options: function(*args, **{**options, "c": 1.0, "g": 0.0})
+
+
 SUM, MEAN = "pyvws.rarith:sum_in_order", "pyvws.rarith:mean"
 VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
 ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
@@ -163,6 +185,7 @@ CW, SW = "pyvws.weights:risk_weights", "pyvws.weights:scalar_weights"
 COUNT = "pyvws.validation.cases.weights:count_weights"
 REWEIGHT = "pyvws.reweight:reweight"
 RISK = "pyvws.identification_risk:identification_risk"
+PAIRS, TRIPLES = "pyvws.pairwise:pairwise_weights", "pyvws.pairwise:three_way_weights"
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -202,6 +225,12 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (RISK, "pyvws.identification_risk:pattern_codes", one_pattern_for_all),
     (RISK, "pyvws.identification_risk:pattern_codes", only_the_first_column),
     (RISK, "pyvws.rarith:mean", numpy_mean),
+    (PAIRS, "pyvws.pairwise:_covered", with_the_record_itself),
+    (PAIRS, "pyvws.pairwise:_covered", half_open_balls),
+    (PAIRS, "pyvws.pairwise:pattern_codes", only_the_first_column),
+    (PAIRS, PAIRS, without_scale),
+    (TRIPLES, "pyvws.pairwise:_covered", with_the_record_itself),
+    (TRIPLES, TRIPLES, without_scale),
     (UTILITY, "pyvws.rarith:ecdf_at", strictly_below),
     (UTILITY, "pyvws.rarith:mean", numpy_mean),
     (UTILITY, UTILITY, first_dataset_only),
@@ -239,16 +268,23 @@ def test_a_mistake_fails(
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("compared", COMPARED)
-def test_one_ulp_more_fails_every_row(
+def test_ulp_more_than_allowed_fail_every_row(
     monkeypatch: pytest.MonkeyPatch, compared: str, source: Any
 ) -> None:
-    cases = [case for case in CASES if case.python_function == compared]
-    replace(monkeypatch, compared, one_ulp_more)
-    rows = run(source=source, cases=cases)
-    assert [row.verdict for row in rows] == ["fail"] * len(cases)
-    assert {row.largest_difference for row in rows if "kept_draws" not in row.python_function} <= {
-        1
-    }
+    """One ulp more where none is allowed, else twice the tolerance and one."""
+    for tolerance in {case.tolerance for case in CASES if case.python_function == compared}:
+        cases = [
+            case
+            for case in CASES
+            if (case.python_function, case.tolerance) == (compared, tolerance)
+        ]
+        steps = 2 * tolerance + 1
+        with monkeypatch.context() as patch:
+            replace(patch, compared, some_ulp_more(steps))
+            rows = run(source=source, cases=cases)
+        assert [row.verdict for row in rows] == ["fail"] * len(cases)
+        moved = [row for row in rows if "kept_draws" not in row.python_function]
+        assert all(row.largest_difference <= steps + tolerance for row in moved)
 
 
 def test_every_compared_function_has_a_mistake() -> None:

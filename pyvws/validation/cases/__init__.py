@@ -13,6 +13,7 @@ from pyvws.validation.cases import (
     ecdf,
     identification_risk,
     lipschitz,
+    pairwise,
     posterior,
     rarith,
     reweight,
@@ -27,6 +28,7 @@ CASES: Final[tuple[Case, ...]] = (
     *weights.CASES,
     *reweight.CASES,
     *identification_risk.CASES,
+    *pairwise.CASES,
     *ecdf.CASES,
 )
 

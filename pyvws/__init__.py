@@ -17,8 +17,10 @@ from pyvws.reweight import reweight as reweight
 __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
+    "ConvergenceError": "pyvws.errors",
     "ConvergenceWarning": "pyvws.errors",
     "CountWeighted": "pyvws.mechanisms",
+    "ExistingFit": "pyvws.existing_fit",
     "InputError": "pyvws.errors",
     "LipschitzBounds": "pyvws.lipschitz",
     "LipschitzWeighted": "pyvws.mechanisms",
@@ -31,8 +33,12 @@ _PUBLIC: Final[dict[str, str]] = {
     "Synthesizer": "pyvws.synthesizer",
     "Unweighted": "pyvws.mechanisms",
     "ecdf_utility": "pyvws.evaluation.ecdf",
+    "from_cmdstan_csv": "pyvws.existing_fit",
+    "from_log_lik": "pyvws.existing_fit",
+    "from_stanfit": "pyvws.existing_fit",
     "lipschitz_bounds": "pyvws.lipschitz",
     "lipschitz_weights": "pyvws.weights",
+    "pairwise_weights": "pyvws.pairwise",
     "quantile": "pyvws.rarith",
     "risk_weights": "pyvws.weights",
     "scalar_weights": "pyvws.weights",

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from pyvws.commands.demo import demo
+from pyvws.commands.doctor import doctor
 from pyvws.commands.synthesize import synthesize
 from pyvws.commands.validate import validate
 from pyvws.errors import PyvwsError
@@ -47,6 +48,7 @@ def _options(
 app.command()(synthesize)
 app.command()(demo)
 app.command()(validate)
+app.command()(doctor)
 
 
 def main() -> None:

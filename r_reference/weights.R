@@ -23,20 +23,31 @@ weights_from_risks <- function(risk, c = 1, g = 0) {
   weights
 }
 
-# Algorithm 1, steps 3 and 4: bounds f_i scaled to risks (f_i - min f) / (max f - min f), then
-# weights. A record without a finite bound takes no part in the scaling and has weight 0.
-weights_from_bounds <- function(by_record, c = 1, g = 0) {
+# Algorithm 1, step 3: bounds f_i scaled to risks (f_i - min f) / (max f - min f). A record without a
+# finite bound takes no part in the scaling and has risk 1.
+scaled_bounds <- function(by_record) {
   bounded <- is.finite(by_record)
   lowest <- min(by_record[bounded])
   highest <- max(by_record[bounded])
   if (lowest == highest) {
     stop("all bounds are equal: LW has no scale")
   }
-  weights <- numeric(length(by_record))
+  risks <- rep(1, length(by_record))
   for (i in seq_along(by_record)) {
     if (bounded[i]) {
-      risk <- (by_record[i] - lowest) / (highest - lowest)
-      weights[i] <- within_unit(c * (1 - risk) + g)
+      risks[i] <- (by_record[i] - lowest) / (highest - lowest)
+    }
+  }
+  risks
+}
+
+# Algorithm 1, steps 3 and 4: risks, then weights. A record without a finite bound has weight 0.
+weights_from_bounds <- function(by_record, c = 1, g = 0) {
+  risks <- scaled_bounds(by_record)
+  weights <- numeric(length(by_record))
+  for (i in seq_along(by_record)) {
+    if (is.finite(by_record[i])) {
+      weights[i] <- within_unit(c * (1 - risks[i]) + g)
     }
   }
   weights

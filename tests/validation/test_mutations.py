@@ -96,6 +96,10 @@ def scaled_by_the_largest(_: Any) -> Any:
     return weights
 
 
+def shares_of_the_largest(_: Any) -> Any:
+    return lambda by_record: np.asarray(by_record) / np.max(np.asarray(by_record))
+
+
 def unlimited_scalar(_: Any) -> Any:
     return lambda n, *, target, unweighted: np.full(n, target / unweighted)
 
@@ -181,6 +185,7 @@ VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
 ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
 WEIGHTED = "pyvws.validation.cases.lipschitz:weighted_bounds"
 LW, FROM_BOUNDS = "pyvws.weights:lipschitz_weights", "pyvws.weights:weights_from_bounds"
+SCALED = "pyvws.weights:scaled_bounds"
 CW, SW = "pyvws.weights:risk_weights", "pyvws.weights:scalar_weights"
 COUNT = "pyvws.validation.cases.weights:count_weights"
 REWEIGHT = "pyvws.reweight:reweight"
@@ -212,6 +217,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (LW, "pyvws.weights:lipschitz_bounds", without_threshold),
     (LW, "pyvws.weights:lipschitz_bounds", one_ulp_more),
     (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
+    (SCALED, SCALED, shares_of_the_largest),
     (CW, "pyvws.weights:_scaled", unclipped),
     (CW, "pyvws.weights:_scaled", without_shift),
     (COUNT, CW, one_ulp_more),

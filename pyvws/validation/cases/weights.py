@@ -60,6 +60,10 @@ def _bounds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"by_record": bounds, **_scale(seed)}
 
 
+def _only_bounds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"by_record": _bounds(seed, shape)["by_record"]}
+
+
 def _risks(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """Risks as counts over a pattern's size, 0 and 1 among them."""
     (records,) = shape
@@ -109,6 +113,16 @@ CASES: Final = (
         r_function="weights_from_bounds",
         python_function="pyvws.weights:weights_from_bounds",
         arguments=_bounds,
+        shapes=_SHAPES,
+    ),
+    Case(
+        id="weights/scaled-bounds",
+        paper="vws2024",
+        cites="Algorithm 1, step 3",
+        script="weights",
+        r_function="scaled_bounds",
+        python_function="pyvws.weights:scaled_bounds",
+        arguments=_only_bounds,
         shapes=_SHAPES,
     ),
     Case(

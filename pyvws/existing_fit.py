@@ -9,15 +9,16 @@ that leaves the weights out of log_lik is told apart with log_lik="plain".
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
 from pyvws._checks import Floats, choice, log_lik_matrix, same_length, weight_vector
+from pyvws.engines._stan_csv import read_draws
 from pyvws.errors import InputError
 from pyvws.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.reweight import reweight
@@ -195,52 +196,11 @@ def from_cmdstan_csv(
 
 def _csv_log_lik(path: Path) -> Floats:
     """log_lik (draws, N) of one chain, warm-up left out."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty. Let its chain finish, or leave it out.")
-    comments: dict[str, str] = {}
-    names: list[str] = []
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if not line.startswith("#"):
-                names = line.strip().split(",")
-                break
-            name, equals, value = line[1:].partition("=")
-            if equals:
-                comments[name.strip()] = value.replace("(Default)", "").strip()
-    with path.open("rb") as raw:  # a number cut short is a number too
-        raw.seek(-1, os.SEEK_END)
-        ended = raw.read() == b"\n"
-    wanted = [name for name in names if name == "log_lik" or name.startswith("log_lik.")]
-    if not wanted:
+    names, values = read_draws(
+        path, lambda name: re.fullmatch(r"log_lik(\.\d+)?", name) is not None
+    )
+    if not names:
         raise InputError(
             f"{path.name} has no column log_lik. Fit a program whose generated quantities write it."
         )
-    try:
-        table = pl.read_csv(
-            path,
-            comment_prefix="#",
-            columns=wanted,
-            schema_overrides=dict.fromkeys(wanted, pl.Float64),
-        ).select(wanted)
-    except pl.exceptions.PolarsError:
-        table = pl.DataFrame()
-    kept = _draws(comments, "num_samples")
-    warmup = _draws(comments, "num_warmup") or 0
-    if comments.get("save_warmup", "0") not in ("1", "true"):
-        warmup = 0
-    complete = table.height > warmup and not any(table.null_count().row(0)) and ended
-    if not complete or (kept is not None and table.height != warmup + kept):
-        raise InputError(
-            f"{path.name} is not a complete CSV file of CmdStan. Let its chain finish, or leave it "
-            "out."
-        )
-    return np.ascontiguousarray(table.to_numpy()[warmup:], dtype=np.float64)
-
-
-def _draws(comments: dict[str, str], name: str) -> int | None:
-    """Rows that a file's settings announce, thinning counted; None where they say nothing."""
-    if name not in comments:
-        return None
-    return -(-int(comments[name]) // int(comments.get("thin", "1")))
+    return values

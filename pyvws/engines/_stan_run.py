@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +25,6 @@ __all__ = [
     "StanEngine",
     "StanRun",
     "fit_target",
-    "iterations_done",
     "paper_program",
     "shipped_program",
     "stan_data",
@@ -135,15 +133,6 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
             array[index] = values[..., column]
         found[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
     return found
-
-
-def iterations_done(logs: list[Path]) -> int:
-    """Iterations that the chains' console texts report, summed over chains."""
-    done = 0
-    for path in logs:
-        found = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
-        done += int(found[-1]) if found else 0
-    return done
 
 
 def fit_target(

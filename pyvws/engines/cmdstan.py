@@ -1,4 +1,4 @@
-"""The CmdStan engine, through cmdstanpy.
+"""The CmdStan engine: cmdstanpy finds CmdStan and compiles, and each chain is a process.
 
 CmdStan is in no package registry: `cmdstanpy.install_cmdstan()` builds one, and the variable
 CMDSTAN points to one that is there already.
@@ -6,11 +6,9 @@ CMDSTAN points to one that is there already.
 
 from __future__ import annotations
 
-import os
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from pyvws.engines._chains import run_chains
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines._private_folder import private_folder
 from pyvws.engines._stan_cache import compiled
+from pyvws.engines._stan_csv import read_draws
 from pyvws.engines._stan_run import (
     Log,
     StanRun,
     fit_target,
-    iterations_done,
     shipped_program,
     stan_data,
     stan_seed,
@@ -37,7 +36,6 @@ from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["CmdStanEngine", "cmdstan_folder", "cmdstan_version"]
 
-_POLL_SECONDS = 0.2
 _DIGITS = 18  # every bit of a draw survives the CSV file
 
 
@@ -111,57 +109,67 @@ class CmdStanEngine:
         progress: Progress | None = None,
     ) -> StanRun:
         executable = _executable(program)
-        with private_folder() as folder, _quiet() as cmdstanpy:
-            cmdstanpy.write_stan_json(str(folder / "data.json"), data)
-            first = []
-            for chain, values in enumerate(initial or [], start=1):
-                first.append(str(folder / f"initial{chain}.json"))
-                cmdstanpy.write_stan_json(first[-1], values)
-            model = cmdstanpy.CmdStanModel(exe_file=str(executable))
-            output = folder / "output"
+        with private_folder() as folder:
+            with _quiet() as cmdstanpy:
+                cmdstanpy.write_stan_json(str(folder / "data.json"), data)
+                for chain, values in enumerate(initial or [], start=1):
+                    cmdstanpy.write_stan_json(str(folder / f"initial{chain}.json"), values)
+            commands = [
+                _command(executable, chain, settings, stan_seed(seed), initial is not None)
+                for chain in range(1, settings.chains + 1)
+            ]
             began = time.perf_counter()
-            try:
-                with _watched(output, settings, progress):
-                    fit = model.sample(
-                        data=str(folder / "data.json"),
-                        chains=settings.chains,
-                        parallel_chains=min(settings.chains, os.cpu_count() or 1),
-                        seed=stan_seed(seed),
-                        inits=first or None,
-                        iter_warmup=settings.warmup,
-                        iter_sampling=settings.draws,
-                        adapt_delta=settings.target_accept,
-                        output_dir=str(output),
-                        sig_figs=_DIGITS,
-                        refresh=100,
-                        show_progress=False,
-                        show_console=False,
-                    )
-                seconds = time.perf_counter() - began
-                failed = False
-            except RuntimeError:
-                failed = True
-            self._tell(output)
-            if failed:  # cmdstanpy's own message quotes the console, which can hold data values
+            codes = run_chains(commands, folder, settings, progress)
+            seconds = time.perf_counter() - began
+            if self.log is not None:
+                for path in sorted(folder.glob("*.log")):
+                    self.log(path.read_text(encoding="utf-8", errors="replace"))
+            if any(codes):
                 raise ConvergenceError(
-                    "CmdStan failed. Its words are in the engine's log; rescale the predictors if "
-                    "it could not start."
+                    f"CmdStan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
+                    "words are in the engine's log; rescale the predictors if it could not start."
                 )
-            return _collect(fit, keep, seconds)
-
-    def _tell(self, output: Path) -> None:
-        if self.log is not None:
-            for path in sorted(output.glob("*.txt")):
-                self.log(path.read_text(encoding="utf-8", errors="replace"))
+            return _collect(folder, settings, keep, seconds)
 
 
-def _collect(fit: Any, keep: tuple[str, ...] | None, seconds: float) -> StanRun:
-    values = np.ascontiguousarray(np.swapaxes(fit.draws(), 0, 1))
-    names = list(fit.column_names)
-    draws = variables(names, values)
+def _command(
+    executable: Path, chain: int, settings: SamplerSettings, seed: int, initial: bool
+) -> list[str]:
+    """The command line of one chain, as CmdStan's guide writes it."""
+    return [
+        str(executable),
+        f"id={chain}",
+        "random",
+        f"seed={seed}",
+        "data",
+        "file=data.json",
+        *([f"init=initial{chain}.json"] if initial else []),
+        "output",
+        f"file={chain}.csv",
+        "refresh=100",
+        f"sig_figs={_DIGITS}",
+        "method=sample",
+        f"num_samples={settings.draws}",
+        f"num_warmup={settings.warmup}",
+        "adapt",
+        f"delta={settings.target_accept}",
+    ]
+
+
+def _collect(
+    folder: Path, settings: SamplerSettings, keep: tuple[str, ...] | None, seconds: float
+) -> StanRun:
+    def wanted(name: str) -> bool:
+        return name == "divergent__" or keep is None or name.partition(".")[0] in keep
+
+    blocks = []
+    for chain in range(1, settings.chains + 1):
+        names, values = read_draws(folder / f"{chain}.csv", wanted)
+        blocks.append(values)
+    together = np.stack(blocks)
     return StanRun(
-        draws={name: draws[name] for name in draws if keep is None or name in keep},
-        divergences=int(values[..., names.index("divergent__")].sum()),
+        draws=variables(names, together),
+        divergences=int(together[..., names.index("divergent__")].sum()),
         seconds=seconds,
     )
 
@@ -194,25 +202,3 @@ def _quiet() -> Iterator[Any]:
 
     with cmdstanpy.disable_logging():
         yield cmdstanpy
-
-
-@contextmanager
-def _watched(output: Path, settings: SamplerSettings, progress: Progress | None) -> Iterator[None]:
-    """Report progress from the chains' console files while cmdstanpy waits for them."""
-    if progress is None:
-        yield
-        return
-    total = settings.chains * (settings.draws + settings.warmup)
-    over = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(output, total, progress, over.wait))
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
-
-
-def _watch(output: Path, total: int, progress: Progress, wait: Callable[[float], bool]) -> None:
-    while not wait(_POLL_SECONDS):
-        progress(iterations_done(sorted(output.glob("*.txt"))), total)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.engines._chains import run_chains
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines._private_folder import private_folder
 from pyvws.engines._pystan_chain import load_module
@@ -26,7 +25,6 @@ from pyvws.engines._stan_run import (
     Log,
     StanRun,
     fit_target,
-    iterations_done,
     shipped_program,
     stan_data,
     stan_seed,
@@ -37,7 +35,6 @@ from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version"]
 
-_POLL_SECONDS = 0.05
 _VERSION = ("MAJOR", "MINOR", "PATCH")
 _DEFAULTS = {
     "init_radius": 2.0,
@@ -124,7 +121,11 @@ class PyStanEngine:
                 np.savez(
                     folder / f"initial{chain + 1}.npz", **(initial or [{}] * (chain + 1))[chain]
                 )
-            codes = _run_chains(folder, settings, progress)
+            commands = [
+                [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain + 1)]
+                for chain in range(settings.chains)
+            ]
+            codes = run_chains(commands, folder, settings, progress)
             if self.log is not None:
                 for path in sorted(folder.glob("*.log")):
                     self.log(path.read_text(encoding="utf-8", errors="replace"))
@@ -192,37 +193,6 @@ def _module_path(program: str) -> Path:
             )
 
     return compiled(program, version=kind, build=build) / "model.so"
-
-
-def _run_chains(folder: Path, settings: SamplerSettings, progress: Progress | None) -> list[int]:
-    """Exit codes of the chains, as many at once as there are processors."""
-    total = settings.chains * (settings.draws + settings.warmup)
-    waiting = list(range(1, settings.chains + 1))
-    running: dict[int, subprocess.Popen[bytes]] = {}
-    codes: dict[int, int] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < (os.cpu_count() or 1):
-                chain = waiting.pop(0)
-                with (folder / f"{chain}.stderr.log").open("wb") as crash:
-                    running[chain] = subprocess.Popen(
-                        [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain)],
-                        cwd=folder,
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.DEVNULL,
-                        stderr=crash,
-                    )
-            time.sleep(_POLL_SECONDS)
-            for chain, process in list(running.items()):
-                if process.poll() is not None:
-                    codes[chain] = running.pop(chain).returncode
-            if progress is not None:
-                progress(iterations_done(sorted(folder.glob("*.log"))), total)
-    finally:
-        for process in running.values():
-            process.kill()
-            process.wait()
-    return [codes[chain] for chain in sorted(codes)]
 
 
 def _collect(folder: Path, settings: SamplerSettings, keep: tuple[str, ...] | None) -> StanRun:

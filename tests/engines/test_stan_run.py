@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyvws.engines._stan_run import iterations_done, stan_data, stan_seed, variables
+from pyvws.engines._chains import iterations_done
+from pyvws.engines._stan_run import stan_data, stan_seed, variables
 from pyvws.io.cells import make_cells
 from pyvws.models.registry import find_model
 from pyvws.pseudo_posterior import PseudoPosterior

@@ -132,8 +132,9 @@ def test_confidential_files_lie_in_a_private_folder_while_it_runs(name, need, pl
     assert left(place) == []
 
 
-def test_an_interrupt_stops_pystans_chains_and_removes_the_folder(need, place):
-    need("pystan")
+@pytest.mark.parametrize("name", ["pystan", "cmdstan"])
+def test_an_interrupt_stops_the_chains_and_removes_the_folder(name, need, place):
+    need(name)
 
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -141,9 +142,7 @@ def test_an_interrupt_stops_pystans_chains_and_removes_the_folder(need, place):
     target = seeded_target("poisson", 200, 3, seed=2)
     began = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        find_engine("pystan").sample(
-            target, SamplerSettings(draws=100_000), seed=4, progress=interrupt
-        )
+        find_engine(name).sample(target, SamplerSettings(draws=100_000), seed=4, progress=interrupt)
     assert time.perf_counter() - began < 20
     assert left(place) == []
 

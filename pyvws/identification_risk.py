@@ -14,38 +14,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws import rarith
-from pyvws._checks import Floats, choice, finite_vector, positive, same_length
+from pyvws._checks import Floats
+from pyvws.balls import RADIUS_KINDS as RADIUS_KINDS
+from pyvws.balls import Balls, count_inside, make_balls, outcomes
 from pyvws.errors import InputError
 
-__all__ = ["identification_risk", "pattern_codes"]
-
-RADIUS_KINDS = ("percentage", "absolute", "fixed")
+__all__ = ["identification_risk", "paired_outcomes", "pattern_codes"]
 
 
 def identification_risk(
     original: Any,
     synthetic: Sequence[Any] | None = None,
     *,
-    radius: float = 0.2,
+    radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
     known: Any = None,
+    norm: Literal["box", "euclidean"] = "box",
 ) -> Floats:
     """Identification risk of each record, on the confidential or on synthetic data.
 
     Parameters
     ----------
-    original : array_like, shape (N,)
-        Confidential outcome.
-    synthetic : sequence of array_like of shape (N,), optional
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes that an intruder knows together.
+    synthetic : sequence of array_like of the shape of `original`, optional
         Synthetic outcomes, rows as in `original`. Given, the risk of dataset l is
         T_i #{h in M_i : y*_h not in B(y_i, r)} / |M_i| with T_i = 1 when y*_i lies in B(y_i, r)
         and 0 otherwise, averaged over the datasets.
-    radius : float
-        r above 0: a share of |y_i| (0.2 = 20 %) or an absolute distance in the outcome's unit.
+    radius : float, or sequence of P floats
+        r above 0: a share of |y_i| (0.2 = 20 %) or an absolute distance in the outcome's unit; one
+        number holds for every outcome.
     radius_kind : {"percentage", "absolute"}
-        rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute".
-    known : array_like, shape (N,) or (N, P), or sequence of P columns, optional
+        rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute". With the absolute
+        value a negative outcome has a ball as well.
+    known : array_like, shape (N,) or (N, K), or sequence of K columns, optional
         Public columns whose joint value is a record's pattern; without it all records share one.
+    norm : {"box", "euclidean"}
+        For several outcomes: each within its own reach, or the sum over outcomes of
+        ((y_hp - y_ip) / rho_ip)^2 at most 1. Equal for one outcome.
 
     Returns
     -------
@@ -61,26 +67,46 @@ def identification_risk(
     --------
     >>> identification_risk([100.0, 110.0, 400.0], radius=0.2).tolist()
     [0.3333333333333333, 0.3333333333333333, 0.6666666666666666]
+    >>> identification_risk([[100.0, 1.0], [110.0, 5.0]], radius=0.2).tolist()
+    [0.5, 0.5]
     """
-    y = finite_vector(original, "original")
-    size = positive(radius, "radius")
-    choice(radius_kind, "radius_kind", RADIUS_KINDS)
-    reach = size * np.abs(y) if radius_kind == "percentage" else np.full(len(y), size)
-    low, high = y - reach, y + reach
+    y = outcomes(original, "original")
+    balls = make_balls(y, radius, radius_kind, norm)
     codes = pattern_codes(known, len(y))
+    # Neighbours in value search in the same place of memory.
+    order = np.lexsort((y[:, 0], codes))
+    balls, codes = balls.in_order(order), codes[order]
     if synthetic is None:
-        return _share_outside(y, low, high, codes)
+        risks = [_share_outside(y[order], balls, codes)]
+    else:
+        risks = []
+        for values in paired_outcomes(y, synthetic):
+            here = values[order]
+            risks.append(balls.hold(here) * _share_outside(here, balls, codes))
+    result = np.empty(len(y))
+    result[order] = risks[0] if len(risks) == 1 else rarith.column_means(np.array(risks))
+    return result
+
+
+def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
+    """Synthetic outcomes, each of the shape (N, P) of y; InputError when one is not."""
     if len(synthetic) == 0:
         raise InputError("synthetic must hold at least one dataset. Got none.")
-    risks = np.empty((len(synthetic), len(y)))
+    datasets = []
     for number, dataset in enumerate(synthetic, start=1):
-        values = finite_vector(dataset, f"synthetic dataset {number}")
-        same_length(y, values, ("original", f"synthetic dataset {number}"))
-        close = (values >= low) & (values <= high)
-        risks[number - 1] = close * _share_outside(values, low, high, codes)
-    if len(risks) == 1:
-        return risks[0]
-    return np.array([rarith.mean(column) for column in risks.T])
+        values = outcomes(dataset, f"synthetic dataset {number}")
+        if len(values) != len(y):
+            raise InputError(
+                f"original and synthetic dataset {number} must have one entry for each record. "
+                f"Got {len(y)} and {len(values)}."
+            )
+        if values.shape != y.shape:
+            raise InputError(
+                f"original and synthetic dataset {number} must have the same outcomes. "
+                f"Got {y.shape[1]} and {values.shape[1]}."
+            )
+        datasets.append(values)
+    return datasets
 
 
 def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
@@ -88,13 +114,17 @@ def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
     if known is None:
         return np.zeros(n, dtype=np.intp)
     codes = np.zeros(n, dtype=np.intp)
-    for column in _columns(known):
+    for number, column in enumerate(_columns(known), start=1):
         if len(column) != n:
             raise InputError(
-                f"Each known column needs one value for each record. Got {len(column)} for {n}."
+                f"Each known column needs one value for each record. Got {len(column)} for {n} in "
+                f"known column {number}."
             )
-        if any(_is_missing(value) for value in column):
-            raise InputError("A known column has missing values: a pattern needs all of them.")
+        if _has_missing(column):
+            raise InputError(
+                f"Known column {number} has missing values: a pattern needs all of them. Make "
+                "missing a value of its own, or leave the column out."
+            )
         if column.dtype == object:  # Values of several types cannot be sorted.
             seen: dict[Any, int] = {}
             inverse = np.array([seen.setdefault(value, len(seen)) for value in column])
@@ -102,6 +132,14 @@ def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
             _, inverse = np.unique(column, return_inverse=True)
         _, codes = np.unique(codes * (inverse.max() + 1) + inverse, return_inverse=True)
     return codes
+
+
+def _has_missing(column: NDArray[Any]) -> bool:
+    if column.dtype.kind in "biuSU":
+        return False
+    if column.dtype.kind in "fc":
+        return bool(np.isnan(column).any())
+    return any(_is_missing(value) for value in column)
 
 
 def _is_missing(value: Any) -> bool:
@@ -118,15 +156,7 @@ def _columns(known: Any) -> list[NDArray[Any]]:
     return [table] if table.ndim == 1 else list(table.T)
 
 
-def _share_outside(values: Floats, low: Floats, high: Floats, codes: NDArray[np.intp]) -> Floats:
-    """Share of a record's pattern whose values fall outside [low_i, high_i], by two searches."""
-    result = np.empty(len(values))
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    for members in np.split(order, starts[1:]):
-        ordered = np.sort(values[members])
-        inside = np.searchsorted(ordered, high[members], side="right") - np.searchsorted(
-            ordered, low[members], side="left"
-        )
-        result[members] = (len(members) - inside) / len(members)
-    return result
+def _share_outside(values: Floats, balls: Balls, codes: NDArray[np.intp]) -> Floats:
+    """Share of a record's pattern whose values are outside its ball; codes ascend."""
+    size = np.bincount(codes)[codes]
+    return np.asarray((size - count_inside(values, balls, codes)) / size)

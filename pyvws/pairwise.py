@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._checks import Floats, choice, finite_number, finite_vector, non_negative, positive
+from pyvws.balls import RADIUS_KINDS
 from pyvws.errors import InputError
-from pyvws.identification_risk import RADIUS_KINDS, pattern_codes
+from pyvws.identification_risk import pattern_codes
 
 __all__ = ["pairwise_weights", "three_way_weights"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyvws._checks import Floats, finite_vector, vector
 from pyvws.errors import InputError
 
-__all__ = ["ecdf_at", "extended_sum", "mean", "quantile", "sum_in_order", "var"]
+__all__ = ["column_means", "ecdf_at", "extended_sum", "mean", "quantile", "sum_in_order", "var"]
 
 _WIDE = np.longdouble
 
@@ -47,6 +47,20 @@ def mean(x: Any) -> float:
     if not np.isfinite(first):
         return float(first)
     return float(first + extended_sum(values.astype(_WIDE) - first) / n)
+
+
+def column_means(rows: Floats) -> Floats:
+    """R's ``mean`` of each column of finite `rows` (L, N), shape (N,), without a loop over N."""
+    n = _WIDE(len(rows))
+    first = _column_sums(rows, 0) / n
+    return np.asarray(first + _column_sums(rows, first) / n, dtype=np.float64)
+
+
+def _column_sums(rows: Floats, centre: Any) -> NDArray[np.longdouble]:
+    total = np.zeros(rows.shape[1], dtype=_WIDE)
+    for row in rows:
+        total += row - centre
+    return total
 
 
 def var(x: Any) -> float:

@@ -30,4 +30,8 @@ REFERENCES: Final[dict[str, str]] = {
         "Utility for Microdata Masked for Disclosure Limitation. "
         "Journal of Privacy and Confidentiality 1."
     ),
+    "hornby2021": (
+        "Hornby, R. and Hu, J. (2021). Identification Risk Evaluation of Continuous Synthesized "
+        "Variables. Transactions on Data Privacy 14."
+    ),
 }

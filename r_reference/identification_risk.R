@@ -3,15 +3,28 @@
 # Vector-weighted Mechanisms (2024), Algorithm 2, steps 1 to 3, and Risk-Efficient Bayesian Data
 # Synthesis (2024), Equations 1 and 2. Larger = more isolated = riskier. Self-contained.
 
-# rho_i: a share of |y_i| ("percentage") or a distance ("absolute", also called "fixed").
+# rho_i: a share of |y_i| ("percentage") or a distance ("absolute", also called "fixed"), for each
+# outcome.
 ball_radius <- function(y, radius, radius_kind) {
-  if (radius_kind == "percentage") radius * abs(y) else radius
+  if (radius_kind == "percentage") radius * abs(y) else rep(radius, length.out = length(y))
 }
 
-# Is `value` inside B(y, r) = [y - rho, y + rho]? The ends belong to the ball.
-in_ball <- function(value, y, radius, radius_kind) {
+# Is `value` inside B(y, r)? For one outcome [y - rho, y + rho]; the edge belongs to the ball. For
+# several, "box" asks it of every outcome, "euclidean" of the sum of squared offsets over reaches.
+in_ball <- function(value, y, radius, radius_kind, norm = "box") {
   rho <- ball_radius(y, radius, radius_kind)
-  value >= y - rho && value <= y + rho
+  if (norm == "box" || length(y) == 1) {
+    return(all(value >= y - rho & value <= y + rho))
+  }
+  squared <- 0
+  for (p in seq_along(y)) {
+    if (rho[p] > 0) {
+      squared <- squared + ((value[p] - y[p]) / rho[p])^2
+    } else if (value[p] != y[p]) {
+      squared <- Inf
+    }
+  }
+  squared <= 1
 }
 
 # Do records h and i share the value of every known column?
@@ -35,14 +48,14 @@ known_columns <- function(known) {
   }
 }
 
-# Share of M_i whose value in `values` is outside the ball around y_i, for one record.
-share_outside <- function(values, y, i, columns, radius, radius_kind) {
+# Share of M_i whose row of `values` is outside the ball around row i of y, for one record.
+share_outside <- function(values, y, i, columns, radius, radius_kind, norm) {
   members <- 0
   outside <- 0
-  for (h in seq_along(values)) {
+  for (h in seq_len(nrow(values))) {
     if (same_pattern(columns, h, i)) {
       members <- members + 1
-      if (!in_ball(values[h], y[i], radius, radius_kind)) {
+      if (!in_ball(values[h, ], y[i, ], radius, radius_kind, norm)) {
         outside <- outside + 1
       }
     }
@@ -51,23 +64,26 @@ share_outside <- function(values, y, i, columns, radius, radius_kind) {
 }
 
 # Algorithm 2, steps 1 to 3: IR_i of the confidential data.
-confidential_risk <- function(original, radius, radius_kind, known) {
+confidential_risk <- function(original, radius, radius_kind, known, norm = "box") {
   columns <- known_columns(known)
-  risk <- numeric(length(original))
-  for (i in seq_along(original)) {
-    risk[i] <- share_outside(original, original, i, columns, radius, radius_kind)
+  y <- as.matrix(original)
+  risk <- numeric(nrow(y))
+  for (i in seq_len(nrow(y))) {
+    risk[i] <- share_outside(y, y, i, columns, radius, radius_kind, norm)
   }
   risk
 }
 
 # Risk-Efficient (2024), Equations 1 and 2, on one synthetic dataset: zero unless the record's own
 # synthetic value is in the ball, T_i; otherwise the share of M_i outside.
-synthetic_risk <- function(original, values, radius, radius_kind, known) {
+synthetic_risk <- function(original, values, radius, radius_kind, known, norm) {
   columns <- known_columns(known)
-  risk <- numeric(length(original))
-  for (i in seq_along(original)) {
-    if (in_ball(values[i], original[i], radius, radius_kind)) {
-      risk[i] <- share_outside(values, original, i, columns, radius, radius_kind)
+  y <- as.matrix(original)
+  values <- as.matrix(values)
+  risk <- numeric(nrow(y))
+  for (i in seq_len(nrow(y))) {
+    if (in_ball(values[i, ], y[i, ], radius, radius_kind, norm)) {
+      risk[i] <- share_outside(values, y, i, columns, radius, radius_kind, norm)
     }
   }
   risk
@@ -75,16 +91,16 @@ synthetic_risk <- function(original, values, radius, radius_kind, known) {
 
 # Quantity: IR_i of the confidential data, or the mean over a list of synthetic datasets.
 identification_risk <- function(original, synthetic = NULL, radius = 0.2,
-                                radius_kind = "percentage", known = NULL) {
+                                radius_kind = "percentage", known = NULL, norm = "box") {
   if (is.null(synthetic)) {
-    return(confidential_risk(original, radius, radius_kind, known))
+    return(confidential_risk(original, radius, radius_kind, known, norm))
   }
-  risks <- matrix(0, length(synthetic), length(original))
+  risks <- matrix(0, length(synthetic), nrow(as.matrix(original)))
   for (l in seq_along(synthetic)) {
-    risks[l, ] <- synthetic_risk(original, synthetic[[l]], radius, radius_kind, known)
+    risks[l, ] <- synthetic_risk(original, synthetic[[l]], radius, radius_kind, known, norm)
   }
-  averaged <- numeric(length(original))
-  for (i in seq_along(original)) {
+  averaged <- numeric(ncol(risks))
+  for (i in seq_along(averaged)) {
     averaged[i] <- mean(risks[, i])
   }
   averaged

@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.identification_risk import identification_risk, pattern_codes
 
+MISSING = (
+    "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "
+    "own, or leave the column out."
+)
 few = settings(max_examples=60, deadline=None, derandomize=True)
 tables = st.integers(1, 15).flatmap(
     lambda n: st.tuples(
@@ -50,6 +54,20 @@ def test_three_records_by_hand():
     # Each at an end of its ball, the others outside.
     assert identification_risk(y, [[80.0, 144.0, 480.0]]).tolist() == [2 / 3] * 3
     assert identification_risk(y, [[80.0, 144.0, 320.0]]).tolist() == [2 / 3] * 3
+
+
+@pytest.mark.parametrize(
+    ("outside", "own_is_close", "risk"),
+    [(10, True, 10 / 13), (5, True, 5 / 13), (5, False, 0.0), (10, False, 0.0)],
+)
+def test_betty_of_the_supplement(outside, own_is_close, risk):
+    """Section 2 of the supplement: |M| = 13; 10, 5, 5 and 10 outside; T = 1, 1, 0 and 0."""
+    far, close = [200.0] * outside, [100.0] * (13 - outside)
+    synthetic = [*close, *far] if own_is_close else [*far, *close]
+    others = [55.0, 66.0]  # of another pattern, who do not count
+    known = ["p"] * 13 + ["q"] * 2
+    found = identification_risk([100.0] * 13 + others, [synthetic + others], known=known)
+    assert found[0] == risk
 
 
 @given(tables, reaches)
@@ -136,12 +154,12 @@ def test_patterns_of_several_columns():
         ),
         (
             {"known": [["a", "b"], ["a"]]},
-            "Each known column needs one value for each record. Got 1 for 2.",
+            "Each known column needs one value for each record. Got 1 for 2 in known column 2.",
         ),
         *(
             (
                 {"known": known},
-                "A known column has missing values: a pattern needs all of them.",
+                MISSING,
             )
             for known in (
                 [["a", None]],

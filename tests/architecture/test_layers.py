@@ -21,7 +21,7 @@ LAYERS = (
     {"models"},
     {"pseudo_posterior"},
     {"engines"},
-    {"log_likelihood", "lipschitz", "identification_risk"},
+    {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
     {"weights", "pairwise", "reweight", "search", "accounting"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table"},
     {"evaluation"},

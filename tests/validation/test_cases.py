@@ -23,7 +23,9 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 WITHIN_OTHERS = {
     "pyvws.rarith:extended_sum",
     "pyvws.lipschitz:blockwise_bounds",
+    "pyvws.identification_risk:paired_outcomes",
     "pyvws.identification_risk:pattern_codes",
+    "pyvws.rarith:column_means",
 }
 
 

@@ -120,21 +120,31 @@ def zero_weights_rise(function: Any) -> Any:
     )
 
 
-def open_ball(_: Any) -> Any:
-    def share(values: Any, low: Any, high: Any, codes: Any) -> Any:
-        same = codes[:, None] == codes[None, :]
-        inside = (values[None, :] > low[:, None]) & (values[None, :] < high[:, None])
-        return (same & ~inside).sum(axis=1) / same.sum(axis=1)
+def open_ball(function: Any) -> Any:
+    return lambda values, balls, codes: function(values, balls, codes, closed=False)
 
-    return share
+
+def closed_ball(function: Any) -> Any:
+    return lambda *args, **options: function(*args, **{**options, "closed": True})
+
+
+def other_norm(function: Any) -> Any:
+    def balls(y: Any, radius: Any, kind: str, norm: str) -> Any:
+        return function(y, radius, kind, "box" if norm == "euclidean" else "euclidean")
+
+    return balls
 
 
 def without_the_record_itself(function: Any) -> Any:
-    def share(values: Any, low: Any, high: Any, codes: Any) -> Any:
+    def share(values: Any, balls: Any, codes: Any) -> Any:
         size = (codes[:, None] == codes[None, :]).sum(axis=1)
-        return function(values, low, high, codes) * size / np.maximum(size - 1, 1)
+        return function(values, balls, codes) * size / np.maximum(size - 1, 1)
 
     return share
+
+
+def numpy_column_means(_: Any) -> Any:
+    return lambda rows: np.mean(rows, axis=0)
 
 
 def one_pattern_for_all(_: Any) -> Any:
@@ -190,6 +200,7 @@ CW, SW = "pyvws.weights:risk_weights", "pyvws.weights:scalar_weights"
 COUNT = "pyvws.validation.cases.weights:count_weights"
 REWEIGHT = "pyvws.reweight:reweight"
 RISK = "pyvws.identification_risk:identification_risk"
+MATCH = "pyvws.evaluation.match_risk:match_risk"
 PAIRS, TRIPLES = "pyvws.pairwise:pairwise_weights", "pyvws.pairwise:three_way_weights"
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 
@@ -222,15 +233,20 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (CW, "pyvws.weights:_scaled", without_shift),
     (COUNT, CW, one_ulp_more),
     (COUNT, "pyvws.weights:_scaled", unclipped),
-    (COUNT, "pyvws.identification_risk:_share_outside", open_ball),
+    (COUNT, "pyvws.identification_risk:count_inside", open_ball),
     (SW, SW, unlimited_scalar),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
-    (RISK, "pyvws.identification_risk:_share_outside", open_ball),
+    (RISK, "pyvws.identification_risk:count_inside", open_ball),
     (RISK, "pyvws.identification_risk:_share_outside", without_the_record_itself),
     (RISK, "pyvws.identification_risk:pattern_codes", one_pattern_for_all),
     (RISK, "pyvws.identification_risk:pattern_codes", only_the_first_column),
-    (RISK, "pyvws.rarith:mean", numpy_mean),
+    (RISK, "pyvws.identification_risk:make_balls", other_norm),
+    (RISK, "pyvws.rarith:column_means", numpy_column_means),
+    (MATCH, "pyvws.evaluation.match_risk:count_inside", closed_ball),
+    (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
+    (MATCH, "pyvws.rarith:sum_in_order", lambda _: np.sum),
+    (MATCH, "pyvws.rarith:column_means", numpy_column_means),
     (PAIRS, "pyvws.pairwise:_covered", with_the_record_itself),
     (PAIRS, "pyvws.pairwise:_covered", half_open_balls),
     (PAIRS, "pyvws.pairwise:pattern_codes", only_the_first_column),

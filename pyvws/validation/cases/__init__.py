@@ -13,6 +13,7 @@ from pyvws.validation.cases import (
     ecdf,
     identification_risk,
     lipschitz,
+    match_risk,
     pairwise,
     posterior,
     rarith,
@@ -29,6 +30,7 @@ CASES: Final[tuple[Case, ...]] = (
     *reweight.CASES,
     *identification_risk.CASES,
     *pairwise.CASES,
+    *match_risk.CASES,
     *ecdf.CASES,
 )
 

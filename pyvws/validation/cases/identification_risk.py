@@ -60,6 +60,30 @@ def _synthetic(seed: int, shape: tuple[int, ...], datasets: int) -> dict[str, An
     return {**arguments, "synthetic": synthetic}
 
 
+def _outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Two or three outcomes with ties and zeros; a box for odd seeds, an ellipsoid for even."""
+    (records,) = shape
+    outcomes = 2 + seed % 2
+    values = Draws(seed).whole(records * outcomes, 9).astype(np.float64)
+    return {
+        "original": values.reshape(records, outcomes) - 2.0,
+        "radius": 0.5 if seed < 4 else np.array([1.0, 2.0, 1.5][:outcomes]),
+        "radius_kind": "percentage" if seed < 4 else "absolute",
+        "known": Draws(seed + 50).whole(records, 2),
+        "norm": "box" if seed % 2 else "euclidean",
+    }
+
+
+def _synthetic_outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    arguments = _outcomes(seed, shape)
+    original = arguments["original"]
+    draws = Draws(seed + 10)
+    synthetic = [
+        original + draws.whole(original.size, 3).reshape(original.shape) - 1.0 for _ in range(seed)
+    ]
+    return {**arguments, "synthetic": synthetic}
+
+
 def _one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return _synthetic(seed, shape, 1)
 
@@ -83,6 +107,7 @@ def _case(name: str, arguments: Any, paper: str, cites: str) -> Case:
 
 _STEPS: Final = "Algorithm 2, steps 1 to 3"
 _EQUATIONS: Final = "Equations 1 and 2"
+_SPACE: Final = "Equations 1 and 2, footnote 3"
 
 CASES: Final = (
     _case("percentage", _percentage, "vws2024", _STEPS),
@@ -91,4 +116,6 @@ CASES: Final = (
     _case("two-columns", _patterns, "risk2024", _EQUATIONS),
     _case("one-synthetic", _one, "risk2024", _EQUATIONS),
     _case("several-synthetic", _several, "risk2024", _EQUATIONS),
+    _case("outcomes", _outcomes, "risk2024", _SPACE),
+    _case("outcomes-synthetic", _synthetic_outcomes, "risk2024", _SPACE),
 )

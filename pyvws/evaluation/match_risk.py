@@ -1,0 +1,109 @@
+"""Match risks of synthetic data: expected match risk, true and false match rate.
+
+The measures of the R package of Hornby and Hu [hornby2021], after Reiter and Mitra. They differ
+from `pyvws.identification_risk`, which is the share of a pattern *outside* a record's ball: here an
+intruder picks one of the c_i records inside it. Both are offered under their own names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pyvws import rarith
+from pyvws._checks import Floats, choice
+from pyvws.balls import count_inside, make_balls, outcomes
+from pyvws.identification_risk import paired_outcomes, pattern_codes
+
+__all__ = ["MatchRisk", "match_risk"]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRisk:
+    """Match risks; larger = riskier, except for `false_rate`, where larger = safer.
+
+    `expected` (L,) is the number of records an intruder is expected to find in each dataset,
+    between 0 and N. `true_rate` (L,) is the share of all records that are a single, correct match.
+    `false_rate` (L,) is the share of the single matches that are wrong, NaN where no record has a
+    single match. `by_record` (N,) is T_i / c_i averaged over the datasets, in [0, 1].
+    """
+
+    expected: Floats
+    true_rate: Floats
+    false_rate: Floats
+    by_record: Floats
+
+
+def match_risk(
+    original: Any,
+    synthetic: Sequence[Any],
+    *,
+    radius: float | Sequence[float] = 0.2,
+    radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
+    known: Any = None,
+    norm: Literal["box", "euclidean"] = "box",
+    ball: Literal["open", "closed"] = "open",
+) -> MatchRisk:
+    """Expected match risk, true and false match rate of each synthetic dataset [hornby2021].
+
+    c_i counts the records with i's known values and a synthetic value in B(y_i, r); T_i = 1 when i
+    is one of them. The expected match risk is the sum of T_i / c_i, the true match rate
+    #{c_i T_i = 1} / N, the false match rate #{c_i (1 - T_i) = 1} / #{c_i = 1}.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes that an intruder knows together.
+    synthetic : sequence of L array_like of the shape of `original`
+        Synthetic outcomes, rows as in `original`.
+    radius, radius_kind, known, norm
+        As in `pyvws.identification_risk`.
+    ball : {"open", "closed"}
+        Whether the edge of the ball is outside it, as in the R package, or inside, as in the risks
+        of [risk2024]. An open ball of radius 0 is empty.
+
+    Returns
+    -------
+    MatchRisk
+        The three risks of each dataset, and the risk of each record.
+
+    Raises
+    ------
+    InputError
+        For missing values, a radius not above 0, or columns whose lengths differ.
+
+    Examples
+    --------
+    >>> found = match_risk([100.0, 110.0, 400.0], [[105.0, 400.0, 390.0]])
+    >>> found.expected.tolist(), found.true_rate.tolist(), found.false_rate.tolist()
+    ([1.5], [0.3333333333333333], [0.5])
+    """
+    y = outcomes(original, "original")
+    balls = make_balls(y, radius, radius_kind, norm)
+    closed = choice(ball, "ball", ("open", "closed")) == "closed"
+    codes = pattern_codes(known, len(y))
+    order = np.lexsort((y[:, 0], codes))
+    balls, codes = balls.in_order(order), codes[order]
+    expected, true_rate, false_rate, shares = [], [], [], []
+    for values in paired_outcomes(y, synthetic):
+        here = values[order]
+        found = np.empty(len(y), dtype=np.intp)
+        own = np.empty(len(y), dtype=np.bool_)
+        found[order] = count_inside(here, balls, codes, closed=closed)
+        own[order] = balls.hold(here, closed=closed)
+        share = own / np.maximum(found, 1)
+        single = found == 1
+        expected.append(rarith.sum_in_order(share))
+        true_rate.append((single & own).sum() / len(y))
+        with np.errstate(invalid="ignore"):
+            false_rate.append(np.float64((single & ~own).sum()) / single.sum())
+        shares.append(share)
+    return MatchRisk(
+        np.array(expected),
+        np.array(true_rate),
+        np.array(false_rate),
+        rarith.column_means(np.array(shares)),
+    )

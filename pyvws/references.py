@@ -34,4 +34,9 @@ REFERENCES: Final[dict[str, str]] = {
         "Hornby, R. and Hu, J. (2021). Identification Risk Evaluation of Continuous Synthesized "
         "Variables. Transactions on Data Privacy 14."
     ),
+    "matsumoto1998": (
+        "Matsumoto, M. and Nishimura, T. (1998). Mersenne Twister: A 623-dimensionally "
+        "Equidistributed Uniform Pseudo-random Number Generator. "
+        "ACM Transactions on Modeling and Computer Simulation 8, 3-30."
+    ),
 }

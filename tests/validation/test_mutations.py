@@ -190,6 +190,35 @@ def without_scale(function: Any) -> Any:
     return lambda *args, **options: function(*args, **{**options, "c": 1.0, "g": 0.0})
 
 
+def next_seed(_: Any) -> Any:
+    from pyvws.r_random import RRandom
+
+    return lambda seed: RRandom(seed - 1 if seed > 0 else seed + 1)
+
+
+def rounded_down(_: Any) -> Any:
+    """The rule of R before 3.6: floor(n u) + 1."""
+    from pyvws.r_random import RRandom
+
+    class Stream(RRandom):
+        def sample(self, n: int, size: int) -> Any:
+            return np.floor(n * self.runif(size)).astype(np.int64) + 1
+
+    return Stream
+
+
+def a_stream_each(function: Any) -> Any:
+    """Every dataset from the start of the stream."""
+
+    def interval(datasets: Any, statistic: Any, **options: Any) -> Any:
+        found = [function([values], statistic, **options) for values in datasets]
+        parts = ("estimate", "lower", "upper")
+        means = {part: float(np.mean([getattr(f, part) for f in found])) for part in parts}
+        return dataclasses.replace(found[0], **means)
+
+    return interval
+
+
 SUM, MEAN = "pyvws.rarith:sum_in_order", "pyvws.rarith:mean"
 VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
 ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
@@ -201,6 +230,10 @@ COUNT = "pyvws.validation.cases.weights:count_weights"
 REWEIGHT = "pyvws.reweight:reweight"
 RISK = "pyvws.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
+UNIFORM = "pyvws.validation.cases.r_random:uniforms"
+SAMPLE = "pyvws.validation.cases.r_random:positions"
+MIXED = "pyvws.validation.cases.r_random:mixed"
+BOOTSTRAP = "pyvws.validation.cases.bootstrap:bootstrap_interval"
 PAIRS, TRIPLES = "pyvws.pairwise:pairwise_weights", "pyvws.pairwise:three_way_weights"
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 
@@ -253,6 +286,14 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (PAIRS, PAIRS, without_scale),
     (TRIPLES, "pyvws.pairwise:_covered", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
+    (UNIFORM, "pyvws.validation.cases.r_random:RRandom", next_seed),
+    (SAMPLE, "pyvws.validation.cases.r_random:RRandom", next_seed),
+    (SAMPLE, "pyvws.validation.cases.r_random:RRandom", rounded_down),
+    (MIXED, "pyvws.validation.cases.r_random:RRandom", rounded_down),
+    (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", next_seed),
+    (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", rounded_down),
+    (BOOTSTRAP, "pyvws.evaluation.bootstrap:bootstrap_interval", a_stream_each),
+    (BOOTSTRAP, "pyvws.rarith:mean", numpy_mean),
     (UTILITY, "pyvws.rarith:ecdf_at", strictly_below),
     (UTILITY, "pyvws.rarith:mean", numpy_mean),
     (UTILITY, UTILITY, first_dataset_only),

@@ -9,6 +9,7 @@ from pyvws.errors import MissingDependencyError
 from pyvws.validation._case import Case
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
+    bootstrap,
     density,
     ecdf,
     identification_risk,
@@ -16,6 +17,7 @@ from pyvws.validation.cases import (
     match_risk,
     pairwise,
     posterior,
+    r_random,
     rarith,
     reweight,
     weights,
@@ -32,6 +34,8 @@ CASES: Final[tuple[Case, ...]] = (
     *pairwise.CASES,
     *match_risk.CASES,
     *ecdf.CASES,
+    *r_random.CASES,
+    *bootstrap.CASES,
 )
 
 

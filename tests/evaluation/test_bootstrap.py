@@ -1,0 +1,101 @@
+"""Bootstrap intervals: by hand, by loops over R's positions, and what theory allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pyvws import rarith
+from pyvws.errors import InputError
+from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws.r_random import RRandom
+
+
+def test_by_hand():
+    # Under seed 1 R draws positions 1, 2, 1 and 1, 2, 1 from the first dataset, all from one
+    # stream; the second goes on with 1, 1, 2 and 2, 1, 1.
+    assert RRandom(1).sample(2, 12).tolist() == [1, 2, 1, 1, 2, 1, 1, 1, 2, 2, 1, 1]
+    found = bootstrap_interval(
+        [[0.0, 3.0], [0.0, 30.0]], rarith.mean, n=3, replicates=2, seed=1, level=0.5
+    )
+    # Statistics 1, 1, 10, 10.
+    assert (found.estimate, found.lower, found.upper) == (5.5, 1.0, 10.0)
+    assert found.length == 9.0
+
+
+def test_against_loops():
+    datasets = [np.arange(7.0), np.arange(20.0) ** 2]
+    stream, pooled = RRandom(42), []
+    for values in datasets:
+        for _ in range(50):
+            positions = stream.sample(len(values), 9)
+            pooled.append(np.median([values[p - 1] for p in positions]))
+    found = bootstrap_interval(
+        datasets, lambda x: float(np.median(x)), n=9, replicates=50, seed=42, level=0.9
+    )
+    assert found.estimate == pytest.approx(np.mean(pooled), rel=1e-14)
+    assert found.lower == pytest.approx(np.quantile(pooled, 0.05), rel=1e-14)
+    assert found.upper == pytest.approx(np.quantile(pooled, 0.95), rel=1e-14)
+
+
+def test_tails_are_the_decimals_that_are_meant():
+    values = np.arange(1000.0)
+    stream = RRandom(3)
+    pooled = [rarith.mean(values[stream.sample(1000, 1) - 1]) for _ in range(1000)]
+    found = bootstrap_interval([values], rarith.mean, n=1, seed=3)
+    assert [found.lower, found.upper] == list(rarith.quantile(pooled, [0.025, 0.975]))
+
+
+def test_width_is_that_of_the_mean():
+    """Half the width of 95 % is 1.96 sd / root n, within five Monte Carlo standard errors."""
+    values = np.random.default_rng(1).normal(10, 2, 400)
+    found = bootstrap_interval([values], rarith.mean, n=400, replicates=4000, seed=9)
+    error = np.std(values) / 20
+    # A quantile at 2.5 % of 4000 normal numbers has a standard error of 0.042 sd.
+    assert found.upper - found.estimate == pytest.approx(1.96 * error, abs=5 * 0.042 * error)
+    assert found.estimate == pytest.approx(values.mean(), abs=5 * error / np.sqrt(4000))
+
+
+def test_special_cases_collapse():
+    same = bootstrap_interval([[4.0], [4.0]], rarith.mean, n=5, replicates=3, seed=1)
+    assert (same.estimate, same.lower, same.upper) == (4.0, 4.0, 4.0)
+    narrow = bootstrap_interval([np.arange(9.0)], rarith.mean, n=9, seed=1, level=0.5)
+    wide = bootstrap_interval([np.arange(9.0)], rarith.mean, n=9, seed=1, level=0.99)
+    assert wide.estimate == narrow.estimate
+    assert wide.length > narrow.length
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"datasets": []}, "datasets must hold at least one dataset. Got none."),
+        (
+            {"datasets": [1.0, 2.0]},
+            "datasets must be a list of datasets; put a single one in a list.",
+        ),
+        (
+            {"datasets": [[1.0], [np.nan]]},
+            "dataset 2 has missing or infinite values: 1 (row 1). Remove or impute them first.",
+        ),
+        ({"n": 0}, "n must be a whole number of at least 1. Got 0."),
+        ({"replicates": 0}, "replicates must be a whole number of at least 1. Got 0."),
+        ({"level": 1.0}, "level must lie strictly between 0 and 1. Got 1."),
+        (
+            {"statistic": lambda x: np.nan},
+            "statistic must return a finite number for every sample. Check it on a small dataset.",
+        ),
+    ],
+)
+def test_bad_input(arguments, message):
+    complete = {"datasets": [[1.0, 2.0]], "statistic": rarith.mean, "n": 2, "seed": 1, **arguments}
+    with pytest.raises(InputError) as caught:
+        bootstrap_interval(**complete)
+    assert str(caught.value) == message
+
+
+def test_columns_of_any_kind():
+    expected = bootstrap_interval([[1.0, 2.0, 4.0]], rarith.mean, n=3, seed=1)
+    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
+        assert bootstrap_interval([column([1.0, 2.0, 4.0])], rarith.mean, n=3, seed=1) == expected

@@ -32,6 +32,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "SearchError": "pyvws.errors",
     "Synthesizer": "pyvws.synthesizer",
     "Unweighted": "pyvws.mechanisms",
+    "UserProgram": "pyvws.engines.user_program",
     "ecdf_utility": "pyvws.evaluation.ecdf",
     "from_cmdstan_csv": "pyvws.existing_fit",
     "from_log_lik": "pyvws.existing_fit",
@@ -42,7 +43,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "quantile": "pyvws.rarith",
     "risk_weights": "pyvws.weights",
     "scalar_weights": "pyvws.weights",
-    "synthesize": "pyvws.synthesizer",
+    "synthesize": "pyvws.synthesis",
 }
 
 __all__ = ["__version__", *sorted([*_PUBLIC, "identification_risk", "reweight"])]

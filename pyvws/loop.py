@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.errors import InputError, SearchError
+from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells
-from pyvws.lipschitz import LipschitzBounds, blockwise_bounds
-from pyvws.log_likelihood import log_likelihood_blocks
+from pyvws.lipschitz import LipschitzBounds
 from pyvws.mechanisms import Match
 from pyvws.models._model import Model
-from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.reweight import reweight
 from pyvws.search import Try, scale_to_meet
 from pyvws.weights import risk_weights, scalar_weights, weights_from_bounds
@@ -67,24 +66,25 @@ class WeightedFit:
 
 
 class SynthesisLoop:
-    """Fits of one table under one model, engine and seed; the unweighted and LW fits are kept."""
+    """Fits of one table from one source and seed; the unweighted and LW fits are kept.
+
+    `model` predicts the synthetic outcomes; `source` samples and bounds.
+    """
 
     def __init__(
         self,
         model: Model,
         cells: Cells,
         *,
-        engine: Engine,
+        source: FitSource,
         settings: SamplerSettings,
         seed: int,
-        threshold: float = 1.0,
         listener: Listener = SILENT,
     ) -> None:
         self.model = model
         self.cells = cells
-        self.engine = engine
+        self.source = source
         self.settings = settings
-        self.threshold = threshold
         self.fits: list[WeightedFit] = []
         self.tries: list[Try] = []
         self._seeds = np.random.SeedSequence(seed)
@@ -93,19 +93,11 @@ class SynthesisLoop:
 
     def fit(self, weights: Floats, label: str) -> WeightedFit:
         """Sample the pseudo posterior under weights (N,) and take its bounds."""
-        posterior = self.engine.sample(
-            PseudoPosterior(self.model, self.cells, weights),
+        posterior, bounds, maxima = self.source.sample(
+            weights,
             self.settings,
             seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
             progress=self._listener.fit(label),
-        )
-        bounds, maxima = blockwise_bounds(
-            lambda: log_likelihood_blocks(self.model, posterior, self.cells),
-            draws=posterior.n_draws,
-            weights=weights,
-            largest_weights=self.cells.largest_weights(weights),
-            cell_of_record=self.cells.cell_of_record,
-            threshold=self.threshold,
         )
         made = WeightedFit(label, weights, posterior, bounds, maxima)
         self.fits.append(made)

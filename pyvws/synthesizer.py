@@ -1,4 +1,4 @@
-"""From a confidential table to a release: the whole job as one function and one object."""
+"""From a confidential table to a release: the settings of a run and the run."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 
 from pyvws._checks import open_unit_interval, threshold_level, whole_number
 from pyvws.accounting import PrivacyStatement
-from pyvws.confidential_table import check_table
+from pyvws.confidential_table import ConfidentialTable, check_table
 from pyvws.engines._engine import Engine, SamplerSettings
-from pyvws.engines.registry import engine_version, find_engine
+from pyvws.engines.registry import ENGINES, engine_version, find_engine, find_stan_engine
+from pyvws.engines.user_program import UserProgram
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.io.cells import make_cells
+from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
+from pyvws.io.cells import Cells, make_cells
 from pyvws.io.frame import open_frame, with_outcome
 from pyvws.loop import SILENT, Listener, SynthesisLoop
 from pyvws.mechanisms import Mechanism, Unweighted, make_mechanism
+from pyvws.models._model import Model
 from pyvws.models.registry import find_model
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, record_columns, summarize, table_like
 from pyvws.weighting import run_mechanism
 
-__all__ = ["Synthesizer", "synthesize"]
+__all__ = ["Synthesizer"]
 
 _REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
 
@@ -59,6 +62,9 @@ class Synthesizer:
         Draws, warm-up and chains of each fit.
     engine : {"native", "cmdstan", "rstan", "pystan"} or an Engine
         Sampler; all of them sample the same density.
+    program : UserProgram, optional
+        Your own Stan program instead of the model's, under a Stan engine named by a string. Its
+        log_lik is bounded; its draws predict as `model` does, by the same parameter names.
 
     Raises
     ------
@@ -81,6 +87,7 @@ class Synthesizer:
     round: bool = False
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     engine: str | Engine = "native"
+    program: UserProgram | None = None
 
     def __post_init__(self) -> None:
         find_model(self.model)
@@ -97,6 +104,8 @@ class Synthesizer:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
+        if self.program is not None and self.engine not in ENGINES[1:]:
+            raise InputError(f"A Stan program needs engine {', '.join(ENGINES[1:])} by its name.")
         if self.reweight and isinstance(self.mechanism, Unweighted):
             raise InputError("reweight needs a weighted mechanism: lw, cw or sw.")
 
@@ -150,13 +159,13 @@ class Synthesizer:
             round=self.round,
         )
         console: list[str] = []
+        cells = make_cells(table.y, table.design.matrix)
         loop = SynthesisLoop(
             model,
-            make_cells(table.y, table.design.matrix),
-            engine=_engine(self.engine, console),
+            cells,
+            source=self._source(model, cells, table, console),
             settings=self.settings,
             seed=seed,
-            threshold=self.threshold,
             listener=listener,
         )
         weighting = run_mechanism(
@@ -206,93 +215,27 @@ class Synthesizer:
             console="".join(console),
         )
 
+    def _source(
+        self, model: Model, cells: Cells, table: ConfidentialTable, console: list[str]
+    ) -> FitSource:
+        log = console.append
+        if self.program is not None:
+            engine = find_stan_engine(str(self.engine), log=log)
+            y, X = table.y, table.design.matrix
+            return ProgramSource(self.program, engine, y, X, model.predicts_from, self.threshold)
+        named = self.engine
+        sampler = find_engine(named, log=log) if isinstance(named, str) else named
+        return ModelSource(model, cells, sampler, self.threshold)
+
     def _recorded(self, mechanism: Mechanism) -> dict[str, Any]:
         """The settings as plain values, for summary.json."""
         own = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("mechanism", "settings", "engine")
+            if name not in ("mechanism", "settings", "engine", "program")
         }
-        return {"mechanism": mechanism.name, **asdict(mechanism), **own, **asdict(self.settings)}
-
-
-def _engine(engine: str | Engine, console: list[str]) -> Engine:
-    return find_engine(engine, log=console.append) if isinstance(engine, str) else engine
-
-
-def synthesize(
-    frame: Any,
-    *,
-    outcome: str,
-    model: str = "negative-binomial",
-    mechanism: str | Mechanism = "lw",
-    formula: str = "~ 1",
-    keep: tuple[str, ...] | list[str] | str = (),
-    datasets: int = 20,
-    draws: int = 1000,
-    warmup: int = 1000,
-    chains: int = 4,
-    target_accept: float = 0.8,
-    engine: str | Engine = "native",
-    reweight: bool = False,
-    k: float = 0.95,
-    tolerance: float = 0.05,
-    threshold: float = 1.0,
-    round: bool = False,
-    seed: int,
-    **mechanism_settings: Any,
-) -> Release:
-    """Synthesize one outcome of a confidential table with a privacy statement.
-
-    Parameters
-    ----------
-    frame : pandas, polars or Arrow table, N rows
-        The confidential table; datasets come back in its kind.
-    outcome, model, mechanism, formula, keep, datasets, reweight, k, tolerance, threshold, round
-        As in `Synthesizer`.
-    draws, warmup, chains, target_accept
-        Of each fit; S = draws x chains. As in `SamplerSettings`.
-    engine : str or Engine
-        "native", "cmdstan", "rstan", "pystan", or an engine object.
-    seed : int
-        Of sampling and synthesis; keep it confidential.
-    **mechanism_settings
-        Those of c, g, radius, radius_kind, known, match that a mechanism named by a string takes.
-
-    Returns
-    -------
-    Release
-        .datasets, .privacy, .records, .posterior, .summary, .write(folder).
-
-    Raises
-    ------
-    InputError
-        Before any work, for a table or setting that the method cannot take.
-
-    Examples
-    --------
-    >>> import numpy as np, polars as pl
-    >>> table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(20, 200)})
-    >>> release = synthesize(table, outcome="visits", model="poisson", datasets=2, seed=1)
-    >>> release.privacy["guarantee"], len(release.datasets)
-    ('asymptotic-dp', 2)
-    """
-    made = make_mechanism(mechanism, **mechanism_settings)
-    sampler = SamplerSettings(
-        draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
-    )
-    return Synthesizer(
-        outcome=outcome,
-        model=model,
-        mechanism=made,
-        formula=formula,
-        keep=keep,
-        datasets=datasets,
-        reweight=reweight,
-        k=k,
-        tolerance=tolerance,
-        threshold=threshold,
-        round=round,
-        settings=sampler,
-        engine=engine,
-    ).fit(frame, seed=seed)
+        sampler = asdict(self.settings)
+        text = self.program and self.program.text
+        return {
+            "mechanism": mechanism.name, **asdict(mechanism), **own, **sampler, "program": text
+        }  # fmt: skip

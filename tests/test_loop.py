@@ -9,23 +9,24 @@ from pyvws._checks import Floats
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import InputError, SearchError
+from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
 from pyvws.io.cells import make_cells
 from pyvws.lipschitz import lipschitz_bounds
 from pyvws.log_likelihood import record_log_likelihood
-from pyvws.models.registry import MODELS
 from pyvws.loop import Listener, SynthesisLoop
+from pyvws.models.registry import MODELS
 from pyvws.weights import lipschitz_weights
 
 
 def _loop(y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None) -> SynthesisLoop:
+    model, cells = MODELS["negative-binomial"], make_cells(y, np.ones((len(y), 1)))
     return SynthesisLoop(
-        MODELS["negative-binomial"],
-        make_cells(y, np.ones((len(y), 1))),
-        engine=NativeEngine(),
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine(), threshold),
         settings=SamplerSettings(draws=500, warmup=300, chains=2),
         seed=3,
-        threshold=threshold,
         listener=Listener(fit=lambda label: None, line=(lines if lines is not None else []).append),
     )
 

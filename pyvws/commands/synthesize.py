@@ -35,6 +35,11 @@ class _Engine(StrEnum):
     pystan = "pystan"
 
 
+class _LogLik(StrEnum):
+    weighted = "weighted"
+    plain = "plain"
+
+
 class _RadiusKind(StrEnum):
     percentage = "percentage"
     absolute = "absolute"
@@ -66,6 +71,13 @@ def synthesize(
     engine: Annotated[
         _Engine, typer.Option(help="Sampler: native, or Stan through cmdstan, rstan or pystan.")
     ] = _Engine.native,
+    stan: Annotated[
+        Path | None,
+        typer.Option(help="Your own Stan program, with weights and log_lik, under a Stan engine."),
+    ] = None,
+    stan_log_lik: Annotated[
+        _LogLik, typer.Option(help="Whether the program's log_lik holds weights[i] * l_i or l_i.")
+    ] = _LogLik.weighted,
     model: Annotated[_Model, typer.Option(help="Family of the outcome.")] = (
         _Model.negative_binomial
     ),
@@ -122,6 +134,7 @@ def synthesize(
     --mechanism lw --reweight --datasets 20 --seed 1 --out out/
     """
     from pyvws.engines._engine import SamplerSettings
+    from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
     from pyvws.mechanisms import make_mechanism
     from pyvws.report._folder import check_folder
@@ -155,6 +168,7 @@ def synthesize(
             draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
         ),
         engine=engine.value,
+        program=None if stan is None else UserProgram(_text(stan), stan_log_lik.value),
     )
     source = read_table(table)
     console = Console(stderr=True)
@@ -171,6 +185,13 @@ def synthesize(
         console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
     release.write(out, overwrite=overwrite, format=source.format)
     _tell(release.privacy, out)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None
 
 
 def _tell(privacy: dict[str, Any], out: Path) -> None:

@@ -69,7 +69,7 @@ class Posterior:
     @property
     def n_draws(self) -> int:
         """S, the number of draws over all chains."""
-        return len(self.draws["beta"])
+        return len(next(iter(self.draws.values())))
 
     def draw(self, s: int) -> Draws:
         """The draw at place s, with a leading axis of 1."""

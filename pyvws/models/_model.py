@@ -47,6 +47,10 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     @property
+    def predicts_from(self) -> tuple[str, ...]:
+        """Names of the draws that `predict` reads."""
+
+    @property
     def log_density(self) -> Callable[..., float]: ...
 
     def check_outcome(self, outcome: Floats, column: str) -> None:

@@ -93,6 +93,10 @@ class NegativeBinomial:
     name: str = "negative-binomial"
 
     @property
+    def predicts_from(self) -> tuple[str, ...]:
+        return ("beta", "phi")
+
+    @property
     def log_density(self) -> Callable[..., float]:
         return _log_density
 

@@ -59,6 +59,10 @@ class Poisson:
     name: str = "poisson"
 
     @property
+    def predicts_from(self) -> tuple[str, ...]:
+        return ("beta",)
+
+    @property
     def log_density(self) -> Callable[..., float]:
         return _log_density
 

@@ -18,6 +18,7 @@ from pyvws._checks import Floats
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
 from pyvws.io.cells import make_cells
 from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
@@ -78,10 +79,11 @@ def run(
     """Fit the six mechanisms; `y` (N,) replaces the simulated data."""
     outcome = simulate(seed) if y is None else y
     design = np.ones((len(outcome), 1))
+    model, cells = find_model("negative-binomial"), make_cells(outcome, design)
     loop = SynthesisLoop(
-        find_model("negative-binomial"),
-        make_cells(outcome, design),
-        engine=NativeEngine(),
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine()),
         settings=settings or SamplerSettings(),
         seed=seed,
         listener=listener,

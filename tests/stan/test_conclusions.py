@@ -7,6 +7,7 @@ import pytest
 
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.registry import find_engine
+from pyvws.fit_sources import ModelSource
 from pyvws.loop import SynthesisLoop
 from pyvws.validation._stan_case import seeded_target
 
@@ -25,7 +26,7 @@ def test_lw_protects_alike(name, need):
         loop = SynthesisLoop(
             table.model,
             table.cells,
-            engine=find_engine(engine),
+            source=ModelSource(table.model, table.cells, find_engine(engine)),
             settings=SamplerSettings(draws=1000, warmup=500, chains=2),
             seed=7,
         )

@@ -9,6 +9,7 @@ import pytest
 
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
+from pyvws.fit_sources import ModelSource
 from pyvws.io.cells import make_cells
 from pyvws.loop import SynthesisLoop
 from pyvws.models.registry import MODELS
@@ -28,10 +29,11 @@ def test_poisson_bound_and_scalar_weight_are_those_of_the_figures() -> None:
     y = np.asarray(
         bridge.call("simulated_data", "poisson_counts", {"seed": 123, "n": 1000, "mu": 100.0})
     )
+    model, cells = MODELS["poisson"], make_cells(y, np.ones((1000, 1)))
     loop = SynthesisLoop(
-        MODELS["poisson"],
-        make_cells(y, np.ones((1000, 1))),
-        engine=NativeEngine(),
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine()),
         settings=SamplerSettings(),
         seed=1,
     )

@@ -1,0 +1,113 @@
+"""Where a weighted fit and its bounds come from: a model's own density, or a user's program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
+from pyvws.engines._stan_run import StanEngine
+from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.user_program import UserFit, UserProgram, program_data
+from pyvws.errors import InputError
+from pyvws.io.cells import Cells
+from pyvws.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
+from pyvws.log_likelihood import log_likelihood_blocks
+from pyvws.models._model import Model
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = ["FitSource", "ModelSource", "ProgramSource"]
+
+
+class FitSource(Protocol):
+    """Samples under weights (N,) and bounds what it sampled."""
+
+    def sample(
+        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model of the package under any engine; its log-likelihood is computed from the draws."""
+
+    model: Model
+    cells: Cells
+    engine: Engine
+    threshold: float = 1.0
+
+    def sample(
+        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`."""
+        target = PseudoPosterior(self.model, self.cells, weights)
+        posterior = self.engine.sample(target, settings, seed=seed, progress=progress)
+        bounds, maxima = blockwise_bounds(
+            lambda: log_likelihood_blocks(self.model, posterior, self.cells),
+            draws=posterior.n_draws,
+            weights=weights,
+            largest_weights=self.cells.largest_weights(weights),
+            cell_of_record=self.cells.cell_of_record,
+            threshold=self.threshold,
+        )
+        return posterior, bounds, maxima
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """A user's Stan program: its own log_lik is bounded, and its draws must predict like a model.
+
+    `predicts_from` names the variables that the model's predictive draw needs, beta among them.
+    """
+
+    program: UserProgram
+    engine: StanEngine
+    y: Floats
+    design: Floats
+    predicts_from: tuple[str, ...]
+    threshold: float = 1.0
+
+    def sample(
+        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`; a record of weight 0 has a bound of 0."""
+        fit = self.program.fit(
+            self.engine,
+            program_data(self.y, self.design, weights),
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+        missing = [name for name in self.predicts_from if name not in fit.draws]
+        if missing:
+            raise InputError(
+                f"The Stan program has no {', '.join(missing)}, which the model's predictive draw "
+                "needs. Name its parameters so, or choose the model that it fits."
+            )
+        weighted = fit.log_lik.copy()
+        used = weights > 0
+        weighted[:, ~used] = 0.0
+        if self.program.log_lik == "plain":
+            weighted[:, used] *= weights[used]
+        bounds = lipschitz_bounds(weighted, threshold=self.threshold)
+        maxima = np.zeros(len(weights))
+        maxima[used] = bounds.by_record[used] / weights[used]
+        return _posterior(fit, self.engine.name), bounds, maxima
+
+
+def _posterior(fit: UserFit, engine: str) -> Posterior:
+    """The program's draws with diagnostics over every variable that varies."""
+    S = len(fit.log_lik)
+    flat = np.concatenate([value.reshape(S, -1) for value in fit.draws.values()], axis=1)
+    varying = flat[:, np.ptp(flat, axis=0) > 0]
+    return Posterior(
+        draws=fit.draws,
+        chains=fit.chains,
+        diagnostics=diagnose(varying.reshape(fit.chains, S // fit.chains, -1), fit.divergences),
+        seconds=fit.seconds,
+        engine=engine,
+    )

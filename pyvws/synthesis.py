@@ -1,0 +1,95 @@
+"""The whole job in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyvws.engines._engine import Engine, SamplerSettings
+from pyvws.engines.user_program import UserProgram
+from pyvws.mechanisms import Mechanism, make_mechanism
+from pyvws.report.release import Release
+from pyvws.synthesizer import Synthesizer
+
+__all__ = ["synthesize"]
+
+
+def synthesize(
+    frame: Any,
+    *,
+    outcome: str,
+    model: str = "negative-binomial",
+    mechanism: str | Mechanism = "lw",
+    formula: str = "~ 1",
+    keep: tuple[str, ...] | list[str] | str = (),
+    datasets: int = 20,
+    draws: int = 1000,
+    warmup: int = 1000,
+    chains: int = 4,
+    target_accept: float = 0.8,
+    engine: str | Engine = "native",
+    program: UserProgram | None = None,
+    reweight: bool = False,
+    k: float = 0.95,
+    tolerance: float = 0.05,
+    threshold: float = 1.0,
+    round: bool = False,
+    seed: int,
+    **mechanism_settings: Any,
+) -> Release:
+    """Synthesize one outcome of a confidential table with a privacy statement.
+
+    Parameters
+    ----------
+    frame : pandas, polars or Arrow table, N rows
+        The confidential table; datasets come back in its kind.
+    outcome, model, mechanism, formula, keep, datasets, program
+        As in `Synthesizer`.
+    reweight, k, tolerance, threshold, round
+        As in `Synthesizer`.
+    draws, warmup, chains, target_accept
+        Of each fit; S = draws x chains. As in `SamplerSettings`.
+    engine : str or Engine
+        "native", "cmdstan", "rstan", "pystan", or an engine object.
+    seed : int
+        Of sampling and synthesis; keep it confidential.
+    **mechanism_settings
+        Those of c, g, radius, radius_kind, known, match that a mechanism named by a string takes.
+
+    Returns
+    -------
+    Release
+        .datasets, .privacy, .records, .posterior, .summary, .write(folder).
+
+    Raises
+    ------
+    InputError
+        Before any work, for a table or setting that the method cannot take.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(20, 200)})
+    >>> release = synthesize(table, outcome="visits", model="poisson", datasets=2, seed=1)
+    >>> release.privacy["guarantee"], len(release.datasets)
+    ('asymptotic-dp', 2)
+    """
+    made = make_mechanism(mechanism, **mechanism_settings)
+    sampler = SamplerSettings(
+        draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
+    )
+    return Synthesizer(
+        outcome=outcome,
+        model=model,
+        mechanism=made,
+        formula=formula,
+        keep=keep,
+        datasets=datasets,
+        reweight=reweight,
+        k=k,
+        tolerance=tolerance,
+        threshold=threshold,
+        round=round,
+        settings=sampler,
+        engine=engine,
+        program=program,
+    ).fit(frame, seed=seed)

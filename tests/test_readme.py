@@ -7,6 +7,8 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +69,10 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         if command.startswith("pyvws")
     ],
 )
-def test_each_pyvws_command_runs(command: str, workplace: Path) -> None:
+def test_each_pyvws_command_runs(command: str, workplace: Path, need: Callable[[str], str]) -> None:
+    for engine in ("pystan", "rstan"):
+        if engine in command or "posterior" in command:
+            need(engine)
     run = _run(command, workplace)
     assert run.returncode == 0, run.stderr
 
@@ -116,11 +121,17 @@ def test_pip_installs_the_package(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "pyvws" / "_resources_data" / "r_reference").is_dir()
 
 
+def test_each_extra_that_it_names_exists() -> None:
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
+    named = set(re.findall(r"'\.\[(\w+)\]'", _README))
+    assert {"r", "pystan"} <= named <= set(project["optional-dependencies"])
+
+
 @pytest.mark.slow
 def test_the_python_example_runs(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-    (example,) = _blocks("python")
-    exec(compile(example, "README.md", "exec"), {})
+    for example in _blocks("python"):
+        exec(compile(example, "README.md", "exec"), {})
     assert (workplace / "out-python" / "release" / "synthetic-05.csv").exists()
 
 

@@ -26,7 +26,7 @@ def validate(
         bool, typer.Option("--cached", help="Compare with R's stored results: needs no R.")
     ] = False,
 ) -> None:
-    """Compare every number with R, a row a quantity.
+    """Compare every number with R, and every density with Stan, a row a quantity.
 
     Exit code 0: all equal. 1: a row failed. 2: a row could not run.
     """

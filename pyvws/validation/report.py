@@ -41,13 +41,13 @@ class Row:
 
 def render(rows: Sequence[Row], console: Console) -> None:
     """Print one line a case, the reasons of those that did not pass, and a count."""
-    table = Table(title="Python against R", title_justify="left")
+    table = Table(title="Python against R and Stan", title_justify="left")
     for heading in ("quantity", "paper", "level", "R", "Python"):
         table.add_column(heading, overflow="fold")
-    for heading in ("seeds x shapes", "largest difference (ulp)", "verdict"):
+    for heading in ("seeds x shapes", "largest difference", "verdict"):
         table.add_column(heading, justify="right")
     for row in rows:
-        gap = row.measured if row.largest_difference is None else str(row.largest_difference)
+        gap = row.measured if row.largest_difference is None else f"{row.largest_difference} ulp"
         colour = _COLOURS[row.verdict]
         table.add_row(
             row.id,

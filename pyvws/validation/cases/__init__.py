@@ -10,17 +10,23 @@ from pyvws.validation._case import Case
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     bootstrap,
+    combining_rules,
     density,
     ecdf,
     identification_risk,
+    interval_overlap,
+    least_squares,
     lipschitz,
     match_risk,
     pairwise,
+    pmse,
     posterior,
     r_random,
     rarith,
     reweight,
+    topcoding,
     weights,
+    whack_a_mole,
 )
 
 __all__ = ["CASES", "stan_cases"]
@@ -36,6 +42,12 @@ CASES: Final[tuple[Case, ...]] = (
     *ecdf.CASES,
     *r_random.CASES,
     *bootstrap.CASES,
+    *combining_rules.CASES,
+    *interval_overlap.CASES,
+    *least_squares.CASES,
+    *pmse.CASES,
+    *topcoding.CASES,
+    *whack_a_mole.CASES,
 )
 
 

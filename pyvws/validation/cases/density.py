@@ -30,7 +30,8 @@ GRADIENT_LIMIT: Final = 1e-9
 # A log-likelihood is a sum of terms that cancel, and a rounding of eta = X beta is passed on y-fold
 # and mu-fold: so the unit is an ulp of the largest such term, not of their sum. Each side rounds up
 # to 8 products in eta by half an ulp, and up to 5 terms, of which log Gamma is itself good to an
-# ulp or two: 8 from eta and as many from the terms. Measured: 4.0 (Poisson), 7.5 (negative binomial).
+# ulp or two: 8 from eta and as many from the terms. Measured: 4.0 (Poisson), 7.5 (negative
+# binomial).
 POINTWISE_LIMIT: Final = 16.0
 
 _POINTS: Final = 200

@@ -21,6 +21,45 @@ from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
 __all__ = ["from_conditional", "pull_back_conditional"]
 
 
+# Products of small matrices by loops: faster than BLAS at these sizes, and the same bits on every
+# processor.
+
+
+@kernel
+def _product(A: Any, B: Any) -> Any:
+    """A B for square matrices (K, K)."""
+    K = len(A)
+    out = np.zeros((K, K))
+    for i in range(K):
+        for k in range(K):
+            for j in range(K):
+                out[i, j] += A[i, k] * B[k, j]
+    return out
+
+
+@kernel
+def _transposed_product(A: Any, B: Any) -> Any:
+    """A' B for square matrices (K, K)."""
+    K = len(A)
+    out = np.zeros((K, K))
+    for k in range(K):
+        for i in range(K):
+            for j in range(K):
+                out[i, j] += A[k, i] * B[k, j]
+    return out
+
+
+@kernel
+def _transposed_times(A: Any, b: Any) -> Any:
+    """A' b for A (K, K) and b (K,)."""
+    K = len(A)
+    out = np.zeros(K)
+    for k in range(K):
+        for i in range(K):
+            out[i] += A[k, i] * b[k]
+    return out
+
+
 @kernel
 def _solve_lower(R: Any, right: Any) -> Any:
     """R^-1 right for lower-triangular R (K, K) and right (K,)."""
@@ -74,16 +113,18 @@ def from_conditional(
     B = cholesky_factor(p[2 * K :], K)
     for i in range(K):
         B[i, : i + 1] *= math.exp(p[K + i])
-    HB = H @ B
-    M = B.T @ HB
+    HB = _product(H, B)
+    M = _transposed_product(B, HB)
     for i in range(K):
         M[i, i] += 1.0
     R = _cholesky(M)
-    centre = _solve_lower(R, B.T @ pull)
+    centre = _solve_lower(R, _transposed_times(B, pull))
     e = _solve_upper(R, centre + p[:K])
-    q[:K] = B @ e
     jacobian = 0.0
     for k in range(K):
+        q[k] = 0.0
+        for j in range(k + 1):
+            q[k] += B[k, j] * e[j]
         jacobian += math.log(B[k, k]) - math.log(R[k, k])
     return jacobian, B, R, HB, centre, e
 
@@ -98,15 +139,18 @@ def pull_back_conditional(
     x), and the Cholesky factor R of I + B' H B.
     """
     by_beta = gradient[:K].copy()
-    by_B = np.outer(by_beta, e)
-    by_sum = _solve_lower(R, B.T @ by_beta)  # of R^-1 B' H b + x
+    by_sum = _solve_lower(R, _transposed_times(B, by_beta))  # of R^-1 B' H b + x
     by_right = _solve_upper(R, by_sum)  # of B' H b
-    by_R = -np.outer(e, by_sum) - np.outer(by_right, centre)
-    for k in range(K):
-        by_R[k, k] -= 1.0 / R[k, k]
-        by_B[k, k] += 1.0 / B[k, k]
+    by_B = np.empty((K, K))
+    by_R = np.empty((K, K))
+    for i in range(K):
+        for j in range(K):
+            by_B[i, j] = by_beta[i] * e[j] + pull[i] * by_right[j]
+            by_R[i, j] = -e[i] * by_sum[j] - by_right[i] * centre[j]
+        by_R[i, i] -= 1.0 / R[i, i]
+        by_B[i, i] += 1.0 / B[i, i]
     # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
-    inner = R.T @ by_R
+    inner = _transposed_product(R, by_R)
     for i in range(K):
         inner[i, i] *= 0.5
         for j in range(i + 1, K):
@@ -116,7 +160,7 @@ def pull_back_conditional(
         by_M[:, j] = _solve_upper(R, inner[:, j].copy())
     for i in range(K):
         by_M[i] = _solve_upper(R, by_M[i].copy())
-    by_B += HB @ (by_M + by_M.T) + np.outer(pull, by_right)
+    by_B += _product(HB, by_M + by_M.T)
     gradient[:K] = by_sum
     for i in range(K):
         total = 0.0

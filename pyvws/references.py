@@ -39,4 +39,26 @@ REFERENCES: Final[dict[str, str]] = {
         "Equidistributed Uniform Pseudo-random Number Generator. "
         "ACM Transactions on Modeling and Computer Simulation 8, 3-30."
     ),
+    "reiter2003": (
+        "Reiter, J. P. (2003). Inference for Partially Synthetic, Public Use Microdata Sets. "
+        "Survey Methodology 29, 181-188."
+    ),
+    "reiter2002": (
+        "Reiter, J. P. (2002). Satisfying Disclosure Restrictions with Synthetic Data Sets. "
+        "Journal of Official Statistics 18, 531-543."
+    ),
+    "raghunathan2003": (
+        "Raghunathan, T. E., Reiter, J. P. and Rubin, D. B. (2003). Multiple Imputation for "
+        "Statistical Disclosure Limitation. Journal of Official Statistics 19, 1-16."
+    ),
+    "karr2006": (
+        "Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). "
+        "A Framework for Evaluating the Utility of Data Altered to Protect Confidentiality. "
+        "The American Statistician 60, 224-232."
+    ),
+    "snoke2018": (
+        "Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and "
+        "Specific Utility Measures for Synthetic Data. "
+        "Journal of the Royal Statistical Society, Series A 181, 663-688."
+    ),
 }

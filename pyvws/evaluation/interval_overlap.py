@@ -1,0 +1,64 @@
+"""Overlap of confidence intervals from confidential and from synthetic data [karr2006]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.errors import InputError
+
+__all__ = ["interval_overlap"]
+
+
+def interval_overlap(original: Any, synthetic: Any) -> Any:
+    """Mean share of the two intervals that they have in common.
+
+    With I the length of the intersection, 0 where there is none:
+    (I / length of the original interval + I / length of the synthetic interval) / 2.
+
+    Parameters
+    ----------
+    original, synthetic : array_like, shape (2,) or (K, 2)
+        Lower and upper end of one interval, or of K, in the unit of the estimate.
+
+    Returns
+    -------
+    float or ndarray, shape (K,)
+        In [0, 1]; larger = more useful; 1 = the same interval.
+
+    Raises
+    ------
+    InputError
+        For another shape, a missing end, or an interval whose upper end is not above its lower.
+
+    Examples
+    --------
+    >>> interval_overlap((0.0, 4.0), (3.0, 5.0))
+    0.375
+    """
+    first, second = _intervals(original, "original"), _intervals(synthetic, "synthetic")
+    if first.shape != second.shape:
+        raise InputError(
+            "original and synthetic must have the same number of intervals. "
+            f"Got {first.size // 2} and {second.size // 2}."
+        )
+    low = np.maximum(first[..., 0], second[..., 0])
+    high = np.minimum(first[..., 1], second[..., 1])
+    common = np.maximum(high - low, 0.0)
+    shares = (
+        common / (first[..., 1] - first[..., 0]) + common / (second[..., 1] - second[..., 0])
+    ) / 2.0
+    return float(shares) if first.ndim == 1 else shares
+
+
+def _intervals(values: Any, name: str) -> Floats:
+    ends = np.asarray(values, dtype=np.float64)
+    if ends.ndim not in (1, 2) or ends.shape[-1] != 2:
+        raise InputError(
+            f"{name} must be (lower, upper), or have shape (K, 2). Got shape {ends.shape}."
+        )
+    if not (np.isfinite(ends).all() and (ends[..., 0] < ends[..., 1]).all()):
+        raise InputError(f"Each interval of {name} must have finite ends, the upper one larger.")
+    return ends

@@ -1,0 +1,69 @@
+"""Least squares for a formula: coefficients and their estimated variances, as R's ``lm`` has them.
+
+b = (X'X)^-1 X'y by a QR decomposition; var(b) = s^2 diag (X'X)^-1 with s^2 = RSS / (N - K).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from pyvws._checks import Floats
+from pyvws.errors import InputError
+from pyvws.io.design import make_design
+from pyvws.io.frame import numeric_column, open_frame
+
+__all__ = ["LeastSquares", "fit_formula", "least_squares"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """`coefficients` (K,) in units of y per unit of x, `variances` (K,) of them, their `names`."""
+
+    coefficients: Floats
+    variances: Floats
+    names: tuple[str, ...]
+
+
+def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> LeastSquares:
+    """Ordinary least squares of y (N,) on the columns of `design` (N, K).
+
+    Raises InputError unless there are more records than columns.
+
+    Examples
+    --------
+    >>> least_squares(np.ones((3, 1)), np.array([1.0, 2.0, 3.0])).variances.round(6).tolist()
+    [0.333333]
+    """
+    n, k = design.shape
+    if n <= k:
+        raise InputError(f"A regression on {k} columns needs at least {k + 1} records. Got {n}.")
+    q, r = qr(design, mode="economic")
+    coefficients = solve_triangular(r, q.T @ y)
+    residuals = y - design @ coefficients
+    inverse = solve_triangular(r, np.eye(k))
+    scale = float(residuals @ residuals) / (n - k)
+    return LeastSquares(coefficients, scale * (inverse * inverse).sum(axis=1), names)
+
+
+def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
+    """Least squares of a formula such as "income ~ region + urban" on a table called `name`.
+
+    Raises InputError for a formula without a column name before "~", an unknown column or missing
+    values.
+    """
+    outcome, tilde, predictors = (part.strip() for part in formula.partition("~"))
+    if not (outcome and tilde and predictors):
+        raise InputError(
+            f"formula must name a column before '~', like 'income ~ region'. Got {formula!r}."
+        )
+    frame = open_frame(table)
+    try:
+        y = numeric_column(frame, outcome, role="formula")
+        design = make_design(frame, f"~ {predictors}", outcome=outcome)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return least_squares(design.matrix, y, design.names)

@@ -1,0 +1,183 @@
+"""pMSE: how well a model tells synthetic records from confidential ones [woo2009] [snoke2018].
+
+Stack N_o original and N_s synthetic records, N in all, a share c of them synthetic; estimate each
+record's probability p_i of being synthetic; pMSE = mean((p_i - c)^2). Under the null hypothesis
+that the synthetic records are drawn from the confidential ones' own distribution, those held fixed,
+a logistic model with k coefficients (the constant among them) has mean (k - 1) (1 - c)^2 c / N and
+standard deviation sqrt(2 (k - 1)) (1 - c)^2 c / N. For trees both come from permuted labels, which
+is the null of two independent samples: about 1 / (1 - c) times larger, so more lenient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from pyvws._checks import Floats, choice, whole_number
+from pyvws.errors import InputError, MissingDependencyError
+from pyvws.io.design import make_design
+from pyvws.io.frame import open_frame, plain_columns
+
+__all__ = ["PropensityScore", "logistic_pmse", "pmse"]
+
+_MOST_STEPS: Final = 50
+_AGREES: Final = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class PropensityScore:
+    """`value` in [0, 1] and its null distribution, without unit; smaller = more useful."""
+
+    value: float
+    null_mean: float
+    null_sd: float
+
+    @property
+    def ratio(self) -> float:
+        """value / null mean: 1 is what a correct synthesizer is expected to give."""
+        return self.value / self.null_mean
+
+    @property
+    def standardized(self) -> float:
+        """(value - null mean) / null standard deviation: larger = easier to tell apart."""
+        return (self.value - self.null_mean) / self.null_sd
+
+
+def pmse(
+    original: Any,
+    synthetic: Any,
+    *,
+    formula: str | None = None,
+    model: Literal["logistic", "tree"] = "logistic",
+    leaf: int = 20,
+    permutations: int = 100,
+    seed: int = 1,
+) -> PropensityScore:
+    """Propensity score mean squared error of one synthetic table.
+
+    Parameters
+    ----------
+    original, synthetic : pandas, polars or Arrow table
+        Records with the same columns; the numbers of records may differ.
+    formula : str, optional
+        One-sided, such as "~ income * region"; without it the main effects of all columns.
+    model : {"logistic", "tree"}
+        Trees come from scikit-learn (``pip install 'pyvws[utility]'``).
+    leaf, permutations, seed : int
+        For trees: least records in a leaf, permutations for the null distribution, and their seed.
+
+    Returns
+    -------
+    PropensityScore
+        .value, .null_mean, .null_sd, .ratio and .standardized.
+
+    Raises
+    ------
+    InputError
+        For tables whose columns differ, missing values or a formula that cannot be read.
+    MissingDependencyError
+        For trees without scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]})
+    >>> pmse(table, table).value < 1e-20
+    True
+    """
+    choice(model, "model", ("logistic", "tree"))
+    design, synthetic_records = _stacked(original, synthetic, formula)
+    if model == "logistic":
+        return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
+    whole_number(leaf, "leaf", least=1)
+    whole_number(permutations, "permutations", least=2)
+    is_synthetic = np.arange(len(design)) >= len(design) - synthetic_records
+    value = _tree_pmse(design, is_synthetic, leaf, seed)
+    random = np.random.default_rng(seed)
+    null = [
+        _tree_pmse(design, random.permutation(is_synthetic), leaf, seed)
+        for _ in range(permutations)
+    ]
+    return PropensityScore(value, float(np.mean(null)), float(np.std(null, ddof=1)))
+
+
+def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
+    """pMSE of a logistic regression on design matrices (N_o, K) and (N_s, K), constant included.
+
+    Fisher scoring until the fitted probabilities stay. Groups that a plane separates have no finite
+    fit; the probabilities then approach 0 and 1, and the value its largest, c (1 - c).
+
+    Examples
+    --------
+    >>> one = np.ones((4, 1))
+    >>> logistic_pmse(one, one).value
+    0.0
+    """
+    design = np.vstack([original, synthetic])
+    n, k = design.shape
+    is_synthetic = np.arange(n) >= len(original)
+    share = len(synthetic) / n
+    fitted = _logistic_fit(design, is_synthetic.astype(np.float64))
+    scale = (1.0 - share) * (1.0 - share) * share / n
+    return PropensityScore(
+        float(np.mean((fitted - share) ** 2)),
+        (k - 1) * scale,
+        float(np.sqrt(2.0 * (k - 1))) * scale,
+    )
+
+
+def _logistic_fit(design: Floats, outcome: Floats) -> Floats:
+    fitted = (outcome + 0.5) / 2.0
+    linear = np.log(fitted / (1.0 - fitted))
+    for _ in range(_MOST_STEPS):
+        weight = np.maximum(fitted * (1.0 - fitted), 1e-15)
+        root = np.sqrt(weight)
+        working = linear + (outcome - fitted) / weight
+        coefficients = np.linalg.lstsq(design * root[:, None], working * root, rcond=None)[0]
+        linear = np.clip(design @ coefficients, -30.0, 30.0)
+        before, fitted = fitted, np.asarray(expit(linear), dtype=np.float64)
+        if np.abs(fitted - before).max() < _AGREES:
+            break
+    return fitted
+
+
+def _tree_pmse(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> float:
+    try:
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError:
+        raise MissingDependencyError(
+            "Trees need scikit-learn. Run: pip install 'pyvws[utility]', or use model='logistic'."
+        ) from None
+    tree = DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed)
+    fitted = tree.fit(design, is_synthetic).predict_proba(design)[:, 1]
+    return float(np.mean((fitted - is_synthetic.mean()) ** 2))
+
+
+def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats, int]:
+    """The design matrix of both tables, the synthetic one below, and its number of records."""
+    import pandas as pd
+
+    first, second = open_frame(original), open_frame(synthetic)
+    if set(first.columns) != set(second.columns):
+        differing = ", ".join(sorted(set(first.columns) ^ set(second.columns)))
+        raise InputError(
+            f"original and synthetic must have the same columns. Only in one: {differing}."
+        )
+    names = first.columns
+    parts = []
+    for frame in (first, second):
+        columns = plain_columns(frame, names, role="pmse")
+        parts.append(
+            pd.DataFrame(
+                {
+                    n: c if pd.api.types.is_numeric_dtype(c) else c.astype(str)
+                    for n, c in columns.items()
+                }
+            )
+        )
+    wanted = formula or "~ " + " + ".join(f"`{name}`" for name in names)
+    both = open_frame(pd.concat(parts, ignore_index=True))
+    return make_design(both, wanted, outcome="").matrix, len(second)

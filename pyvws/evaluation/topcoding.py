@@ -1,0 +1,64 @@
+"""Topcoding: values above a threshold become the threshold; a release method to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws import rarith
+from pyvws._checks import Floats, finite_number, finite_vector, open_unit_interval
+from pyvws.errors import InputError
+
+__all__ = ["Topcoded", "topcode"]
+
+
+@dataclass(frozen=True, slots=True)
+class Topcoded:
+    """`values` (N,) and `threshold` in the outcome's unit; `share` of the values that changed."""
+
+    values: Floats
+    threshold: float
+    share: float
+
+
+def topcode(
+    original: Any, *, value: float | None = None, quantile: float | None = None
+) -> Topcoded:
+    """Replace what exceeds a threshold by the threshold (section 1 of [risk2024]).
+
+    The released values are true ones below the threshold, so topcoding protects the tail alone: it
+    has no privacy guarantee. Judge it by `pyvws.identification_risk(original, [topcoded.values])`.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,)
+        Confidential outcome.
+    value : float, optional
+        The threshold itself, chosen without the data.
+    quantile : float, optional
+        Level in (0, 1) of the type 7 quantile that is the threshold. It reveals that quantile.
+
+    Returns
+    -------
+    Topcoded
+
+    Raises
+    ------
+    InputError
+        For missing values, or unless exactly one of value and quantile is given.
+
+    Examples
+    --------
+    >>> topcode([1.0, 5.0, 9.0], value=6.0).values.tolist()
+    [1.0, 5.0, 6.0]
+    """
+    y = finite_vector(original, "original")
+    if (value is None) == (quantile is None):
+        raise InputError("Give exactly one of value= and quantile=.")
+    if value is not None:
+        threshold = finite_number(value, "value")
+    else:
+        threshold = float(rarith.quantile(y, open_unit_interval(quantile, "quantile")))
+    return Topcoded(np.minimum(y, threshold), threshold, float((y > threshold).mean()))

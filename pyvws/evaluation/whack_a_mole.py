@@ -1,0 +1,171 @@
+"""Whack-a-mole: records whose risk rises when the model is weighted (section 2.3.2 of [risk2024]).
+
+Shrinking isolated records towards the others can leave a record of moderate risk alone. These
+summaries show it: which records rose, and what a disclosure board reads of a distribution of risks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws import rarith
+from pyvws._checks import Floats, finite_vector, positive, same_length, whole_number
+from pyvws.errors import InputError
+
+__all__ = ["RiskSummary", "TopRecords", "WhackAMole", "risk_summary", "top_records", "whack_a_mole"]
+
+
+@dataclass(frozen=True, slots=True)
+class RiskSummary:
+    """Largest risk, interquartile range, and the share of records above a policy threshold.
+
+    All three lie in [0, 1]; larger = riskier, or for `iqr` more spread out.
+    """
+
+    maximum: float
+    iqr: float
+    share_above: float
+
+
+@dataclass(frozen=True, slots=True)
+class WhackAMole:
+    """What weighting did to each record's risk.
+
+    `change` (N,) is the weighted minus the unweighted risk, larger = the weights did harm; `rose`
+    (N,) marks the records whose risk rose by at least the threshold. `unweighted` and `weighted`
+    summarise the two distributions.
+    """
+
+    change: Floats
+    rose: NDArray[np.bool_]
+    unweighted: RiskSummary
+    weighted: RiskSummary
+
+
+@dataclass(frozen=True, slots=True)
+class TopRecords:
+    """`records` (K,), places from 0, the first the largest, and their `risks` (K,) by column.
+
+    The outcome itself is left out; even so the table is about confidential records.
+    """
+
+    records: NDArray[np.intp]
+    risks: dict[str, Floats]
+
+
+def risk_summary(risk: Any, *, policy: float = 0.5) -> RiskSummary:
+    """Maximum, type 7 interquartile range and share of risks above `policy` (0.5 in the paper).
+
+    Parameters
+    ----------
+    risk : array_like, shape (N,)
+        Risks in [0, 1]; larger = riskier.
+    policy : float
+        Threshold above 0 that no record should exceed.
+
+    Returns
+    -------
+    RiskSummary
+
+    Raises
+    ------
+    InputError
+        If a risk is missing or outside [0, 1].
+
+    Examples
+    --------
+    >>> risk_summary([0.1, 0.2, 0.5, 0.9, 0.7])
+    RiskSummary(maximum=0.9, iqr=0.49999999999999994, share_above=0.4)
+    """
+    values = _risks(risk, "risk")
+    low, high = rarith.quantile(values, np.array([0.25, 0.75]))
+    above = (values > positive(policy, "policy")).sum() / len(values)
+    return RiskSummary(float(values.max()), float(high - low), float(above))
+
+
+def whack_a_mole(
+    unweighted: Any, weighted: Any, *, rise: float = 0.25, policy: float = 0.5
+) -> WhackAMole:
+    """Compare the risks of every record under two synthesizers (Figures 3 and 9 of [risk2024]).
+
+    Parameters
+    ----------
+    unweighted, weighted : array_like, shape (N,)
+        Risks of the same records on synthetic data, from `pyvws.identification_risk`.
+    rise : float
+        Smallest increase, above 0, that counts.
+    policy : float
+        Threshold of `risk_summary`.
+
+    Returns
+    -------
+    WhackAMole
+
+    Raises
+    ------
+    InputError
+        If a risk is missing or outside [0, 1], the lengths differ, or `rise` is not above 0.
+
+    Examples
+    --------
+    >>> whack_a_mole([0.1, 0.9], [0.5, 0.2]).rose.tolist()
+    [True, False]
+    """
+    before, after = _risks(unweighted, "unweighted"), _risks(weighted, "weighted")
+    same_length(before, after, ("unweighted", "weighted"))
+    change = after - before
+    return WhackAMole(
+        change,
+        change >= positive(rise, "rise"),
+        risk_summary(before, policy=policy),
+        risk_summary(after, policy=policy),
+    )
+
+
+def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRecords:
+    """The records that are largest in `by`, with their risks (Tables 2 and 3 of [risk2024]).
+
+    Parameters
+    ----------
+    by : array_like, shape (N,)
+        What to rank by: the confidential risk (Table 2) or the outcome (Table 3).
+    risks : mapping of name to array_like of shape (N,)
+        Columns of the table, such as the risk on the data and under each synthesizer.
+    count : int
+        Rows, at least 1; all records where there are fewer.
+
+    Returns
+    -------
+    TopRecords
+        Equal values keep the order of the records.
+
+    Raises
+    ------
+    InputError
+        If a value is missing, a risk is outside [0, 1] or a column has another length.
+
+    Examples
+    --------
+    >>> top_records([5.0, 9.0, 7.0], {"Data": [0.1, 0.2, 0.3]}, count=2).risks["Data"].tolist()
+    [0.2, 0.3]
+    """
+    values = finite_vector(by, "by")
+    rows = np.argsort(-values, kind="stable")[: whole_number(count, "count", least=1)]
+    columns = {}
+    for name, column in risks.items():
+        risk = _risks(column, f"risks[{name!r}]")
+        same_length(values, risk, ("by", f"risks[{name!r}]"))
+        columns[name] = risk[rows]
+    return TopRecords(rows, columns)
+
+
+def _risks(values: Any, name: str) -> Floats:
+    risk = finite_vector(values, name)
+    if not ((risk >= 0) & (risk <= 1)).all():
+        raise InputError(f"{name} must lie in [0, 1] for every record.")
+    return risk

@@ -1,0 +1,161 @@
+"""Combining rules: by hand, their symmetries, coverage, and regressions on tables."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import combine, combine_formula
+from pyvws.evaluation.least_squares import fit_formula, least_squares
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+results = st.integers(2, 12).flatmap(
+    lambda m: st.tuples(
+        st.lists(st.integers(-20, 20).map(float), min_size=m, max_size=m),
+        st.lists(st.integers(1, 40).map(lambda v: v / 8), min_size=m, max_size=m),
+    )
+)
+
+
+def test_three_datasets_by_hand():
+    # q = 2, b = 1, v = 0.5.
+    found = combine([1.0, 2.0, 3.0], [0.25, 0.5, 0.75])
+    assert (found.estimate, found.variance) == (2.0, 1 / 3 + 0.5)
+    assert found.df == 2 * (1 + 1.5) ** 2
+    full = combine([1.0, 2.0, 3.0], [0.25, 0.5, 0.75], kind="full")
+    assert full.estimate == 2.0
+    assert full.variance == pytest.approx(4 / 3 - 0.5, rel=1e-15)
+    assert full.df == pytest.approx(2 * (1 - 0.375) ** 2, rel=1e-15)
+    low, high = found.interval(0.9)
+    half = stats.t.ppf(0.95, 12.5) * sqrt(5 / 6)
+    assert (low, high) == pytest.approx((2 - half, 2 + half), rel=1e-13)
+
+
+def test_negative_variance_is_replaced():
+    # (1 + 1/2) 0.5 - 2 is negative.
+    found = combine([1.0, 2.0], [2.0, 2.0], kind="full", size_ratio=0.25)
+    assert found.variance == 0.5
+    assert combine([1.0, 2.0], [2.0, 2.0], kind="full").variance == 2.0
+
+
+def test_datasets_that_agree():
+    found = combine([3.0, 3.0, 3.0], [4.0, 4.0, 4.0])
+    assert (found.estimate, found.variance, found.df) == (3.0, 4.0, inf)
+    assert found.interval() == pytest.approx((3 - 1.959964 * 2, 3 + 1.959964 * 2), rel=1e-6)
+    assert combine([3.0, 3.0], [0.0, 0.0]).interval() == (3.0, 3.0)
+    assert combine([3.0, 3.0], [1.0, 1.0], kind="full").df == inf
+
+
+@given(results, st.integers(0, 2**32 - 1))
+@few
+def test_order_shift_and_scale(result, seed):
+    q, v = map(np.array, result)
+    order = np.random.default_rng(seed).permutation(len(q))
+    for kind in ("partial", "full"):
+        found = combine(q, v, kind=kind)
+        moved = combine(q[order], v[order], kind=kind)
+        assert moved.variance == pytest.approx(found.variance, rel=1e-12)
+        scaled = combine(4.0 * q + 8.0, 16.0 * v, kind=kind)
+        assert scaled.estimate == pytest.approx(4.0 * found.estimate + 8.0, rel=1e-12, abs=1e-12)
+        assert scaled.variance == pytest.approx(16.0 * found.variance, rel=1e-12)
+        assert scaled.df == pytest.approx(found.df, rel=1e-9)
+    partial = combine(q, v)
+    assert partial.df >= len(q) - 1
+    assert partial.variance >= np.mean(v) * (1 - 1e-15)
+    low, high = partial.interval(0.9)
+    wider = partial.interval(0.99)
+    assert wider[0] < low < partial.estimate < high < wider[1]
+
+
+def test_partial_intervals_cover():
+    """Nominal 95 %: of 2000 intervals between 93.5 and 96.5 %, three standard errors."""
+    random = np.random.default_rng(11)
+    m, covered = 5, 0
+    for _ in range(2000):
+        centre = random.normal(0, 1)  # the confidential estimate, of variance 1 around 0
+        q = centre + random.normal(0, 0.7, m)
+        low, high = combine(q, np.full(m, 1.0)).interval()
+        covered += low <= 0 <= high
+    assert 0.935 < covered / 2000 < 0.965
+
+
+def regression_table(seed):
+    random = np.random.default_rng(seed)
+    region = random.permutation(np.repeat(["a", "b", "c"], 20))
+    age = random.integers(20, 70, 60)
+    income = 1000.0 + 20.0 * age + 300.0 * (region == "b") + random.normal(0, 90, 60)
+    return {"income": income, "age": age, "region": region}
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
+def test_regression_over_tables(table):
+    columns = [regression_table(seed) for seed in range(4)]
+    found = combine_formula([table(c) for c in columns], "income ~ age + region")
+    assert list(found) == ["Intercept", "age", "region[T.b]", "region[T.c]"]
+    estimates, variances = [], []
+    for c in columns:
+        design = np.column_stack([np.ones(60), c["age"], c["region"] == "b", c["region"] == "c"])
+        coefficients, rss, _, _ = np.linalg.lstsq(design.astype(float), c["income"], rcond=None)
+        estimates.append(coefficients[1])
+        inverse = np.linalg.inv(design.T.astype(float) @ design)
+        variances.append(rss[0] / 56 * inverse[1, 1])
+    wanted = combine(estimates, variances)
+    assert found["age"].estimate == pytest.approx(wanted.estimate, rel=1e-10)
+    assert found["age"].variance == pytest.approx(wanted.variance, rel=1e-9)
+    same = combine_formula([table(columns[0])] * 3, "income ~ age")
+    alone = fit_formula(table(columns[0]), "income ~ age")
+    assert same["age"].estimate == pytest.approx(alone.coefficients[1], rel=1e-14)
+    assert same["age"].variance == pytest.approx(alone.variances[1], rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ([1.0], [1.0]),
+            "Combining rules need the estimates of at least 2 datasets, since their spread enters "
+            "the variance. Got 1.",
+        ),
+        (([1.0, 2.0], [1.0, -1.0]), "variances must not be negative. Negative: 1 (row 2)."),
+        (
+            ([1.0, 2.0], [1.0]),
+            "estimates and variances must have one entry for each record. Got 2 and 1.",
+        ),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError) as caught:
+        combine(*arguments)
+    assert str(caught.value).replace("each dataset", "each record") == message
+
+
+def test_bad_options():
+    with pytest.raises(InputError, match=r"^kind must be one of partial, full\. Got 'half'\.$"):
+        combine([1.0, 2.0], [1.0, 1.0], kind="half")
+    with pytest.raises(InputError, match=r"^size_ratio must be above 0\. Got 0\.$"):
+        combine([1.0, 2.0], [1.0, 1.0], size_ratio=0.0)
+    with pytest.raises(InputError, match=r"^level must lie strictly between 0 and 1\. Got 1\.$"):
+        combine([1.0, 2.0], [1.0, 1.0]).interval(1.0)
+
+
+def test_bad_tables():
+    table = pd.DataFrame(regression_table(1))
+    with pytest.raises(InputError, match=r"^Combining rules need at least 2 datasets, .* Got 1\.$"):
+        combine_formula([table], "income ~ age")
+    with pytest.raises(InputError, match=r"^formula must name a column before '~', like "):
+        combine_formula([table, table], "~ age")
+    with pytest.raises(InputError, match=r"^dataset 2: formula names column 'incme', which "):
+        combine_formula([table.rename(columns={"income": "incme"}), table], "incme ~ age")
+    other = table[table["region"] != "c"]
+    with pytest.raises(InputError, match=r"^The design matrices of dataset 1 and dataset 2 have "):
+        combine_formula([table, other], "income ~ region")
+    with pytest.raises(InputError, match=r"^A regression on 2 columns needs at least 3 records\. "):
+        least_squares(np.ones((2, 2)), np.ones(2))

@@ -1,0 +1,61 @@
+"""Overlap of intervals: by hand, bounds and symmetry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.evaluation.interval_overlap import interval_overlap
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+intervals = st.tuples(st.integers(-20, 20), st.integers(1, 20)).map(
+    lambda pair: (float(pair[0]), float(pair[0] + pair[1]))
+)
+
+
+def test_by_hand():
+    assert interval_overlap((0.0, 4.0), (3.0, 5.0)) == (1 / 4 + 1 / 2) / 2
+    assert interval_overlap((0.0, 4.0), (1.0, 2.0)) == (1 / 4 + 1) / 2
+    assert interval_overlap((0.0, 4.0), (4.0, 5.0)) == 0.0
+    assert interval_overlap((0.0, 4.0), (7.0, 9.0)) == 0.0
+    many = interval_overlap([[0.0, 4.0], [0.0, 4.0]], [[3.0, 5.0], [0.0, 4.0]])
+    assert many.tolist() == [0.375, 1.0]
+
+
+@given(intervals, intervals)
+@few
+def test_symmetry_units_and_bounds(first, second):
+    found = interval_overlap(first, second)
+    assert found == interval_overlap(second, first)
+    assert found == interval_overlap(np.multiply(first, 4.0) + 8, np.multiply(second, 4.0) + 8)
+    assert 0 <= found <= 1
+    assert (found == 1) == (first == second)
+
+
+@pytest.mark.parametrize(
+    ("original", "synthetic", "message"),
+    [
+        (
+            (1.0, 2.0, 3.0),
+            (1.0, 2.0),
+            "original must be (lower, upper), or have shape (K, 2). Got shape (3,).",
+        ),
+        (
+            [[1.0, 2.0]],
+            [[1.0, 2.0], [1.0, 2.0]],
+            "original and synthetic must have the same number of intervals. Got 1 and 2.",
+        ),
+        (
+            (1.0, 2.0),
+            (2.0, 2.0),
+            "Each interval of synthetic must have finite ends, the upper one larger.",
+        ),
+    ],
+)
+def test_bad_input(original, synthetic, message):
+    with pytest.raises(InputError) as caught:
+        interval_overlap(original, synthetic)
+    assert str(caught.value) == message

@@ -1,0 +1,125 @@
+"""pMSE: by hand, its null distribution, its extremes, and trees."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pyvws.errors import InputError, MissingDependencyError
+from pyvws.evaluation.pmse import logistic_pmse, pmse
+
+
+def table(seed, n, centre=0.0):
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"x": random.normal(centre, 1, n), "group": random.choice(["a", "b", "c"], n)}
+    )
+
+
+def test_two_groups_by_hand():
+    # Group a holds 3 confidential and 1 synthetic record, b the reverse: p is 1/4 and 3/4.
+    original = pd.DataFrame({"group": ["a", "a", "a", "b"]})
+    synthetic = pd.DataFrame({"group": ["a", "b", "b", "b"]})
+    found = pmse(original, synthetic)
+    assert found.value == pytest.approx(1 / 16, rel=1e-12)
+    assert found.null_mean == 1 / 64  # (2 - 1) (1/2)^3 / 8
+    assert found.null_sd == pytest.approx(np.sqrt(2) / 64, rel=1e-15)
+    assert found.ratio == pytest.approx(4.0, rel=1e-12)
+    assert found.standardized == pytest.approx(3 / np.sqrt(2), rel=1e-12)
+
+
+def test_null_distribution():
+    """200 tables resampled from a confidential one: mean and spread within four standard errors."""
+    random = np.random.default_rng(8)
+    original = np.column_stack([np.ones(300), random.normal(size=(300, 3))])
+    scores = [logistic_pmse(original, original[random.integers(0, 300, 200)]) for _ in range(200)]
+    ratios = np.array([score.ratio for score in scores])
+    # 3 times the ratio is chi-square with 3 degrees of freedom: sd of the ratio root(2/3).
+    assert abs(ratios.mean() - 1) < 4 * np.sqrt(2 / 3) / np.sqrt(200)
+    standardized = np.array([score.standardized for score in scores])
+    # The fourth moment of chi-square with 3 is 3 + 12/3 times sd^4.
+    assert abs(standardized.var() - 1) < 4 * np.sqrt(6 / 200)
+
+
+def test_extremes_and_order():
+    first, second = table(1, 80), table(2, 60)
+    assert pmse(first, first).value < 1e-20
+    apart = pmse(first, table(2, 60, centre=100.0), formula="~ x")
+    assert apart.value == pytest.approx(60 / 140 * 80 / 140, rel=1e-6)
+    far, near = pmse(first, table(2, 60, centre=2.0)), pmse(first, second)
+    assert far.value > near.value
+    assert pmse(first.iloc[::-1], second).value == pytest.approx(near.value, rel=1e-9)
+    scaled = pmse(first.assign(x=first.x * 8), second.assign(x=second.x * 8))
+    assert scaled.value == pytest.approx(near.value, rel=1e-9)
+    assert pmse(first, second, formula="~ x").null_mean < near.null_mean
+
+
+def test_tables_of_any_kind():
+    wanted = pmse(table(1, 40), table(2, 50))
+    found = pmse(pl.from_pandas(table(1, 40)), pl.from_pandas(table(2, 50)))
+    assert found == wanted
+    turned = pmse(table(1, 40), table(2, 50)[["group", "x"]])
+    assert turned.value == wanted.value
+
+
+def test_trees():
+    pytest.importorskip("sklearn")
+    first, far = table(1, 150), table(2, 150, centre=3.0)
+    options = {"model": "tree", "permutations": 20, "seed": 4}
+    score = pmse(first, far, **options)
+    assert score == pmse(first, far, **options)
+    assert 0.1 < score.value <= 0.25
+    assert score.standardized > 10
+    # One distribution: within five permutation standard deviations.
+    assert abs(pmse(first, table(3, 150), **options).standardized) < 5
+    # A tree sees what main effects cannot: one table has x and its sign switched in half the rows.
+    coin = np.repeat([-1.0, 1.0], 75)
+    original = pd.DataFrame({"x": coin, "z": coin})
+    crossed = pd.DataFrame({"x": coin, "z": -coin})
+    assert pmse(original, crossed).value < 1e-20
+    assert pmse(original, crossed, model="tree", permutations=2).value == 0.25
+
+
+def test_trees_without_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    with pytest.raises(MissingDependencyError) as caught:
+        pmse(table(1, 30), table(2, 30), model="tree")
+    assert str(caught.value) == (
+        "Trees need scikit-learn. Run: pip install 'pyvws[utility]', or use model='logistic'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (
+            lambda t: t.rename(columns={"x": "y"}),
+            {},
+            "original and synthetic must have the same columns. Only in one: x, y.",
+        ),
+        (
+            lambda t: t.assign(x=np.nan),
+            {},
+            "Column 'x' has missing or infinite values: 30 (first rows 1, 2, 3, 4, 5). Remove or "
+            "impute these records first.",
+        ),
+        (
+            lambda t: t,
+            {"model": "forest"},
+            "model must be one of logistic, tree. Got 'forest'.",
+        ),
+        (
+            lambda t: t,
+            {"model": "tree", "leaf": 0},
+            "leaf must be a whole number of at least 1. Got 0.",
+        ),
+    ],
+)
+def test_bad_input(change, options, message):
+    with pytest.raises(InputError) as caught:
+        pmse(table(1, 30), change(table(2, 30)), **options)
+    assert str(caught.value) == message

@@ -1,0 +1,65 @@
+"""Topcoding: by hand, by a loop, and its risk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pyvws import rarith
+from pyvws.errors import InputError
+from pyvws.evaluation.topcoding import topcode
+from pyvws.identification_risk import identification_risk
+
+
+def test_by_hand():
+    found = topcode([1.0, 6.0, 9.0, 7.0], value=6.0)
+    assert found.values.tolist() == [1.0, 6.0, 6.0, 6.0]
+    assert (found.threshold, found.share) == (6.0, 0.5)
+    by_level = topcode([1.0, 2.0, 4.0], quantile=0.75)
+    assert by_level.values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_against_a_loop():
+    y = np.random.default_rng(2).lognormal(4, 1, 200)
+    found = topcode(y, quantile=0.9)
+    threshold = rarith.quantile(y, 0.9)
+    assert found.values.tolist() == [threshold if v > threshold else v for v in y]
+    assert found.share == 0.1
+    assert (topcode(found.values, value=threshold).values == found.values).all()
+
+
+def test_nothing_above_changes_nothing():
+    y = np.random.default_rng(3).normal(size=30)
+    assert (topcode(y, value=1e9).values == y).all()
+    assert topcode(y, value=1e9).share == 0.0
+
+
+def test_topcoding_leaves_the_rest_at_risk():
+    """Below the threshold the true values are released, at their own risk."""
+    y = np.array([1.0, 50.0, 51.0, 52.0, 900.0, 2000.0])
+    released = topcode(y, value=100.0).values
+    risk = identification_risk(y, [released])
+    assert risk[0] == identification_risk(y)[0]
+    assert risk[4:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Give exactly one of value= and quantile=."),
+        ({"value": 1.0, "quantile": 0.5}, "Give exactly one of value= and quantile=."),
+        ({"quantile": 1.0}, "quantile must lie strictly between 0 and 1. Got 1."),
+        ({"value": np.inf}, "value must be finite. Got inf."),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError) as caught:
+        topcode([1.0, 2.0], **arguments)
+    assert str(caught.value) == message
+
+
+def test_columns_of_any_kind():
+    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
+        assert topcode(column([1.0, 5.0, 9.0]), value=6.0).values.tolist() == [1.0, 5.0, 6.0]

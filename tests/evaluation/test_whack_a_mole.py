@@ -1,0 +1,91 @@
+"""Whack-a-mole: by hand, by loops, and the tables of the largest records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.evaluation.whack_a_mole import risk_summary, top_records, whack_a_mole
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+shares = st.integers(0, 16).map(lambda v: v / 16)
+pairs = st.integers(1, 20).flatmap(
+    lambda n: st.tuples(*(st.lists(shares, min_size=n, max_size=n),) * 2)
+)
+
+
+def test_four_records_by_hand():
+    found = whack_a_mole([0.0, 0.25, 0.75, 1.0], [0.25, 0.25, 0.5, 0.75])
+    assert found.change.tolist() == [0.25, 0.0, -0.25, -0.25]
+    assert found.rose.tolist() == [True, False, False, False]
+    assert found.unweighted.maximum == 1.0
+    assert found.unweighted.iqr == 0.8125 - 0.1875
+    assert found.unweighted.share_above == 0.5
+    assert found.weighted.share_above == 0.25  # 0.5 is not above 0.5
+    assert risk_summary([0.2]).iqr == 0.0
+
+
+@given(pairs, st.sampled_from([0.125, 0.25, 0.5]))
+@few
+def test_against_a_loop(pair, rise):
+    before, after = pair
+    found = whack_a_mole(before, after, rise=rise, policy=0.25)
+    assert found.rose.tolist() == [b - a >= rise for a, b in zip(before, after, strict=True)]
+    for summary, risks in ((found.unweighted, before), (found.weighted, after)):
+        assert summary.maximum == max(risks)
+        assert summary.share_above == sum(risk > 0.25 for risk in risks) / len(risks)
+        assert summary.iqr == pytest.approx(np.subtract(*np.quantile(risks, [0.75, 0.25])))
+    assert not whack_a_mole(before, before).rose.any()
+
+
+def test_tables_of_the_largest():
+    outcome = [5.0, 90.0, 7.0, 90.0]
+    columns = {"Data": [0.1, 0.9, 0.3, 0.8], "Marginal": [0.0, 0.2, 0.4, 0.6]}
+    by_risk = top_records(columns["Data"], columns, count=2)
+    assert by_risk.records.tolist() == [1, 3]
+    assert by_risk.risks["Marginal"].tolist() == [0.2, 0.6]
+    by_size = top_records(outcome, columns, count=3)
+    assert by_size.records.tolist() == [1, 3, 2]  # equal values in the order of the records
+    assert by_size.risks["Data"].tolist() == [0.9, 0.8, 0.3]
+    assert top_records(outcome, columns).records.tolist() == [1, 3, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 1.5], [0.1, 0.2]), "unweighted must lie in [0, 1] for every record."),
+        (
+            ([0.1, 0.2], [0.1]),
+            "unweighted and weighted must have one entry for each record. Got 2 and 1.",
+        ),
+        (
+            ([0.1, 0.2], [0.1, np.nan]),
+            "weighted has missing or infinite values: 1 (row 2). Remove or impute them first.",
+        ),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError) as caught:
+        whack_a_mole(*arguments)
+    assert str(caught.value) == message
+
+
+def test_bad_options():
+    with pytest.raises(InputError, match=r"^rise must be above 0\. Got 0\.$"):
+        whack_a_mole([0.1], [0.2], rise=0.0)
+    with pytest.raises(InputError, match=r"^policy must be above 0\. Got -1\.$"):
+        risk_summary([0.1], policy=-1.0)
+    with pytest.raises(InputError, match=r"^by and risks\['Data'\] must have one entry for each "):
+        top_records([1.0, 2.0], {"Data": [0.1]})
+    with pytest.raises(InputError, match=r"^count must be a whole number of at least 1\. Got 0\.$"):
+        top_records([1.0], {}, count=0)
+
+
+def test_columns_of_any_kind():
+    for column in (lambda v: pd.Series(v, index=[2, 2]), pl.Series, tuple):
+        assert whack_a_mole(column([0.1, 0.9]), column([0.5, 0.2])).rose.tolist() == [True, False]

@@ -14,9 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pyvws.commands.combine import combine
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
+from pyvws.commands.risk import risk
 from pyvws.commands.synthesize import synthesize
+from pyvws.commands.utility import utility
 from pyvws.commands.validate import validate
 from pyvws.errors import PyvwsError
 
@@ -46,6 +49,9 @@ def _options(
 
 
 app.command()(synthesize)
+app.command()(risk)
+app.command()(utility)
+app.command()(combine)
 app.command()(demo)
 app.command()(validate)
 app.command()(doctor)

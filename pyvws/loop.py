@@ -116,9 +116,11 @@ class SynthesisLoop:
             self._kept[c, g] = self.fit(weights, "LW")
         return self._kept[c, g]
 
-    def count(self, risk: Floats, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
+    def count(
+        self, risk: Floats, *, c: float = 1.0, g: float = 0.0, label: str = "CW"
+    ) -> WeightedFit:
         """CW: Algorithm 2 with given c and g; risk (N,)."""
-        return self.fit(risk_weights(risk, c=c, g=g), "CW")
+        return self.fit(risk_weights(risk, c=c, g=g), label)
 
     def count_matched(
         self,
@@ -127,6 +129,7 @@ class SynthesisLoop:
         match: Match,
         g: float = 0.0,
         tolerance: float = 0.05,
+        label: str = "CW",
     ) -> tuple[WeightedFit, float]:
         """CW with c searched so that its bound meets `match`; returns the fit and c."""
         target = self.target(match)
@@ -137,7 +140,7 @@ class SynthesisLoop:
             largest=_LARGEST_C,
             start=self.unweighted(),
             symbol="c",
-            label="CW",
+            label=label,
             tolerance=tolerance,
         )
 

@@ -1,6 +1,7 @@
 """The mechanisms as frozen settings, checked when they are made.
 
-Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3).
+Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3); and [risk2024]: Marginal
+and Pairwise.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ __all__ = [
     "MECHANISMS",
     "CountWeighted",
     "LipschitzWeighted",
+    "MarginalWeighted",
     "Mechanism",
+    "PairwiseWeighted",
     "ScalarWeighted",
     "Unweighted",
     "make_mechanism",
@@ -62,7 +65,7 @@ class CountWeighted:
     """CW: weights fall with the identification risks of the confidential data (Algorithm 2).
 
     radius, radius_kind and known (column names) define the risk; c and g the weights. With
-    `match`, c is searched so that the database bound meets it, and c is where the search starts.
+    `match`, c is found so that the database bound meets it, and the field c is not read.
     """
 
     name: ClassVar[str] = "cw"
@@ -85,6 +88,20 @@ class CountWeighted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalWeighted(CountWeighted):
+    """Marginal weights of [risk2024]: CW under that paper's name; patterns from `known`."""
+
+    name: ClassVar[str] = "marginal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseWeighted(CountWeighted):
+    """Pairwise weights of [risk2024]: risks of a record averaged over its pairs in a pattern."""
+
+    name: ClassVar[str] = "pairwise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScalarWeighted:
     """SW: one weight for all records, the bound to meet over the unweighted bound."""
 
@@ -98,7 +115,15 @@ class ScalarWeighted:
 Mechanism = Unweighted | LipschitzWeighted | CountWeighted | ScalarWeighted
 
 MECHANISMS: dict[str, type[Any]] = {
-    kind.name: kind for kind in (Unweighted, LipschitzWeighted, CountWeighted, ScalarWeighted)
+    kind.name: kind
+    for kind in (
+        Unweighted,
+        LipschitzWeighted,
+        CountWeighted,
+        MarginalWeighted,
+        PairwiseWeighted,
+        ScalarWeighted,
+    )
 }
 
 
@@ -112,6 +137,8 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
             raise InputError(f"mechanism must be one of {', '.join(MECHANISMS)} or an instance.")
         return mechanism
     kind = MECHANISMS[choice(mechanism, "mechanism", tuple(MECHANISMS))]
+    if settings.get("match") is not None and settings.get("c") is not None:
+        raise InputError("match finds c, so both cannot be given. Leave one out.")
     given = {name: value for name, value in settings.items() if value is not None}
     takes = [field.name for field in fields(kind)]
     unused = sorted(set(given) - set(takes))

@@ -11,18 +11,28 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws.identification_risk import identification_risk
 from pyvws.loop import SynthesisLoop, WeightedFit
-from pyvws.mechanisms import CountWeighted, LipschitzWeighted, Mechanism, ScalarWeighted
+from pyvws.mechanisms import (
+    CountWeighted,
+    LipschitzWeighted,
+    Mechanism,
+    PairwiseWeighted,
+    ScalarWeighted,
+)
+from pyvws.pairwise import pairwise_weights
 from pyvws.weights import scaled_bounds
 
 __all__ = ["Weighting", "run_mechanism"]
+
+_LABELS = {"cw": "CW", "marginal": "Marginal", "pairwise": "Pairwise"}
 
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
     """A mechanism's own fit, before any re-weighting.
 
-    `risk` (N,) lies in [0, 1], larger = riskier: identification risks for CW, else the unweighted
-    bounds between their smallest and largest. `constants` holds what a search found.
+    `risk` (N,) lies in [0, 1], larger = riskier: the share that weights fall with for CW, Marginal
+    and Pairwise, else the unweighted bounds between their smallest and largest. `constants` holds
+    what a search found.
     """
 
     fit: WeightedFit
@@ -60,13 +70,18 @@ def _count(
     known: Sequence[Any],
     tolerance: float,
 ) -> Weighting:
-    risk = identification_risk(
-        y,
-        radius=mechanism.radius,
-        radius_kind=mechanism.radius_kind,  # type: ignore[arg-type]
-        known=list(known) or None,
-    )
+    ball: dict[str, Any] = {
+        "radius": mechanism.radius,
+        "radius_kind": mechanism.radius_kind,
+        "known": list(known) or None,
+    }
+    if isinstance(mechanism, PairwiseWeighted):
+        risk = 1.0 - pairwise_weights(y, **ball)
+    else:
+        risk = identification_risk(y, **ball)
+    label = _LABELS[mechanism.name]
+    g = mechanism.g
     if mechanism.match is None:
-        return Weighting(loop.count(risk, c=mechanism.c, g=mechanism.g), risk, {})
-    fit, c = loop.count_matched(risk, match=mechanism.match, g=mechanism.g, tolerance=tolerance)
+        return Weighting(loop.count(risk, c=mechanism.c, g=g, label=label), risk, {})
+    fit, c = loop.count_matched(risk, match=mechanism.match, g=g, tolerance=tolerance, label=label)
     return Weighting(fit, risk, {"c": c})

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import pyvws as vws
+
 _CE = Path(__file__).parents[2] / "shared" / "data" / "ce_2017.csv"
 _CANARY = 8_675_309
 _FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3", "--seed", "1"]
@@ -236,3 +238,84 @@ def test_validate_fails_when_a_function_is_changed() -> None:
     )
     assert run.returncode == 1
     assert "1 fail" in run.stdout
+
+
+@pytest.fixture(scope="module")
+def release(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three synthetic datasets of the table, with a predictor."""
+    out = tmp_path_factory.mktemp("release") / "out"
+    run = _pyvws(
+        "synthesize", table, "--outcome", "visits", "--formula", "~ urban", "--model", "poisson",
+        "--out", out, *_FAST,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return out / "release"
+
+
+def test_risk_of_files_is_that_of_the_functions(table: Path, release: Path, tmp_path: Path) -> None:
+    files = sorted(release.glob("*.csv"))
+    run = _pyvws(
+        "risk", table, *files, "--outcome", "visits", "--known", "urban", "--radius", "0.3",
+        "--out", tmp_path / "risks.parquet",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    original = pl.read_csv(table)
+    synthetic = [pl.read_csv(path)["visits"] for path in files]
+    expected = vws.identification_risk(
+        original["visits"], synthetic, radius=0.3, known=[original["urban"]]
+    )
+    written = pl.read_parquet(tmp_path / "risks.parquet")
+    np.testing.assert_array_equal(written["risk_synthetic"], expected)
+    assert stat.S_IMODE((tmp_path / "risks.parquet").stat().st_mode) == 0o600
+    assert f"{expected.max():.4f}" in run.stdout
+    assert str(_CANARY) not in run.stdout
+
+
+def test_utility_and_combine_of_files(table: Path, release: Path) -> None:
+    files = sorted(release.glob("*.csv"))
+    run = _pyvws("utility", table, *files, "--outcome", "visits")
+    assert run.returncode == 0, run.stderr
+    synthetic = [pl.read_csv(path)["visits"] for path in files]
+    found = vws.ecdf_utility(pl.read_csv(table)["visits"], synthetic)
+    assert f"U_m {found.maximum:.4f}, U_a {found.average:.6f}" in run.stdout
+    run = _pyvws("combine", *files, "--formula", "visits ~ urban")
+    assert run.returncode == 0, run.stderr
+    both = vws.combine_formula([pl.read_csv(path) for path in files], "visits ~ urban")
+    for name, combined in both.items():
+        assert name in run.stdout
+        assert f"{combined.estimate:.6g}" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["combine", "{0}", "--formula", "visits ~ urban"], "at least 2 datasets"),
+        (["combine", "{0}", "{0}", "--formula", "visits ~ x"], "'x'"),
+        (["combine", "{0}", "{0}", "--formula", "visits ~ urban", "--kind", "half"], "--kind must"),
+        (["risk", "{table}", "{0}", "--outcome", "visit"], "Did you mean 'visits'"),
+        (["risk", "{table}", "{0}", "--outcome", "visits", "--known", "x"], "column 'x'"),
+        (
+            ["risk", "{table}", "{0}", "--outcome", "visits", "--radius", "0"],
+            "radius must be above",
+        ),
+        (["risk", "{table}", "{0}", "--outcome", "zip", "--radius-kind", "x"], "zip"),
+        (["utility", "{table}", "nothing.csv", "--outcome", "visits"], "cannot be read"),
+    ],
+)
+def test_bad_files_and_options_are_one_line(
+    table: Path, release: Path, command: list[str], message: str
+) -> None:
+    filled = [part.format(release / "synthetic-01.csv", table=table) for part in command]
+    run = _pyvws(*filled)
+    assert run.returncode == 1
+    assert run.stderr.startswith("Error: ")
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path) -> None:
+    shorter = tmp_path / "short.csv"
+    pl.read_csv(release / "synthetic-01.csv").head(10).write_csv(shorter)
+    run = _pyvws("risk", table, shorter, "--outcome", "visits")
+    assert run.returncode == 1
+    assert "short.csv has 10 rows, people.csv has 150" in run.stderr

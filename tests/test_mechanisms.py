@@ -12,6 +12,8 @@ from pyvws.mechanisms import (
     MECHANISMS,
     CountWeighted,
     LipschitzWeighted,
+    MarginalWeighted,
+    PairwiseWeighted,
     ScalarWeighted,
     Unweighted,
     make_mechanism,
@@ -25,6 +27,8 @@ def test_names_and_the_papers_defaults():
         "cw": CountWeighted(
             c=1.0, g=0.0, radius=0.2, radius_kind="percentage", known=(), match=None
         ),
+        "marginal": MarginalWeighted(c=1.0, g=0.0, radius=0.2),
+        "pairwise": PairwiseWeighted(c=1.0, g=0.0, radius=0.2),
         "sw": ScalarWeighted(match="lw"),
     }
     assert all(kind.name == name for name, kind in MECHANISMS.items())
@@ -65,11 +69,15 @@ def test_settings_stay_as_they_were_made(kind):
         (lambda: ScalarWeighted(match="cw"), "match must be 'lw' or a number above 0. Got 'cw'."),
         (
             lambda: make_mechanism("laplace"),
-            "mechanism must be one of unweighted, lw, cw, sw. Got 'laplace'.",
+            "mechanism must be one of unweighted, lw, cw, marginal, pairwise, sw. Got 'laplace'.",
         ),
         (
             lambda: make_mechanism(LipschitzWeighted),
-            "mechanism must be one of unweighted, lw, cw, sw or an instance.",
+            "mechanism must be one of unweighted, lw, cw, marginal, pairwise, sw or an instance.",
+        ),
+        (
+            lambda: make_mechanism("cw", c=2.0, match="lw"),
+            "match finds c, so both cannot be given. Leave one out.",
         ),
         (
             lambda: make_mechanism("lw", radius=0.2, known=()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -50,7 +49,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        shlex.split(command),
+        ["bash", "-c", command],
         cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,

@@ -25,6 +25,8 @@ class _Mechanism(StrEnum):
     unweighted = "unweighted"
     lw = "lw"
     cw = "cw"
+    marginal = "marginal"
+    pairwise = "pairwise"
     sw = "sw"
 
 
@@ -43,10 +45,6 @@ class _LogLik(StrEnum):
 class _RadiusKind(StrEnum):
     percentage = "percentage"
     absolute = "absolute"
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _match(text: str | None) -> str | float | None:
@@ -88,10 +86,11 @@ def synthesize(
         bool, typer.Option("--reweight", help="Run Algorithm 3 after the weighted fit.")
     ] = False,
     match: Annotated[
-        str | None, typer.Option(help="Bound to meet, for cw and sw: lw or a number.")
+        str | None,
+        typer.Option(help="Bound to meet, for sw and the count weights: lw or a number."),
     ] = None,
-    c: Annotated[float | None, typer.Option(help="Scale of the weights, for lw and cw.")] = None,
-    g: Annotated[float | None, typer.Option(help="Shift of the weights, for lw and cw.")] = None,
+    c: Annotated[float | None, typer.Option(help="Scale of the weights, but for sw.")] = None,
+    g: Annotated[float | None, typer.Option(help="Shift of the weights, but for sw.")] = None,
     k: Annotated[
         float | None, typer.Option(help="First k of --reweight, between 0 and 1; 0.95.")
     ] = None,
@@ -99,13 +98,14 @@ def synthesize(
         float, typer.Option(help="How near a searched bound must come, as a share of it.")
     ] = 0.05,
     radius: Annotated[
-        float | None, typer.Option(help="Radius of cw: 0.2 = 20 %, or in the outcome's unit.")
+        float | None,
+        typer.Option(help="Radius of the count weights: 0.2 = 20 %, or in the outcome's unit."),
     ] = None,
     radius_kind: Annotated[
         _RadiusKind | None, typer.Option(help="Whether --radius is a share or a distance.")
     ] = None,
     known: Annotated[
-        str | None, typer.Option(help="COL,COL: public columns whose values make cw's patterns.")
+        str | None, typer.Option(help="COL,COL: public columns whose values make the patterns.")
     ] = None,
     threshold: Annotated[
         float, typer.Option(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
@@ -133,6 +133,7 @@ def synthesize(
     Example: pyvws synthesize ce.csv --outcome Expenditure --formula "~ Urban + Marital" --round
     --mechanism lw --reweight --datasets 20 --seed 1 --out out/
     """
+    from pyvws.commands._tables import names
     from pyvws.engines._engine import SamplerSettings
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
@@ -153,11 +154,11 @@ def synthesize(
             g=g,
             radius=radius,
             radius_kind=radius_kind and radius_kind.value,
-            known=_names(known) or None,
+            known=names(known) or None,
             match=_match(match),
         ),
         formula=formula,
-        keep="all" if keep == "all" else _names(keep),
+        keep="all" if keep == "all" else names(keep),
         datasets=datasets,
         reweight=reweight,
         k=0.95 if k is None else k,

@@ -30,12 +30,13 @@ def validate(
 
     Exit code 0: all equal. 1: a row failed. 2: a row could not run.
     """
+    from pyvws.commands._tables import names
     from pyvws.validation import report, runner
 
     console = Console(stderr=True)
     with console.status("comparing with R") as status:
         rows = runner.run(
-            levels=[part.strip() for part in level.split(",") if part.strip()] or None,
+            levels=names(level) or None,
             source="cached" if cached else "auto",
             progress=lambda row: status.update(f"{row.id}: {row.verdict}"),
         )

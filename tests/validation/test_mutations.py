@@ -97,7 +97,11 @@ def scaled_by_the_largest(_: Any) -> Any:
 
 
 def shares_of_the_largest(_: Any) -> Any:
-    return lambda by_record: np.asarray(by_record) / np.max(np.asarray(by_record))
+    def shares(by_record: Any) -> Any:
+        bounds = np.asarray(by_record)
+        return bounds / np.max(bounds, where=np.isfinite(bounds), initial=0.0)
+
+    return shares
 
 
 def unlimited_scalar(_: Any) -> Any:

@@ -103,8 +103,8 @@ def three_way_weights(
 
     IR_ijk = #{h in M : y_h outside all three balls} / |M|, and alpha_i is 1 minus its mean over the
     (|M| - 1)(|M| - 2) / 2 triples of a pattern that hold i, then c and g. The paper reports little
-    gain over pairs and defines no more than this. Added up as defined the cost is O(n^3) balls to
-    compare for each record's n values; counted as here it is that of `pairwise_weights`. Parameters
+    gain over pairs and defines no more than this. Added up as defined the cost is O(n^3) triples
+    of n comparisons each; counted as here it is O(n log n), that of `pairwise_weights`. Parameters
     and errors are those of `pairwise_weights`; "singletons" are patterns of one or two records,
     and a pattern may have 2 million records, beyond which the counts leave 64 bits.
 

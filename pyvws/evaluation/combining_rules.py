@@ -23,7 +23,6 @@ from pyvws._checks import (
     open_unit_interval,
     positions,
     positive,
-    same_length,
 )
 from pyvws.errors import InputError
 
@@ -87,7 +86,11 @@ def combine(
     (2.0, 0.8333, 12.5)
     """
     q, v = finite_vector(estimates, "estimates"), finite_vector(variances, "variances")
-    same_length(q, v, ("estimates", "variances"))
+    if len(q) != len(v):
+        raise InputError(
+            "estimates and variances must have one entry for each dataset. "
+            f"Got {len(q)} and {len(v)}."
+        )
     choice(kind, "kind", ("partial", "full"))
     ratio = positive(size_ratio, "size_ratio")
     m = len(q)

@@ -127,14 +127,14 @@ def test_regression_over_tables(table):
         (([1.0, 2.0], [1.0, -1.0]), "variances must not be negative. Negative: 1 (row 2)."),
         (
             ([1.0, 2.0], [1.0]),
-            "estimates and variances must have one entry for each record. Got 2 and 1.",
+            "estimates and variances must have one entry for each dataset. Got 2 and 1.",
         ),
     ],
 )
 def test_bad_input(arguments, message):
     with pytest.raises(InputError) as caught:
         combine(*arguments)
-    assert str(caught.value).replace("each dataset", "each record") == message
+    assert str(caught.value) == message
 
 
 def test_bad_options():

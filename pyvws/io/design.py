@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,8 @@ from pyvws.errors import InputError
 from pyvws.io.frame import plain_columns
 
 __all__ = ["Design", "make_design"]
+
+_DOTTED = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,16 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     """The design of a one-sided formula such as "~ Urban + Marital".
 
     Numbers enter as they are; text, booleans and categories become treatment contrasts against
-    the first level; C(x) makes a number a factor. Raises InputError for an unknown column, missing
+    the first level; C(x) makes a number a factor. A name with a dot stands as in R, any other name
+    that is no identifier between backticks. Raises InputError for an unknown column, missing
     values, a formula that uses the outcome, or columns that depend on each other.
     """
     from formulaic import Formula, StructuredFormula, model_matrix
     from formulaic.errors import FormulaicError
 
+    plain, aliases = _aliased(formula, frame.columns)
     try:
-        parsed = Formula(formula)
+        parsed = Formula(plain)
     except (FormulaicError, SyntaxError, ValueError):
         raise InputError(
             f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital'."
@@ -48,19 +54,46 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
         )
     if isinstance(parsed, StructuredFormula):
         raise InputError(f"formula must have one part, without '|'. Got {formula!r}.")
-    wanted = {str(name) for name in parsed.required_variables}
+    originals = {alias: name for name, alias in aliases.items()}
+    wanted = {originals.get(str(name), str(name)) for name in parsed.required_variables}
     if outcome in wanted:
         raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
     plain_columns(frame, sorted(wanted - set(frame.columns)), role="formula")
     predictors = tuple(name for name in frame.columns if name in wanted)
     columns = plain_columns(frame, predictors, role="formula")
-    matrix, names = _materialize(model_matrix, formula, columns, len(frame))
+    renamed = {aliases.get(name, name): column for name, column in columns.items()}
+    matrix, built = _materialize(model_matrix, plain, renamed, len(frame), shown=formula)
+    names = tuple(_with_originals(name, originals) for name in built)
     _refuse_rank_deficient(matrix, names)
     return Design(matrix, names, predictors)
 
 
+def _aliased(formula: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The formula with identifiers for the columns whose names are none, and those by name.
+
+    formulaic reads an expression as Python, where x.y is an attribute of x.
+    """
+    aliases = {}
+    others = sorted((name for name in columns if not name.isidentifier()), key=len, reverse=True)
+    for place, name in enumerate(others):
+        pattern = re.escape(f"`{name}`")
+        if _DOTTED.fullmatch(name):
+            pattern += rf"|(?<![\w.`'\"]){re.escape(name)}(?![\w.`'\"(])"
+        alias = f"_column_{place}_"
+        formula, found = re.subn(pattern, alias, formula)
+        if found:
+            aliases[name] = alias
+    return formula, aliases
+
+
+def _with_originals(name: str, originals: dict[str, str]) -> str:
+    for alias, original in originals.items():
+        name = name.replace(alias, original)
+    return name
+
+
 def _materialize(
-    model_matrix: Any, formula: str, columns: dict[str, Any], n: int
+    model_matrix: Any, formula: str, columns: dict[str, Any], n: int, *, shown: str
 ) -> tuple[Floats, tuple[str, ...]]:
     import pandas as pd
 
@@ -70,18 +103,18 @@ def _materialize(
             built = model_matrix(formula, data, na_action="raise")
     except Exception as error:  # formulaic evaluates the user's own expressions
         raise InputError(
-            f"formula {formula!r} could not be evaluated on the table "
+            f"formula {shown!r} could not be evaluated on the table "
             f"({type(error).__name__}). Check its functions and column types."
         ) from None
     matrix = np.ascontiguousarray(built, dtype=np.float64)
     names = tuple(str(name) for name in built.columns)
     if matrix.shape[1] == 0:
-        raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
+        raise InputError(f"formula {shown!r} leaves no column. Keep the intercept: '~ 1'.")
     if not np.isfinite(matrix).all():
         finite = [bool(np.isfinite(column).all()) for column in matrix.T]
         worst = [name for name, ok in zip(names, finite, strict=True) if not ok]
         raise InputError(
-            f"formula {formula!r} gives missing or infinite values in {', '.join(worst)}."
+            f"formula {shown!r} gives missing or infinite values in {', '.join(worst)}."
         )
     return matrix, names
 

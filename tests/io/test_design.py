@@ -175,3 +175,22 @@ def test_missing_predictors_are_placed(kind):
         "first."
     )
     assert design("~ 1", table).names == ("Intercept",)  # other columns may have gaps
+
+
+def test_names_with_dots_and_spaces_stand_as_in_r() -> None:
+    table = pl.DataFrame(
+        {
+            "y": [1, 2, 3, 4, 5, 6],
+            "my.x": [0.5, 1.5, 2.0, 3.0, 3.5, 4.0],
+            "my.x.y": [1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
+            "my group": ["a", "b", "a", "b", "b", "b"],
+        }
+    )
+    formula = "~ my.x + my.x.y + `my group` + np.log(my.x)"
+    made = make_design(open_frame(table), formula, outcome="y")
+    assert made.names == ("Intercept", "my.x", "my.x.y", "my group[T.b]", "np.log(my.x)")
+    assert made.predictors == ("my.x", "my.x.y", "my group")
+    np.testing.assert_array_equal(made.matrix[:, 1], table["my.x"])
+    np.testing.assert_array_equal(made.matrix[:, 4], np.log(table["my.x"]))
+    with pytest.raises(InputError, match=r"uses the outcome 'my\.x' as a predictor"):
+        make_design(open_frame(table), "~ my.x", outcome="my.x")

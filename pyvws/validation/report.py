@@ -22,7 +22,8 @@ class Row:
     `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
     was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
-    words what a comparison with Stan found.
+    words what a comparison with Stan found. `tolerance` is the
+    largest difference that passes, 0 unless the case says why.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Row:
     reason: str
     source: str
     measured: str = ""
+    tolerance: int = 0
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -47,7 +49,7 @@ def render(rows: Sequence[Row], console: Console) -> None:
     for heading in ("seeds x shapes", "largest difference", "verdict"):
         table.add_column(heading, justify="right")
     for row in rows:
-        gap = row.measured if row.largest_difference is None else f"{row.largest_difference} ulp"
+        gap = row.measured if row.largest_difference is None else _gap(row)
         colour = _COLOURS[row.verdict]
         table.add_row(
             row.id,
@@ -88,9 +90,15 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "reason": row.reason,
             "source": row.source,
             "measured": row.measured,
+            "tolerance": row.tolerance,
         }
         for row in rows
     ]
+
+
+def _gap(row: Row) -> str:
+    allowed = f" of {row.tolerance}" if row.tolerance else ""
+    return f"{row.largest_difference}{allowed} ulp"
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:

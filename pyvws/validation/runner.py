@@ -167,4 +167,5 @@ def _row(
         verdict=verdict,
         reason=reason,
         source=source,
+        tolerance=case.tolerance,
     )

@@ -14,7 +14,7 @@ import pytest
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError
 
-_FAST: dict[str, Any] = {"draws": 500, "warmup": 300, "chains": 2, "datasets": 3, "seed": 1}
+_FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
 
 
 def _columns(n: int = 120) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_statement_records_and_posterior_have_their_parts() -> None:
     privacy, summary = release.privacy, release.summary
     assert privacy["guarantee"] == "asymptotic-dp"
     assert privacy["neighbours"] == "leave-one-out"
-    assert privacy["draws"] == 1000
+    assert privacy["draws"] == 3000
     assert summary["epsilon"] == 2 * summary["Delta"]
     assert summary["epsilon_total"] == 3 * summary["epsilon"]
     assert 0 <= privacy["epsilon_total"] - summary["epsilon_total"] < 0.1
@@ -97,7 +97,7 @@ def test_statement_records_and_posterior_have_their_parts() -> None:
     assert release.records.height == 120
     assert release.records["lipschitz_bound_final"].max() == summary["Delta"]
     assert release.posterior.columns[:4] == ["chain", "draw", "beta[1]", "beta[2]"]
-    assert release.posterior.height == 1000
+    assert release.posterior.height == 3000
     assert len(summary["search"]) >= 1
     json.dumps(summary, allow_nan=False)
 
@@ -172,7 +172,7 @@ _BAD: list[tuple[str, Any, dict[str, Any], str]] = [
     ("unknown mechanism", _with(), {"mechanism": "dp"}, "mechanism must be one of"),
     ("reweight unweighted", _with(), {"mechanism": "unweighted", "reweight": True},
      "reweight needs a weighted mechanism"),
-    ("too many datasets", _with(), {"datasets": 1001}, "need as many posterior draws"),
+    ("too many datasets", _with(), {"datasets": 3001}, "need as many posterior draws"),
     ("outcome as predictor", _with(), {"formula": "~ visits"}, "uses the outcome"),
     ("no table", [1, 2, 3], {}, "must be a pandas, polars or Arrow table. Got list"),
     ("known missing", _with(region=[None, *["a"] * 119]),

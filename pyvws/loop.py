@@ -19,7 +19,7 @@ from pyvws.lipschitz import LipschitzBounds
 from pyvws.mechanisms import Match
 from pyvws.models._model import Model
 from pyvws.reweight import reweight
-from pyvws.search import Try, scale_to_meet
+from pyvws.search import SMALLEST_SCALE, Try, scale_to_meet
 from pyvws.weights import risk_weights, scalar_weights, weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "SynthesisLoop", "WeightedFit"]
@@ -232,6 +232,11 @@ class SynthesisLoop:
             self._listener.line(f"  try {number}: {made}")
             if abs(reached - target) <= tolerance * target:
                 return latest, value
+            if value <= 2.0 * SMALLEST_SCALE:
+                raise SearchError(
+                    f"Even a {symbol} near 0 leaves the bound above its target, since g keeps every "
+                    "weight up. Lower g, or ask for a larger bound."
+                )
             value = scale_to_meet(weights_at, latest.maxima, target, largest=largest)
             if value is None and reached < target:
                 value = largest if made.value < largest else None

@@ -9,8 +9,9 @@ import numpy as np
 
 from pyvws._checks import Floats
 
-__all__ = ["Try", "scale_to_meet"]
+__all__ = ["SMALLEST_SCALE", "Try", "scale_to_meet"]
 
+SMALLEST_SCALE = 1e-6
 _HALVINGS = 60
 
 
@@ -47,7 +48,7 @@ def scale_to_meet(
         kept = weights > 0
         return float(np.max(weights[kept] * maxima[kept], initial=0.0))
 
-    low, high = np.log(1e-6), np.log(largest)
+    low, high = np.log(SMALLEST_SCALE), np.log(largest)
     if bound(largest) < target:
         return None
     for _ in range(_HALVINGS):

@@ -104,6 +104,15 @@ def test_a_bound_that_no_c_reaches_ends_the_search(loop: SynthesisLoop) -> None:
         loop.count_matched(only_the_safest, match=0.98 * loop.unweighted().bounds.database)
 
 
+def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
+    loop: SynthesisLoop, y: Floats
+) -> None:
+    before = len(loop.tries)
+    with pytest.raises(SearchError, match="since g keeps every weight up"):
+        loop.count_matched(identification_risk(y, radius=0.3), match="lw", g=0.9)
+    assert len(loop.tries) == before + 1
+
+
 def test_a_threshold_below_one_lowers_the_bound(loop: SynthesisLoop, y: Floats) -> None:
     assert _loop(y, threshold=0.9).unweighted().bounds.database < (
         loop.unweighted().bounds.database

@@ -234,8 +234,8 @@ class SynthesisLoop:
                 return latest, value
             if value <= 2.0 * SMALLEST_SCALE:
                 raise SearchError(
-                    f"Even a {symbol} near 0 leaves the bound above its target, since g keeps every "
-                    "weight up. Lower g, or ask for a larger bound."
+                    f"Even a {symbol} near 0 leaves the bound above its target, since g keeps "
+                    "every weight up. Lower g, or ask for a larger bound."
                 )
             value = scale_to_meet(weights_at, latest.maxima, target, largest=largest)
             if value is None and reached < target:

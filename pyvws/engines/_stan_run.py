@@ -24,6 +24,7 @@ __all__ = [
     "Log",
     "StanEngine",
     "StanRun",
+    "fit_shipped",
     "fit_target",
     "paper_program",
     "shipped_program",
@@ -175,6 +176,20 @@ def fit_target(
     )
 
 
+def fit_shipped(
+    engine: StanEngine,
+    target: PseudoPosterior,
+    settings: SamplerSettings,
+    *,
+    seed: int,
+    progress: Progress | None,
+) -> Posterior:
+    """Sample a target with the model's program in today's language, without log_lik or bound."""
+    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
+    program = shipped_program(target.model)
+    return fit_target(engine, program, data, target, settings, seed=seed, progress=progress)
+
+
 def _names(target: PseudoPosterior) -> tuple[str, ...]:
     """The variables that the model's draws have."""
     single = np.zeros((1, target.dimension))
@@ -183,10 +198,7 @@ def _names(target: PseudoPosterior) -> tuple[str, ...]:
 
 def _initial(target: PseudoPosterior, chains: int, seed: int) -> list[dict[str, Any]]:
     """First values of each chain: within a standard error of a rough fit of beta, 1 elsewhere."""
-    start = target.start()
-    K = target.cells.n_coefficients
     z = np.random.default_rng(seed).uniform(-_JITTER, _JITTER, (chains, target.dimension))
-    root = np.linalg.cholesky(start.information)
-    z[:, :K] = np.linalg.solve(root.T, z[:, :K].T).T
-    draws = target.model.constrain(start.centre + z, K)
+    points = target.start().scattered(z)
+    draws = target.model.constrain(points, target.cells.n_coefficients)
     return [{name: values[c] for name, values in draws.items()} for c in range(chains)]

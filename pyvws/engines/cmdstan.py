@@ -25,9 +25,7 @@ from pyvws.engines._stan_csv import read_draws
 from pyvws.engines._stan_run import (
     Log,
     StanRun,
-    fit_target,
-    shipped_program,
-    stan_data,
+    fit_shipped,
     stan_seed,
     variables,
 )
@@ -86,16 +84,7 @@ class CmdStanEngine:
         seed: int,
         progress: Progress | None = None,
     ) -> Posterior:
-        data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
-        return fit_target(
-            self,
-            shipped_program(target.model),
-            data,
-            target,
-            settings,
-            seed=seed,
-            progress=progress,
-        )
+        return fit_shipped(self, target, settings, seed=seed, progress=progress)
 
     def run(
         self,

@@ -24,9 +24,7 @@ from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
     Log,
     StanRun,
-    fit_target,
-    shipped_program,
-    stan_data,
+    fit_shipped,
     stan_seed,
     variables,
 )
@@ -83,16 +81,7 @@ class PyStanEngine:
         seed: int,
         progress: Progress | None = None,
     ) -> Posterior:
-        data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
-        return fit_target(
-            self,
-            shipped_program(target.model),
-            data,
-            target,
-            settings,
-            seed=seed,
-            progress=progress,
-        )
+        return fit_shipped(self, target, settings, seed=seed, progress=progress)
 
     def run(
         self,

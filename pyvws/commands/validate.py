@@ -28,7 +28,8 @@ def validate(
 ) -> None:
     """Compare every number with R, and every density with Stan, a row a quantity.
 
-    Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row failed. 2: a row could not run.
+    Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row failed. 2: a
+    row could not run.
     """
     from pyvws.commands._tables import names
     from pyvws.validation import report, runner

@@ -47,6 +47,10 @@ class PrivacyStatement:
         Columns that are released as they are, treated as public.
     rounded : bool
         Whether the outcome was rounded to whole numbers first.
+    reads_outcome : bool
+        Whether a synthetic value depends on the record's own outcome besides the draw.
+    model_caveats : tuple of str
+        Sentences that the model's family adds.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
     """
@@ -61,12 +65,17 @@ class PrivacyStatement:
     threshold: float
     columns_released_unchanged: tuple[str, ...]
     rounded: bool
+    reads_outcome: bool
+    model_caveats: tuple[str, ...]
     problems: tuple[str, ...]
 
     @property
     def guarantee(self) -> str:
-        """ "asymptotic-dp" for weighted mechanisms at the full maximum, else "none"."""
-        weighted = self.mechanism != "unweighted"
+        """ "asymptotic-dp" for weighted mechanisms at the full maximum, else "none".
+
+        Also "none" where synthetic values depend on the data besides the posterior draw.
+        """
+        weighted = self.mechanism != "unweighted" and not self.reads_outcome
         bounded = bool(np.isfinite(self.lipschitz_bound))
         return "asymptotic-dp" if weighted and bounded and self.threshold == 1.0 else "none"
 
@@ -116,6 +125,13 @@ class PrivacyStatement:
                 "One weight for all records downweights every record at any number of records, "
                 "while the asymptotic result asks that downweighting become sparse."
             )
+        if self.reads_outcome:
+            said.append(
+                "Each synthetic value is drawn given the record's own confidential outcome as well "
+                "as the posterior draw, so no guarantee is claimed and epsilon describes the draw "
+                "alone."
+            )
+        said.extend(self.model_caveats)
         if self.threshold < 1.0:
             said.append(
                 f"The bound is the {self.threshold:g} quantile of the draws' maxima, which is "

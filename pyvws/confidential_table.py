@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.errors import InputError
 from pyvws.io.design import Design, make_design
-from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.io.frame import (
+    OutcomeKind,
+    check_columns,
+    open_frame,
+    outcome_column,
+    plain_columns,
+)
 from pyvws.mechanisms import LipschitzWeighted, Mechanism
 from pyvws.models._model import Model
 
@@ -21,9 +28,13 @@ __all__ = ["ConfidentialTable", "check_table"]
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialTable:
-    """Outcome (N,), design, the known columns' values, and the columns to release in order."""
+    """Outcome (N,) in its own unit, the model prepared for it, design, the known columns' values,
+    and the columns to release in order.
+    """
 
     y: Floats
+    kind: OutcomeKind
+    model: Model
     design: Design
     known: list[Any]
     released: list[str]
@@ -47,10 +58,13 @@ def check_table(
 ) -> ConfidentialTable:
     """Raise InputError for what the method cannot take; `keep` is "all" or column names."""
     frame = open_frame(table)
-    y = numeric_column(frame, outcome, role="outcome")
+    y = outcome_column(frame, outcome)
     if round:
         y = np.rint(y)
-    model.check_outcome(y, outcome)
+    prepared = model.prepare(y, outcome)
+    kind: OutcomeKind = "whole" if round or model.whole_numbers else "real"
+    if frame[outcome].dtype == nw.Boolean and prepared.whole_numbers:
+        kind = "boolean"
     _refuse_constant(y, outcome, mechanism)
     design = make_design(frame, formula, outcome=outcome)
     known = plain_columns(frame, getattr(mechanism, "known", ()), role="known")
@@ -59,6 +73,8 @@ def check_table(
     public = {outcome, *design.predictors, *kept}
     return ConfidentialTable(
         y=y,
+        kind=kind,
+        model=prepared,
         design=design,
         known=[np.asarray(column.astype(object)) for column in known.values()],
         released=[name for name in frame.columns if name in public],

@@ -188,9 +188,11 @@ class SynthesisLoop:
             )
         places = (np.arange(datasets) * S) // datasets
         streams = self._seeds.spawn(datasets)
+        cells = self.cells
+        seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [
             self.model.predict(
-                fit.posterior.draw(int(place)), design, np.random.default_rng(stream)
+                fit.posterior.draw(int(place)), design, np.random.default_rng(stream), outcome=seen
             )
             for place, stream in zip(places, streams, strict=True)
         ]

@@ -7,6 +7,8 @@ from typing import Any
 from pyvws.engines._engine import Engine, SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.mechanisms import Mechanism, make_mechanism
+from pyvws.models._model import Model
+from pyvws.models.registry import find_model, model_settings
 from pyvws.report.release import Release
 from pyvws.synthesizer import Synthesizer
 
@@ -17,7 +19,7 @@ def synthesize(
     frame: Any,
     *,
     outcome: str,
-    model: str = "negative-binomial",
+    model: str | Model = "negative-binomial",
     mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",
     keep: tuple[str, ...] | list[str] | str = (),
@@ -34,7 +36,7 @@ def synthesize(
     threshold: float = 1.0,
     round: bool = False,
     seed: int,
-    **mechanism_settings: Any,
+    **settings: Any,
 ) -> Release:
     """Synthesize one outcome of a confidential table with a privacy statement.
 
@@ -52,8 +54,9 @@ def synthesize(
         "native", "cmdstan", "rstan", "pystan", or an engine object.
     seed : int
         Of sampling and synthesis; keep it confidential.
-    **mechanism_settings
-        Those of c, g, radius, radius_kind, known, match that a mechanism named by a string takes.
+    **settings
+        Those that a mechanism or a model named by a string takes: c, g, radius, radius_kind, known,
+        match.
 
     Returns
     -------
@@ -73,13 +76,15 @@ def synthesize(
     >>> release.privacy["guarantee"], len(release.datasets)
     ('asymptotic-dp', 2)
     """
-    made = make_mechanism(mechanism, **mechanism_settings)
+    taken = model_settings(find_model(model)) if isinstance(model, str) else ()
+    family = find_model(model, **{key: settings.pop(key) for key in taken if key in settings})
+    made = make_mechanism(mechanism, **settings)
     sampler = SamplerSettings(
         draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
     )
     return Synthesizer(
         outcome=outcome,
-        model=model,
+        model=family,
         mechanism=made,
         formula=formula,
         keep=keep,

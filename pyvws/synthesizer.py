@@ -7,6 +7,8 @@ import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from pyvws._checks import open_unit_interval, threshold_level, whole_number
 from pyvws.accounting import PrivacyStatement
 from pyvws.confidential_table import ConfidentialTable, check_table
@@ -37,9 +39,9 @@ class Synthesizer:
     Parameters
     ----------
     outcome : str
-        Column to synthesize, counts.
-    model : {"negative-binomial", "poisson"}
-        Family of the outcome given the predictors.
+        Column to synthesize; numbers that the family can have, or booleans.
+    model : str or an instance
+        Family of the outcome given the predictors: "negative-binomial", "poisson".
     mechanism : {"lw", "cw", "sw", "unweighted"} or an instance
         How records are weighted; strings take the papers' defaults.
     formula : str
@@ -75,7 +77,7 @@ class Synthesizer:
     """
 
     outcome: str
-    model: str = "negative-binomial"
+    model: str | Model = "negative-binomial"
     mechanism: str | Mechanism = "lw"
     formula: str = "~ 1"
     keep: tuple[str, ...] | list[str] | str = ()
@@ -90,7 +92,7 @@ class Synthesizer:
     program: UserProgram | None = None
 
     def __post_init__(self) -> None:
-        find_model(self.model)
+        object.__setattr__(self, "model", find_model(self.model))
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
         whole_number(self.datasets, "datasets", least=1)
@@ -147,19 +149,19 @@ class Synthesizer:
         """
         began = time.perf_counter()
         whole_number(seed, "seed", least=0)
-        model = find_model(self.model)
         mechanism = make_mechanism(self.mechanism)
         table = check_table(
             frame,
             outcome=self.outcome,
-            model=model,
+            model=find_model(self.model),
             mechanism=mechanism,
             formula=self.formula,
             keep=self.keep,
             round=self.round,
         )
         console: list[str] = []
-        cells = make_cells(table.y, table.design.matrix)
+        model = table.model
+        cells = make_cells(model.encode(table.y), table.design.matrix)
         loop = SynthesisLoop(
             model,
             cells,
@@ -180,6 +182,8 @@ class Synthesizer:
         if problems:
             warnings.warn(" ".join([*problems, _REMEDY]), ConvergenceWarning, stacklevel=2)
         outcomes = loop.synthetic(final, table.design.matrix, self.datasets)
+        if self.round:
+            outcomes = [np.rint(values) for values in outcomes]
         statement = PrivacyStatement(
             mechanism=mechanism.name,
             model=model.name,
@@ -191,12 +195,20 @@ class Synthesizer:
             threshold=self.threshold,
             columns_released_unchanged=tuple(c for c in table.released if c != self.outcome),
             rounded=self.round,
+            reads_outcome=model.reads_outcome,
+            model_caveats=model.caveats,
             problems=tuple(problems),
         )
         source = open_frame(frame if release_frame is None else release_frame)
         return Release(
             datasets=[
-                with_outcome(source, columns=table.released, outcome=self.outcome, values=values)
+                with_outcome(
+                    source,
+                    columns=table.released,
+                    outcome=self.outcome,
+                    values=values,
+                    kind=table.kind,
+                )
                 for values in outcomes
             ],
             privacy=statement.released(),
@@ -209,7 +221,7 @@ class Synthesizer:
                 seed=seed,
                 input_sha256=input_sha256,
                 table=table,
-                settings={**self._recorded(mechanism), **constants},
+                settings={**self._recorded(model, mechanism), **constants},
                 seconds=time.perf_counter() - began,
             ),
             console="".join(console),
@@ -221,21 +233,28 @@ class Synthesizer:
         log = console.append
         if self.program is not None:
             engine = find_stan_engine(str(self.engine), log=log)
-            y, X = table.y, table.design.matrix
+            y, X = model.encode(table.y), table.design.matrix
             return ProgramSource(self.program, engine, y, X, model.predicts_from, self.threshold)
         named = self.engine
         sampler = find_engine(named, log=log) if isinstance(named, str) else named
         return ModelSource(model, cells, sampler, self.threshold)
 
-    def _recorded(self, mechanism: Mechanism) -> dict[str, Any]:
+    def _recorded(self, model: Model, mechanism: Mechanism) -> dict[str, Any]:
         """The settings as plain values, for summary.json."""
         own = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("mechanism", "settings", "engine", "program")
+            if name not in ("model", "mechanism", "settings", "engine", "program")
         }
         sampler = asdict(self.settings)
         text = self.program and self.program.text
+        family: Any = model
         return {
-            "mechanism": mechanism.name, **asdict(mechanism), **own, **sampler, "program": text
-        }  # fmt: skip
+            "model": model.name,
+            **asdict(family),
+            "mechanism": mechanism.name,
+            **asdict(mechanism),
+            **own,
+            **sampler,
+            "program": text,
+        }

@@ -27,6 +27,8 @@ def statement(**changes):
         "threshold": 1.0,
         "columns_released_unchanged": (),
         "rounded": False,
+        "reads_outcome": False,
+        "model_caveats": (),
         "problems": (),
     }
     return PrivacyStatement(**{**facts, **changes})

@@ -97,14 +97,19 @@ def _text(where: str, model: Model) -> str:
 
 
 def stan_data(target: PseudoPosterior) -> dict[str, Any]:
-    """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, record by record."""
+    """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, record by record.
+
+    What the model needs besides goes with them.
+    """
     cells = target.cells
+    y = cells.outcome[cells.cell_of_record]
     return {
         "n": cells.n_records,
         "K": cells.n_coefficients,
-        "y": cells.outcome[cells.cell_of_record].astype(np.int64),
+        "y": y.astype(np.int64) if target.model.whole_numbers else y,
         "X": cells.rows[cells.row_of_cell[cells.cell_of_record]],
         "weights": target.weights,
+        **target.model.stan_settings(),
     }
 
 
@@ -170,7 +175,10 @@ def fit_target(
     return Posterior(
         draws=target.model.constrain(q, K),
         chains=settings.chains,
-        diagnostics=diagnose(q.reshape(settings.chains, settings.draws, -1), run.divergences),
+        diagnostics=diagnose(
+            target.model.diagnosed(q, K).reshape(settings.chains, settings.draws, -1),
+            run.divergences,
+        ),
         seconds=run.seconds,
         engine=engine.name,
     )

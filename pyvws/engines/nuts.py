@@ -17,9 +17,9 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
 from pyvws.errors import ConvergenceError
-from pyvws.models._conditional import from_conditional, pull_back_conditional
 from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]
@@ -53,11 +53,12 @@ class NativeEngine:
                 "The sampler returned infinite draws. Rescale the predictors, or check that the "
                 "weights leave enough of the data."
             )
-        flat = q.reshape(-1, target.dimension)
+        flat, K = q.reshape(-1, target.dimension), target.cells.n_coefficients
+        compared = target.model.diagnosed(flat, K).reshape(*q.shape[:2], -1)
         return Posterior(
-            draws=target.model.constrain(flat, target.cells.n_coefficients),
+            draws=target.model.constrain(flat, K),
             chains=settings.chains,
-            diagnostics=diagnose(q, diverging),
+            diagnostics=diagnose(compared, diverging),
             seconds=time.perf_counter() - began,
             engine=self.name,
         )
@@ -68,22 +69,17 @@ def _callbacks(target: PseudoPosterior, done: list[int]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
         from nutpie.compiled_pyfunc import from_pyfunc
-    D, K = target.dimension, target.cells.n_coefficients
-    start = target.start()
-    H = np.ascontiguousarray(start.information)
-    pull = H @ start.centre[:K]
-    offset = start.centre.copy()
-    offset[:K] = 0.0
+    D = target.dimension
+    scale = sampled_scale(target.start())
 
     def make_density() -> Callable[[Floats], tuple[float, Floats]]:
         evaluate = target.density_and_gradient()
         q = np.empty(D)
 
         def density(z: Floats) -> tuple[float, Floats]:
-            p = z + offset
-            jacobian, *parts = from_conditional(p, H, pull, K, q)
+            jacobian, state = scale.restore(z, q)
             logp, gradient = evaluate(q)
-            pull_back_conditional(p, pull, K, gradient, *parts)
+            scale.pull_back(state, gradient)
             return logp + jacobian, gradient
 
         return density
@@ -92,7 +88,7 @@ def _callbacks(target: PseudoPosterior, done: list[int]) -> Any:
         def expand(z: Floats) -> dict[str, Floats]:
             done[chain] += 1
             q = np.empty(D)
-            from_conditional(z + offset, H, pull, K, q)
+            scale.restore(z, q)
             return {"q": q}
 
         return expand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -12,7 +12,18 @@ import numpy as np
 from pyvws._checks import Floats, positions
 from pyvws.errors import InputError
 
-__all__ = ["check_columns", "numeric_column", "open_frame", "plain_columns", "with_outcome"]
+__all__ = [
+    "OutcomeKind",
+    "check_columns",
+    "numeric_column",
+    "open_frame",
+    "outcome_column",
+    "plain_columns",
+    "with_outcome",
+]
+
+OutcomeKind = Literal["whole", "real", "boolean"]
+"""What a synthetic outcome is written as: 64-bit integers, 64-bit floats, or booleans."""
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any]:
@@ -74,13 +85,31 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     return values
 
 
+def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
+    """The outcome as floats (N,), none missing or infinite; true counts as 1."""
+    check_columns(frame, [name], role="outcome")
+    if frame[name].dtype == nw.Boolean:
+        frame = frame.with_columns(nw.col(name).cast(nw.Int8))
+    return numeric_column(frame, name, role="outcome")
+
+
 def with_outcome(
-    frame: nw.DataFrame[Any], *, columns: Sequence[str], outcome: str, values: Floats
+    frame: nw.DataFrame[Any],
+    *,
+    columns: Sequence[str],
+    outcome: str,
+    values: Floats,
+    kind: OutcomeKind,
 ) -> Any:
     """The native table with the given columns in their order and the outcome replaced."""
     native = frame.select(list(columns))
-    counts = values.astype(np.int64)
-    replaced = nw.new_series(outcome, counts, nw.Int64, backend=frame.implementation)
+    kinds: dict[str, tuple[Any, Any]] = {
+        "whole": (np.int64, nw.Int64),
+        "real": (np.float64, nw.Float64),
+        "boolean": (np.bool_, nw.Boolean),
+    }
+    made, dtype = kinds[kind]
+    replaced = nw.new_series(outcome, values.astype(made), dtype, backend=frame.implementation)
     if frame.implementation.is_pandas():
         series = replaced.to_native()
         series.index = frame.to_native().index

@@ -12,7 +12,7 @@ from pyvws._checks import Floats
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells
 
-__all__ = ["Draws", "Model", "Start", "check_counts"]
+__all__ = ["Draws", "Family", "Model", "Start", "check_counts"]
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
@@ -20,15 +20,19 @@ Draws = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where sampling starts: an unconstrained point (D,) whose first K entries are a rough fit of
-    beta, and the information (K, K) on beta at that fit.
+    """Where sampling starts: an unconstrained point (D,), and the information on its beta.
+
+    Where `information` (K, K) is given, the first K entries are a rough fit of beta and the next
+    ones the coefficient prior's; without it the density is sampled on its own scale.
     """
 
     centre: Floats
-    information: Floats
+    information: Floats | None = None
 
     def scattered(self, steps: Floats) -> Floats:
         """Points (n, D) that lie `steps` (n, D) away, for beta in rough standard errors."""
+        if self.information is None:
+            return np.asarray(self.centre + steps)
         K = len(self.information)
         points = self.centre + steps
         root = np.linalg.cholesky(self.information)
@@ -51,10 +55,43 @@ class Model(Protocol):
         """Names of the draws that `predict` reads."""
 
     @property
+    def whole_numbers(self) -> bool:
+        """Whether outcomes are whole numbers, to Stan and in the synthetic table."""
+
+    @property
+    def reads_outcome(self) -> bool:
+        """Whether `predict` looks at the confidential outcome: no guarantee survives that."""
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the family adds to the privacy statement, a sentence each."""
+
+    @property
     def log_density(self) -> Callable[..., float]: ...
 
-    def check_outcome(self, outcome: Floats, column: str) -> None:
-        """Raise InputError for outcomes that the family cannot have."""
+    @property
+    def cell_terms(self) -> Callable[..., None] | None:
+        """A kernel f(q, rows, row_of_cell, *term_data, log_lik, by_eta, by_extra), or None.
+
+        It overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included,
+        by_eta (C,) with its derivative in eta = X beta, and by_extra (C, E) with those in the E
+        entries of q after the coefficients' own. None where no single eta exists.
+        """
+
+    def prepare(self, outcome: Floats, column: str) -> Model:
+        """The family with what it takes from the outcome (N,), in the column's unit.
+
+        Raises InputError for outcomes that the family cannot have.
+        """
+
+    def encode(self, outcome: Floats) -> Floats:
+        """Outcomes (N,) on the scale of the likelihood; `predict` returns them decoded."""
+
+    def stan_settings(self) -> dict[str, Any]:
+        """What the Stan programs need besides n, K, y, X and weights, by name."""
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        """Arguments of `cell_terms` between `row_of_cell` and its results."""
 
     def dimension(self, K: int) -> int:
         """Length D of the unconstrained parameter vector."""
@@ -71,11 +108,54 @@ class Model(Protocol):
     def unconstrain(self, draws: Draws) -> Floats:
         """The inverse of `constrain`: unconstrained draws of shape (S, D)."""
 
+    def diagnosed(self, q: Floats, K: int) -> Floats:
+        """Quantities (S, Q) that chains must agree on: q itself, but where labels may switch."""
+
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""
 
-    def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
-        """One synthetic outcome for each design row (N, K) at a single draw (S = 1)."""
+    def predict(
+        self,
+        draw: Draws,
+        design: Floats,
+        rng: np.random.Generator,
+        *,
+        outcome: Floats | None = None,
+    ) -> Floats:
+        """One synthetic outcome for each design row (N, K) at a single draw (S = 1).
+
+        `outcome` (N,), encoded, is given only where `reads_outcome`.
+        """
+
+
+class Family:
+    """A family's usual ways: outcomes are modelled as they are and predicted from draws alone."""
+
+    __slots__ = ()
+
+    @property
+    def reads_outcome(self) -> bool:
+        return False
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        return ()
+
+    def encode(self, outcome: Floats) -> Floats:
+        return outcome
+
+    def stan_settings(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def cell_terms(self) -> Callable[..., None] | None:
+        return None
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return ()
+
+    def diagnosed(self, q: Floats, K: int) -> Floats:
+        return q
 
 
 def check_counts(outcome: Floats, column: str, *, model: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -28,7 +28,7 @@ from pyvws.models._log_link import (
     row_sums,
     value_sums,
 )
-from pyvws.models._model import Draws, Start, check_counts
+from pyvws.models._model import Draws, Family, Start, check_counts
 
 __all__ = ["NegativeBinomial"]
 
@@ -73,6 +73,39 @@ def _log_density(
 
 
 @kernel
+def _cell_terms(
+    q: Any,
+    rows: Any,
+    row_of_cell: Any,
+    values: Any,
+    value_of_cell: Any,
+    log_factorial: Any,
+    log_lik: Any,
+    by_eta: Any,
+    by_extra: Any,
+) -> None:
+    """log NB(y | mu, phi) of each cell, and its derivatives in eta and in log 1/phi."""
+    K = rows.shape[1]
+    u = q[len(q) - 1]
+    inverse, phi = math.exp(u), math.exp(-u)
+    base, base_slope = log_gamma(phi)
+    rising, slope = np.empty(len(values)), np.empty(len(values))
+    for v in range(len(values)):
+        rising[v], slope[v] = log_rising(values[v], phi, base, base_slope)
+    for c in range(len(row_of_cell)):
+        eta = 0.0
+        for k in range(K):
+            eta += rows[row_of_cell[c], k] * q[k]
+        v = value_of_cell[c]
+        y, mu = values[v], math.exp(eta)
+        both = mu + phi
+        none = math.log1p(mu * inverse)
+        log_lik[c] = rising[v] - log_factorial[v] + y * (eta + u - none) - phi * none
+        by_eta[c] = phi * (y - mu) / both
+        by_extra[c, 0] = -phi * (slope[v] + (mu - y) / both - none)
+
+
+@kernel
 def _rising_table(values: Any, phi: Any) -> Any:
     table = np.empty((len(phi), len(values)))
     for s in range(len(phi)):
@@ -83,14 +116,14 @@ def _rising_table(values: Any, phi: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeBinomial:
+class NegativeBinomial(Family):
     """y_i ~ NB(mean exp(X_i beta), variance mu + mu^2 / phi), 1/phi ~ half-Cauchy(0, 5).
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
     sigma_beta, partial correlations of L_beta, log of inv_phi = 1/phi).
     """
 
-    name: str = "negative-binomial"
+    name: ClassVar[str] = "negative-binomial"
 
     @property
     def predicts_from(self) -> tuple[str, ...]:
@@ -100,8 +133,20 @@ class NegativeBinomial:
     def log_density(self) -> Callable[..., float]:
         return _log_density
 
-    def check_outcome(self, outcome: Floats, column: str) -> None:
+    @property
+    def cell_terms(self) -> Callable[..., None]:
+        return _cell_terms
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return cells.values, cells.value_of_cell, gammaln(cells.values + 1.0)
+
+    @property
+    def whole_numbers(self) -> bool:
+        return True
+
+    def prepare(self, outcome: Floats, column: str) -> NegativeBinomial:
         check_counts(outcome, column, model="negative-binomial")
+        return self
 
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K) + 1
@@ -145,7 +190,14 @@ class NegativeBinomial:
             by_value = _rising_table(cells.values, draws["phi"]) - gammaln(cells.values + 1.0)
             return by_value[:, cells.value_of_cell] + y * per_count[:, rows] + fixed[:, rows]
 
-    def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
+    def predict(
+        self,
+        draw: Draws,
+        design: Floats,
+        rng: np.random.Generator,
+        *,
+        outcome: Floats | None = None,
+    ) -> Floats:
         mu = predicted_mean(design, draw)
         phi = float(draw["phi"][0])
         return poisson_counts(mu * rng.gamma(phi, 1.0 / phi, size=len(mu)), rng)

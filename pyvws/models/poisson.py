@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -26,7 +26,7 @@ from pyvws.models._log_link import (
     predicted_mean,
     row_sums,
 )
-from pyvws.models._model import Draws, Start, check_counts
+from pyvws.models._model import Draws, Family, Start, check_counts
 
 __all__ = ["Poisson"]
 
@@ -49,14 +49,36 @@ def _log_density(q: Any, rows: Any, count: Any, total: Any, grad: Any) -> float:
     return logp
 
 
+@kernel
+def _cell_terms(
+    q: Any,
+    rows: Any,
+    row_of_cell: Any,
+    y: Any,
+    log_factorial: Any,
+    log_lik: Any,
+    by_eta: Any,
+    _extra: Any,
+) -> None:
+    """log p = y eta - exp(eta) - log y!, and its derivative in eta."""
+    K = rows.shape[1]
+    for c in range(len(y)):
+        eta = 0.0
+        for k in range(K):
+            eta += rows[row_of_cell[c], k] * q[k]
+        mu = math.exp(eta)
+        log_lik[c] = y[c] * eta - mu - log_factorial[c]
+        by_eta[c] = y[c] - mu
+
+
 @dataclass(frozen=True, slots=True)
-class Poisson:
+class Poisson(Family):
     """y_i ~ Poisson(exp(X_i beta)), beta with the hierarchical LKJ prior of [vws2024].
 
     The unconstrained vector is (beta, log sigma_beta, partial correlations of L_beta).
     """
 
-    name: str = "poisson"
+    name: ClassVar[str] = "poisson"
 
     @property
     def predicts_from(self) -> tuple[str, ...]:
@@ -66,8 +88,20 @@ class Poisson:
     def log_density(self) -> Callable[..., float]:
         return _log_density
 
-    def check_outcome(self, outcome: Floats, column: str) -> None:
+    @property
+    def cell_terms(self) -> Callable[..., None]:
+        return _cell_terms
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return cells.outcome, gammaln(cells.outcome + 1.0)
+
+    @property
+    def whole_numbers(self) -> bool:
+        return True
+
+    def prepare(self, outcome: Floats, column: str) -> Poisson:
         check_counts(outcome, column, model="poisson")
+        return self
 
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K)
@@ -92,5 +126,12 @@ class Poisson:
             rows = cells.row_of_cell
             return y * eta[:, rows] - mu[:, rows] - gammaln(y + 1.0)
 
-    def predict(self, draw: Draws, design: Floats, rng: np.random.Generator) -> Floats:
+    def predict(
+        self,
+        draw: Draws,
+        design: Floats,
+        rng: np.random.Generator,
+        *,
+        outcome: Floats | None = None,
+    ) -> Floats:
         return poisson_counts(predicted_mean(design, draw), rng)

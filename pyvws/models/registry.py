@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from typing import Any
+
 from pyvws._checks import choice
+from pyvws.errors import InputError
 from pyvws.models._model import Model
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.poisson import Poisson
 
-__all__ = ["MODELS", "find_model"]
+__all__ = ["MODELS", "find_model", "model_settings"]
 
-MODELS: dict[str, Model] = {model.name: model for model in (Poisson(), NegativeBinomial())}
+_FAMILIES: tuple[Model, ...] = (Poisson(), NegativeBinomial())
+
+MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
+"""Each family with its own default settings."""
 
 
-def find_model(name: str) -> Model:
-    """The model of that name; underscores count as hyphens. Raises InputError for others."""
-    return MODELS[choice(name.replace("_", "-"), "model", tuple(MODELS))]
+def find_model(model: str | Model, **settings: Any) -> Model:
+    """The model of that name with the settings that it takes; underscores count as hyphens.
+
+    A setting of None counts as not given. An instance is returned as it is. Raises InputError for
+    other names and settings.
+    """
+    if not isinstance(model, str):
+        if not isinstance(model, tuple(type(known) for known in _FAMILIES)):
+            raise InputError(f"model must be one of {', '.join(MODELS)} or an instance.")
+        return model
+    family = MODELS[choice(model.replace("_", "-"), "model", tuple(MODELS))]
+    given = {key: value for key, value in settings.items() if value is not None}
+    takes = model_settings(family)
+    unused = sorted(set(given) - set(takes))
+    if unused:
+        raise InputError(
+            f"model {family.name!r} does not take {', '.join(unused)}. "
+            f"It takes {', '.join(takes) or 'no settings'}."
+        )
+    changed: Any = family
+    return replace(changed, **given) if given else family
+
+
+def model_settings(model: Model) -> tuple[str, ...]:
+    """Names of the settings that a user of the model can give."""
+    family: Any = model
+    return tuple(field.name for field in fields(family) if not field.metadata.get("prepared"))

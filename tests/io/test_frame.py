@@ -48,6 +48,7 @@ def test_the_same_kind_comes_back_with_the_outcome_replaced(kind):
         open_frame(table),
         columns=["town", "visits"],
         outcome="visits",
+        kind="whole",
         values=np.array([8.0, 2.0, 0.0]),
     )
     assert type(made) is type(table)
@@ -86,7 +87,8 @@ def test_integers_with_gaps_and_small_types():
         assert message_of(lambda f=frame: numeric_column(f, "y", role="outcome")) == said
     small = open_frame(pl.DataFrame({"y": [200, 1]}, schema={"y": pl.UInt8}))
     assert numeric_column(small, "y", role="outcome").tolist() == [200.0, 1.0]
-    made = with_outcome(small, columns=["y"], outcome="y", values=np.array([70000.0, 0.0]))
+    values = np.array([70000.0, 0.0])
+    made = with_outcome(small, columns=["y"], outcome="y", values=values, kind="whole")
     assert made["y"].to_list() == [70000, 0]
     nullable = open_frame(pd.DataFrame({"y": pd.array([4, 5], dtype="Int64")}))
     assert numeric_column(nullable, "y", role="outcome").tolist() == [4.0, 5.0]

@@ -163,3 +163,31 @@ def test_far_out_points_are_not_finite_and_never_raise(name, far):
             draws = model.constrain(q[None], 3)
         assert not (model.log_likelihood(draws, cells) > 0).any()
     assert not np.isfinite(density(np.full(target.dimension, 1e4))[0])
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("K", SIZES)
+def test_cell_terms_are_the_log_likelihood_and_its_derivatives(name, K):
+    y, X, weights = table(K)
+    model, cells = find_model(name), make_cells(y, X)
+    target = PseudoPosterior(model, cells, weights)
+    first = 2 * K + K * (K - 1) // 2
+    C, E = cells.n_cells, target.dimension - first
+
+    def terms(q):
+        found = np.empty(C), np.empty(C), np.empty((C, E))
+        model.cell_terms(q, cells.rows, cells.row_of_cell, *model.term_data(cells), *found)
+        return found
+
+    prior = PseudoPosterior(model, cells, np.zeros(len(y))).density_and_gradient()
+    for q in points(target, 3):
+        log_lik, by_eta, by_extra = terms(q)
+        expected = model.log_likelihood(model.constrain(q[None], K), cells)[0]
+        np.testing.assert_allclose(log_lik, expected, rtol=1e-12, atol=1e-12)
+        sums = cells.weight_sums(weights)
+        gradient = prior(q)[1]
+        gradient[:K] += (sums * by_eta) @ cells.rows[cells.row_of_cell]
+        gradient[first:] += sums @ by_extra
+        np.testing.assert_allclose(
+            gradient, target.density_and_gradient()(q)[1], rtol=1e-10, atol=1e-9
+        )

@@ -65,5 +65,5 @@ def test_synthetic_outcomes_have_the_models_mean_and_variance(name):
 @pytest.mark.parametrize("name", BOTH)
 def test_outcomes_that_are_not_counts(name, values, said):
     with pytest.raises(InputError) as caught:
-        find_model(name).check_outcome(np.array(values), "visits")
+        find_model(name).prepare(np.array(values), "visits")
     assert str(caught.value) == "Column 'visits' " + said.format(name)

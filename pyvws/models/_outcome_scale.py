@@ -1,0 +1,99 @@
+"""The scale on which a continuous outcome is modelled, and what that does to the bounds.
+
+The supplement of [risk2024] models the logarithm of income; "signed-log" does the same for outcomes
+of either sign. The likelihood is of the encoded outcome: no Jacobian of the scale enters it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from pyvws._checks import Floats, choice
+from pyvws.errors import ConvergenceError, InputError
+
+__all__ = [
+    "DENSITY_CAVEAT",
+    "OUTCOME_SCALES",
+    "check_scale",
+    "decode",
+    "encode",
+    "known_scale",
+    "scale_caveats",
+]
+
+OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
+"""y as it is, log y for y > 0, and sign(y) log(1 + |y|)."""
+
+DENSITY_CAVEAT: Final = (
+    "A log density has no upper limit, so the Lipschitz bound describes the draws that were made "
+    "and not every parameter value."
+)
+"""Holds for every family with a continuous outcome."""
+
+_UNIT_CAVEATS: Final = {
+    "identity": (
+        "Densities are of the outcome in its own unit: in another unit the same records have "
+        "another Lipschitz bound and another epsilon."
+    ),
+    "log": (
+        "Densities are of the outcome's logarithm, so the Lipschitz bound does not depend on the "
+        "outcome's unit."
+    ),
+    "signed-log": (
+        "Densities are of sign(y) log(1 + |y|): for an outcome y in another unit the same records "
+        "have another Lipschitz bound and another epsilon."
+    ),
+}
+
+_ENCODE: Final[dict[str, Callable[[Floats], Floats]]] = {
+    "identity": lambda y: y,
+    "log": lambda y: np.asarray(np.log(y)),
+    "signed-log": lambda y: np.asarray(np.sign(y) * np.log1p(np.abs(y))),
+}
+
+_DECODE: Final[dict[str, Callable[[Floats], Floats]]] = {
+    "identity": lambda v: v,
+    "log": lambda v: np.asarray(np.exp(v)),
+    "signed-log": lambda v: np.asarray(np.sign(v) * np.expm1(np.abs(v))),
+}
+
+
+def known_scale(scale: str) -> str:
+    """The scale, one of OUTCOME_SCALES; underscores count as hyphens."""
+    return choice(str(scale).replace("_", "-"), "outcome_scale", OUTCOME_SCALES)
+
+
+def check_scale(outcome: Floats, column: str, scale: str, model: str) -> None:
+    """Raise InputError where an outcome (N,) has no value on the scale."""
+    not_positive = int((outcome <= 0).sum())
+    if scale == "log" and not_positive:
+        raise InputError(
+            f"Column {column!r} has {not_positive} values that are not above 0; {model} with "
+            "outcome scale log needs them above 0. Use --outcome-scale signed-log "
+            "(outcome_scale='signed-log' in Python) or identity."
+        )
+
+
+def encode(outcome: Floats, scale: str) -> Floats:
+    """Outcomes (N,) on the scale of the likelihood."""
+    return _ENCODE[scale](outcome)
+
+
+def decode(encoded: Floats, scale: str) -> Floats:
+    """The inverse of `encode`. Raises ConvergenceError where an outcome is beyond any float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        outcome = _DECODE[scale](encoded)
+    if not np.isfinite(outcome).all():
+        raise ConvergenceError(
+            "A posterior draw predicts outcomes beyond any number: the weights leave too little of "
+            "the data. Raise c or g, or the bound to meet."
+        )
+    return outcome
+
+
+def scale_caveats(scale: str) -> tuple[str, ...]:
+    """What the privacy statement says of a density on the scale, a sentence each."""
+    return _UNIT_CAVEATS[scale], DENSITY_CAVEAT

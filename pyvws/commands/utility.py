@@ -44,9 +44,9 @@ def utility(
     console.print(table)
     scores = [
         pmse(
-            pd.DataFrame({outcome: y}),
-            pd.DataFrame({outcome: x}),
-            formula=f"~ Q({outcome!r}) + I(Q({outcome!r}) ** 2)",
+            pd.DataFrame({"value": y}),
+            pd.DataFrame({"value": x}),
+            formula="~ value + I(value^2)",
         )
         for x in values
     ]

@@ -135,7 +135,8 @@ def combine_formula(
     Returns
     -------
     dict
-        A `Combined` for each coefficient, by its name in the design matrix.
+        A `Combined` for each coefficient, by the name that R gives it, such as "(Intercept)" and
+        "regionNorth".
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""A formula's design matrix, by formulaic, with R's conventions for factors and intercepts."""
+"""A formula's design matrix: columns, order and names as R's ``model.matrix`` has them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import narwhals as nw
@@ -13,11 +13,13 @@ from scipy.linalg import qr
 
 from pyvws._checks import Floats
 from pyvws.errors import InputError
+from pyvws.io.factors import Factor, make_factor
+from pyvws.io.formula import ReadFormula, read_formula
 from pyvws.io.frame import plain_columns
 
 __all__ = ["Design", "make_design"]
 
-_DOTTED = re.compile(r"[^\W\d]\w*(\.\w+)+")
+Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,102 +34,159 @@ class Design:
 def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Design:
     """The design of a one-sided formula such as "~ Urban + Marital".
 
-    Numbers enter as they are; text, booleans and categories become treatment contrasts against
-    the first level; C(x) makes a number a factor. A name with a dot stands as in R, any other name
-    that is no identifier between backticks. Raises InputError for an unknown column, missing
-    values, a formula that uses the outcome, or columns that depend on each other.
-    """
-    from formulaic import Formula, StructuredFormula, model_matrix
-    from formulaic.errors import FormulaicError
+    Columns, their order and their names are those of R's ``model.matrix``: "(Intercept)",
+    "UrbanYes", "urbanTRUE:age", "poly(age, 3)2", "I(x^2)". Numbers enter as they are. Text,
+    booleans and categories are factors with treatment contrasts, or polynomial ones for a pandas
+    category that is ordered; factor(x), as.factor(x) and C(x) make a factor of a number. Text has
+    its levels by code point, as R in the C locale. A name that is no identifier stands between
+    backticks.
 
-    plain, aliases = _aliased(formula, frame.columns)
-    try:
-        parsed = Formula(plain)
-    except (FormulaicError, SyntaxError, ValueError):
-        raise InputError(
-            f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital'."
-        ) from None
-    if hasattr(parsed, "lhs"):
-        raise InputError(
-            f"formula must have nothing before '~', since outcome= names the outcome. Got "
-            f"{formula!r}."
-        )
-    if isinstance(parsed, StructuredFormula):
-        raise InputError(f"formula must have one part, without '|'. Got {formula!r}.")
-    originals = {alias: name for name, alias in aliases.items()}
-    wanted = {originals.get(str(name), str(name)) for name in parsed.required_variables}
-    if outcome in wanted:
+    Raises InputError for an unknown column or function, missing values, a date, a formula that uses
+    the outcome, or columns that depend on each other.
+    """
+    read = read_formula(formula)
+    if outcome in read.columns:
         raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
-    plain_columns(frame, sorted(wanted - set(frame.columns)), role="formula")
-    predictors = tuple(name for name in frame.columns if name in wanted)
-    columns = plain_columns(frame, predictors, role="formula")
-    renamed = {aliases.get(name, name): column for name, column in columns.items()}
-    matrix, built = _materialize(model_matrix, plain, renamed, len(frame), shown=formula)
-    names = tuple(_with_originals(name, originals) for name in built)
-    _refuse_rank_deficient(matrix, names)
-    return Design(matrix, names, predictors)
+    columns = plain_columns(frame, read.columns, role="formula")
+    raw = {name: _values(frame[name], column) for name, column in columns.items()}
+    variables = _evaluated(read, raw, len(frame), formula)
+    blocks: list[Block] = []
+    if read.intercept:
+        blocks.append((np.ones((len(frame), 1)), ("(Intercept)",)))
+    for term, full in _codings(read, variables):
+        parts = [_block(read, variables, place, place in full) for place in term]
+        blocks.append(reduce(_interaction, parts))
+    if not blocks:
+        raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
+    matrix = np.ascontiguousarray(np.hstack([block for block, _ in blocks]), dtype=np.float64)
+    names = tuple(name for _, labels in blocks for name in labels)
+    worst = [name for name, x in zip(names, matrix.T, strict=True) if not np.isfinite(x).all()]
+    if worst:
+        raise InputError(
+            f"formula {formula!r} gives missing or infinite values in {', '.join(worst)}."
+        )
+    _refuse_rank_deficient(matrix, names, read, variables)
+    return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
 
 
-def _aliased(formula: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The formula with identifiers for the columns whose names are none, and those by name.
-
-    formulaic reads an expression as Python, where x.y is an attribute of x.
-    """
-    aliases = {}
-    others = sorted((name for name in columns if not name.isidentifier()), key=len, reverse=True)
-    for place, name in enumerate(others):
-        pattern = re.escape(f"`{name}`")
-        if _DOTTED.fullmatch(name):
-            pattern += rf"|(?<![\w.`'\"]){re.escape(name)}(?![\w.`'\"(])"
-        alias = f"_column_{place}_"
-        formula, found = re.subn(pattern, alias, formula)
-        if found:
-            aliases[name] = alias
-    return formula, aliases
-
-
-def _with_originals(name: str, originals: dict[str, str]) -> str:
-    for alias, original in originals.items():
-        name = name.replace(alias, original)
-    return name
-
-
-def _materialize(
-    model_matrix: Any, formula: str, columns: dict[str, Any], n: int, *, shown: str
-) -> tuple[Floats, tuple[str, ...]]:
+def _values(source: Any, column: Any) -> Any:
+    """A column as numbers, truth values, text or a pandas Categorical; InputError for others."""
     import pandas as pd
 
-    data = pd.DataFrame(columns, index=pd.RangeIndex(n))
-    try:
-        with np.errstate(all="ignore"):  # What is not finite is named below.
-            built = model_matrix(formula, data, na_action="raise")
-    except Exception as error:  # formulaic evaluates the user's own expressions
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
         raise InputError(
-            f"formula {shown!r} could not be evaluated on the table "
-            f"({type(error).__name__}). Check its functions and column types."
-        ) from None
-    matrix = np.ascontiguousarray(built, dtype=np.float64)
-    names = tuple(str(name) for name in built.columns)
-    if matrix.shape[1] == 0:
-        raise InputError(f"formula {shown!r} leaves no column. Keep the intercept: '~ 1'.")
-    if not np.isfinite(matrix).all():
-        finite = [bool(np.isfinite(column).all()) for column in matrix.T]
-        worst = [name for name, ok in zip(names, finite, strict=True) if not ok]
-        raise InputError(
-            f"formula {shown!r} gives missing or infinite values in {', '.join(worst)}."
+            f"formula uses column {source.name!r}, which holds dates or times. Turn it into a "
+            "number, such as days since a start, or into a category, such as its month."
         )
-    return matrix, names
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        polars = source.implementation.is_polars()
+        if polars and source.dtype == nw.Categorical:  # Its order says when a text came up first.
+            return column.astype(object).to_numpy()
+        return column.cat.as_unordered().array if polars else column.array
+    if kind == "boolean":
+        return column.to_numpy(dtype=np.bool_)
+    if source.dtype.is_numeric() or kind in ("integer", "floating", "decimal"):
+        return column.to_numpy(dtype=np.int64 if kind == "integer" else np.float64)
+    if kind == "string":
+        return column.astype(object).to_numpy()
+    raise InputError(
+        f"formula uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
+        "truth value nor category. Convert it first."
+    )
 
 
-def _refuse_rank_deficient(matrix: Floats, names: tuple[str, ...]) -> None:
+def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> list[Any]:
+    """Each variable as a `Factor`, or numbers (N, k)."""
+    values = {
+        name: column.astype(np.float64) if column.dtype.kind == "i" else column
+        for name, column in raw.items()
+    }
+    variables: list[Any] = []
+    for expression in read.variables:
+        try:
+            with np.errstate(all="ignore"):  # What is not finite is named by make_design.
+                found = expression.evaluate(values, raw)
+                numeric = getattr(found, "dtype", None) in (np.float64, np.int64, np.float32)
+                result: Any = np.asarray(found, np.float64) if numeric else make_factor(found)
+            rows = len(result) if numeric else len(result.codes)
+            if rows != n:
+                raise ValueError("one value for each record is needed")
+        except Exception as error:  # evaluates the user's own expressions
+            raise InputError(
+                f"formula {formula!r} could not be evaluated on the table "
+                f"({type(error).__name__}). Check its functions and column types."
+            ) from None
+        if not numeric and len(result.levels) < 2:
+            raise InputError(
+                f"formula uses {expression.label!r}, which has a single level. Take it out."
+            )
+        variables.append(result.reshape(n, -1) if numeric else result)
+    return variables
+
+
+def _codings(
+    read: ReadFormula, variables: Sequence[Any]
+) -> list[tuple[tuple[int, ...], frozenset[int]]]:
+    """Each term with those of its factors that have a column for every level, by R's rule.
+
+    A factor has contrasts when the rest of its term is empty or within an earlier term. Without an
+    intercept the first factor of the formula has a column for every level.
+    """
+    codings = []
+    first = not read.intercept
+    for number, term in enumerate(read.terms):
+        earlier = [set(other) for other in read.terms[:number]]
+        full = set()
+        for place in term:
+            if not isinstance(variables[place], Factor):
+                continue
+            rest = set(term) - {place}
+            if first or (rest and not any(rest <= other for other in earlier)):
+                full.add(place)
+            first = False
+        codings.append((term, frozenset(full)))
+    return codings
+
+
+def _block(read: ReadFormula, variables: Sequence[Any], place: int, full: bool) -> Block:
+    variable, label = variables[place], read.variables[place].label
+    if isinstance(variable, Factor):
+        matrix, names = variable.dummies() if full else variable.contrasts()
+        return matrix, tuple(label + name for name in names)
+    width = variable.shape[1]
+    return variable, tuple(f"{label}{k}" for k in range(1, width + 1)) if width > 1 else (label,)
+
+
+def _interaction(first: Block, second: Block) -> Block:
+    """Products of all columns of two variables; the first varies fastest."""
+    matrix = (second[0][:, :, None] * first[0][:, None, :]).reshape(len(first[0]), -1)
+    return matrix, tuple(f"{one}:{two}" for two in second[1] for one in first[1])
+
+
+def _refuse_rank_deficient(
+    matrix: Floats, names: tuple[str, ...], read: ReadFormula, variables: Sequence[Any]
+) -> None:
     size = np.abs(matrix).max(axis=0)
     rows = np.unique(matrix / np.where(size > 0, size, 1.0), axis=0)
-    diagonal, order = qr(rows, mode="r", pivoting=True)
-    found = np.abs(np.diag(diagonal))
-    rank = int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())
-    if rank < matrix.shape[1]:
-        spare = ", ".join(names[column] for column in sorted(order[rank:]))
-        raise InputError(
-            f"The design matrix is rank-deficient: {rank} independent columns of "
-            f"{matrix.shape[1]}. Drop one of the terms behind: {spare}."
-        )
+    rank, columns = _rank(rows), matrix.shape[1]
+    if rank == columns:
+        return
+    ranks = [0, *(_rank(rows[:, : k + 1]) for k in range(columns))]
+    spare = ", ".join(name for k, name in enumerate(names) if ranks[k + 1] == ranks[k])
+    unused = [
+        label.label + level
+        for label, variable in zip(read.variables, variables, strict=True)
+        if isinstance(variable, Factor)
+        for level in variable.unused()
+    ]
+    hint = f" No record has these levels, so take them out of their category: {', '.join(unused)}."
+    raise InputError(
+        f"The design matrix is rank-deficient: {rank} independent columns of {columns}. Drop one "
+        f"of the terms behind: {spare}.{hint if unused else ''}"
+    )
+
+
+def _rank(rows: Floats) -> int:
+    found = np.abs(np.diag(qr(rows, mode="r", pivoting=True)[0]))
+    return int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())

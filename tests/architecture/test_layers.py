@@ -91,7 +91,7 @@ def test_every_module_has_one_rank():
 def test_the_parser_sees_what_it_should():
     assert "pyvws.models._model" in imports("pyvws.pseudo_posterior")
     assert "pyvws.rarith" in imports("pyvws.lipschitz")  # from pyvws import rarith
-    assert "formulaic" in imports("pyvws.io.design")  # inside a function
+    assert "formulaic" in imports("pyvws.io.formula")  # inside a function
     assert len(MODULES) > 40
 
 

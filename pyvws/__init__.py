@@ -12,6 +12,7 @@ from typing import Any, Final
 # A function that shares its module's name is loaded at once: importing the module later would
 # otherwise put the module in the function's place.
 from pyvws.identification_risk import identification_risk as identification_risk
+from pyvws.perturbed_histogram import perturbed_histogram as perturbed_histogram
 from pyvws.reweight import reweight as reweight
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "LipschitzWeighted": "pyvws.mechanisms",
     "MarginalWeighted": "pyvws.mechanisms",
     "MissingDependencyError": "pyvws.errors",
+    "NoisyHistogram": "pyvws.perturbed_histogram",
     "OutputError": "pyvws.errors",
     "PairwiseWeighted": "pyvws.mechanisms",
     "PyvwsError": "pyvws.errors",
@@ -54,11 +56,15 @@ _PUBLIC: Final[dict[str, str]] = {
     "risk_weights": "pyvws.weights",
     "scalar_weights": "pyvws.weights",
     "synthesize": "pyvws.synthesis",
+    "synthesize_from_histogram": "pyvws.perturbed_histogram",
     "topcode": "pyvws.evaluation.topcoding",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }
 
-__all__ = ["__version__", *sorted([*_PUBLIC, "identification_risk", "reweight"])]
+__all__ = [
+    "__version__",
+    *sorted([*_PUBLIC, "identification_risk", "perturbed_histogram", "reweight"]),
+]
 
 
 def __getattr__(name: str) -> Any:

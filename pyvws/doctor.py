@@ -51,6 +51,7 @@ def examine() -> list[Check]:
         _compiler(),
         _guarded("engine cmdstan", _cmdstan),
         _guarded("engine pystan", _pystan),
+        _distribution("opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. "),
         *_r(),
     ]
 
@@ -80,11 +81,11 @@ def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:
     return Check(name, True, version, path)
 
 
-def _distribution(name: str) -> Check:
+def _distribution(name: str, install: str = "", use: str = "") -> Check:
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        return Check(name, False, reason=f"Run: pip install {name}")
+        return Check(name, False, reason=f"{use}Run: pip install {install or name}")
     return Check(name, True, found.version, str(found.locate_file("")))
 
 
@@ -131,12 +132,7 @@ def _pystan() -> tuple[str, str]:
 
 def _r() -> list[Check]:
     """rpy2, R, its packages and the engine that stands on them."""
-    try:
-        found = distribution("rpy2")
-    except PackageNotFoundError:
-        rpy2 = Check("rpy2", False, reason="Run: pip install 'pyvws[r]'")
-    else:
-        rpy2 = Check("rpy2", True, found.version, str(found.locate_file("")))
+    rpy2 = _distribution("rpy2", "'pyvws[r]'")
     try:
         from pyvws.r.bridge import call
 

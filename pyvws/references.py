@@ -17,6 +17,14 @@ REFERENCES: Final[dict[str, str]] = {
         "Hu, J., Savitsky, T. D. and Williams, M. R. (2024). Risk-Efficient Bayesian Data "
         "Synthesis for Privacy Protection, with its supplement."
     ),
+    "global2022": (
+        "Hu, J., Williams, M. R. and Savitsky, T. D. (2022). Mechanisms for Global Differential "
+        "Privacy under Bayesian Data Synthesis."
+    ),
+    "wasserman2010": (
+        "Wasserman, L. and Zhou, S. (2010). A Statistical Framework for Differential Privacy. "
+        "Journal of the American Statistical Association 105, 375-389."
+    ),
     "hyndman1996": (
         "Hyndman, R. J. and Fan, Y. (1996). Sample Quantiles in Statistical Packages. "
         "The American Statistician 50, 361-365."

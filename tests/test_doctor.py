@@ -53,6 +53,18 @@ def test_without_anything_the_native_engine_is_left():
         assert "Run: " in checks[name].reason
 
 
+def test_missing_extras_are_named(monkeypatch):
+    def none(name):
+        raise doctor.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "distribution", none)
+    reasons = {check.name: check.reason for check in examine()}
+    assert reasons["rpy2"] == "Run: pip install 'pyvws[r]'"
+    assert reasons["opendp"] == (
+        "Needed for a histogram's secret noise. Run: pip install 'pyvws[dp]'"
+    )
+
+
 def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
     def broken() -> str:
         raise OSError("a shared library is missing")

@@ -45,8 +45,8 @@ FIXED_RESULTS = {
     "Release": ["datasets", "privacy", "records", "posterior", "summary", "write"],
 }
 HEAVY = [
-    *("arviz", "cmdstanpy", "formulaic", "matplotlib", "narwhals", "numba", "nutpie", "pandas"),
-    *("polars", "pyarrow", "rich", "rpy2", "scipy", "stan", "typer"),
+    *("arviz", "cmdstanpy", "formulaic", "matplotlib", "narwhals", "numba", "nutpie", "opendp"),
+    *("pandas", "polars", "pyarrow", "rich", "rpy2", "scipy", "stan", "typer"),
 ]
 
 

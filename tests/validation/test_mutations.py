@@ -28,6 +28,8 @@ def some_ulp_more(steps: int) -> Wrong:
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             parts = {part.name: moved(getattr(result, part.name)) for part in fields(result)}
             return dataclasses.replace(result, **parts)
+        if isinstance(result, str):
+            return result
         if np.asarray(result).dtype == np.bool_:
             return ~np.asarray(result)
         bits = np.asarray(result, dtype=np.float64).view(np.int64)
@@ -280,6 +282,47 @@ def smallest_first(function: Any) -> Any:
     return lambda by, risks, *, count: function(-by, risks, count=count)
 
 
+def nearest_root(_: Any) -> Any:
+    return lambda n: round(n ** (1 / 3))
+
+
+def numpy_edges(_: Any) -> Any:
+    return lambda lower, upper, *, bins: np.linspace(lower, upper, bins + 1)
+
+
+def upper_ends(_: Any) -> Any:
+    """Bins that hold their upper end and not their lower one, but for the first."""
+
+    def counts(outcome: Any, edges: Any) -> Any:
+        places = np.searchsorted(edges[1:], outcome, side="left")
+        return np.bincount(places, minlength=len(edges) - 1)
+
+    return counts
+
+
+def size_of_counts(function: Any) -> Any:
+    return lambda counts: function(np.abs(counts))
+
+
+def variance_for_scale(function: Any) -> Any:
+    return lambda epsilon, neighbours="replace": 2.0 * function(epsilon, neighbours) ** 2
+
+
+def one_sided_noise(function: Any) -> Any:
+    return lambda size, *, scale, seed: np.abs(function(size, scale=scale, seed=seed))
+
+
+def middles_of_bins(function: Any) -> Any:
+    class Stream:
+        def __init__(self, stream: Any) -> None:
+            self.numbers = iter([stream.random, lambda size: np.full(size, 0.5)])
+
+        def random(self, size: int) -> Any:
+            return next(self.numbers)(size)
+
+    return lambda histogram, size, rng: function(histogram, size, Stream(rng))
+
+
 SUM, MEAN = "pyvws.rarith:sum_in_order", "pyvws.rarith:mean"
 VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
 ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
@@ -304,6 +347,8 @@ TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
 RISKS = "pyvws.validation.cases.whack_a_mole:"
 PAIRS, TRIPLES = "pyvws.pairwise:pairwise_weights", "pyvws.pairwise:three_way_weights"
+BINS, HISTOGRAM = "pyvws.histogram_bins:", "pyvws.perturbed_histogram:"
+HISTOGRAMS = "pyvws.validation.cases.perturbed_histogram:"
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -355,6 +400,17 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (PAIRS, PAIRS, without_scale),
     (TRIPLES, "pyvws.pairwise:_covered", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
+    (BINS + "cube_root_bins", BINS + "cube_root_bins", nearest_root),
+    (BINS + "equal_edges", BINS + "equal_edges", numpy_edges),
+    (BINS + "bin_counts", BINS + "bin_counts", upper_ends),
+    (BINS + "bin_probabilities", BINS + "bin_probabilities", size_of_counts),
+    (BINS + "bin_probabilities", "pyvws.rarith:sum_in_order", lambda _: np.sum),
+    (HISTOGRAM + "noise_scale", HISTOGRAM + "noise_scale", variance_for_scale),
+    (HISTOGRAM + "seeded_laplace", HISTOGRAM + "seeded_laplace", one_sided_noise),
+    (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "noise_scale", variance_for_scale),
+    (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "bin_counts", upper_ends),
+    (HISTOGRAMS + "probabilities_with_noise", HISTOGRAMS + "bin_probabilities", size_of_counts),
+    (HISTOGRAMS + "synthesized", HISTOGRAMS + "synthesize_from_histogram", middles_of_bins),
     (UNIFORM, "pyvws.validation.cases.r_random:RRandom", next_seed),
     (SAMPLE, "pyvws.validation.cases.r_random:RRandom", next_seed),
     (SAMPLE, "pyvws.validation.cases.r_random:RRandom", rounded_down),

@@ -1,0 +1,197 @@
+"""Cases of `pyvws.perturbed_histogram` and `pyvws.histogram_bins`.
+
+Secret noise cannot be repeated, so it is handed over as an argument, or drawn from R's stream.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.histogram_bins import bin_counts, bin_probabilities, equal_edges
+from pyvws.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.r_random import RRandom
+from pyvws.validation._case import Case
+from pyvws.validation._draws import Draws, Floats
+
+__all__ = ["CASES", "probabilities_with_noise", "synthesized"]
+
+_EPSILONS: Final = (5.0, 4.0, 3.0, 0.7, 1e-3)
+_RECORDS: Final = ((1,), (12,), (60,))
+
+
+class _Uniform:
+    """R's uniform numbers in the place of a generator of NumPy's."""
+
+    def __init__(self, seed: int) -> None:
+        self._stream = RRandom(seed)
+
+    def random(self, size: int) -> Floats:
+        return self._stream.runif(size)
+
+
+def probabilities_with_noise(outcome: Any, lower: float, upper: float, noise: Any) -> Floats:
+    """Probabilities of the equal bins of [lower, upper], as many as there is noise for."""
+    counts = bin_counts(outcome, equal_edges(lower, upper, bins=len(noise)))
+    return bin_probabilities(counts + noise)
+
+
+def synthesized(counts: Any, edges: Any, size: int, seed: int) -> Floats:
+    """Records drawn from noisy counts by the uniform numbers of R's stream."""
+    cuts = np.asarray(edges, dtype=np.float64)
+    noisy = NoisyHistogram(
+        cuts, counts, bin_probabilities(counts), 1.0, "replace", 2.0, "none", False
+    )
+    stream: Any = _Uniform(seed)
+    return synthesize_from_histogram(noisy, size, stream)
+
+
+def _cubes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Around a cube, where a rounded power would go wrong."""
+    (root,) = shape
+    return {"n": max(1, root**3 + (-2, -1, 0, 1, 2)[seed - 1])}
+
+
+def _ends(seed: int) -> dict[str, float]:
+    low, width = Draws(seed + 40).uniform(2, 0.1, 40.0)
+    return {"lower": float(-low), "upper": float(width)}
+
+
+def _range(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_ends(seed), "bins": shape[0]}
+
+
+def _inside(seed: int, records: int, edges: Floats) -> Floats:
+    """Values within the edges, some of them on an edge, the first and the last among them."""
+    draws = Draws(seed)
+    values = np.clip(draws.uniform(records, edges[0], edges[-1]), edges[0], edges[-1])
+    on_edge = draws.uniform(records) < 0.4
+    values[on_edge] = edges[draws.whole(records, len(edges))][on_edge]
+    values[0] = edges[-1] if seed % 2 else edges[0]
+    return values
+
+
+def _edges(seed: int, bins: int) -> Floats:
+    """Uneven ascending edges about 0."""
+    return np.asarray(np.cumsum(Draws(seed + 60).uniform(bins + 1, 0.1, 9.0)) - 20.0)
+
+
+def _counted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    edges = _edges(seed, 3 * seed - 2)
+    return {"outcome": _inside(seed, shape[0], edges), "edges": edges}
+
+
+def _loss(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    epsilon = float(Draws(seed + shape[0]).uniform(1, 0.01, 8.0)[0])
+    return {"epsilon": epsilon, "neighbours": "loo" if seed % 2 else "replace"}
+
+
+def _noisy(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Noisy counts of both signs; none above 0 for seed 5."""
+    counts = Draws(seed).amounts(*shape)
+    return {"counts": -np.abs(counts) if seed == 5 else counts}
+
+
+def _noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"size": shape[0], "scale": 2.0 / _EPSILONS[seed - 1], "seed": 100 * seed}
+
+
+def _given_noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    ends = _ends(seed)
+    noise = np.floor(Draws(seed + 80).uniform(4 * seed, -6.0, 6.0))
+    edges = np.array([ends["lower"], ends["upper"]])
+    return {"outcome": _inside(seed, shape[0], edges), **ends, "noise": noise}
+
+
+def _whole_way(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Each way to the bins, and a range that some records are outside of."""
+    edges = _edges(seed, 4)
+    ends = edges[[0, -1]]
+    ways: tuple[dict[str, Any], ...] = (
+        {"range": ends},
+        {"range": ends, "bins": 5},
+        {"edges": edges},
+        {"range": ends, "public_n": 500, "neighbours": "loo"},
+        {"range": edges[[1, -2]], "bins": 3, "allow_outside": True, "neighbours": "loo"},
+    )
+    return {
+        "outcome": _inside(seed, shape[0], edges),
+        "epsilon": _EPSILONS[seed - 1],
+        "noise": "seeded-float",
+        "seed": seed,
+        **ways[seed - 1],
+    }
+
+
+def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    edges = _edges(seed, 6)
+    counts = np.floor(Draws(seed).uniform(6, -4.0, 9.0))
+    return {"counts": counts, "edges": edges, "size": shape[0], "seed": seed}
+
+
+_BINS, _HISTOGRAM = "pyvws.histogram_bins:", "pyvws.perturbed_histogram:"
+_HERE: Final = "pyvws.validation.cases.perturbed_histogram:"
+
+
+def _case(
+    name: str,
+    module: str,
+    function: str,
+    arguments: Any,
+    shapes: Any = _RECORDS,
+    *,
+    r_function: str | None = None,
+    part: str | None = None,
+    tolerance: int = 0,
+    why: str = "",
+) -> Case:
+    return Case(
+        id=f"perturbed_histogram/{name}",
+        paper="wasserman2010",
+        cites="section 4",
+        script="perturbed_histogram",
+        r_function=r_function or function,
+        python_function=module + function,
+        part=part,
+        arguments=arguments,
+        shapes=shapes,
+        tolerance=tolerance,
+        why=why,
+    )
+
+
+CASES: Final = (
+    _case("bins", _BINS, "cube_root_bins", _cubes, ((1,), (13,), (75,))),
+    _case("edges", _BINS, "equal_edges", _range),
+    _case("counts", _BINS, "bin_counts", _counted),
+    _case("probabilities", _BINS, "bin_probabilities", _noisy),
+    _case(
+        "scale",
+        _HISTOGRAM,
+        "noise_scale",
+        _loss,
+        tolerance=1,
+        why="R rounds the quotient; the package takes the next double up where that is below it.",
+    ),
+    _case(
+        "seeded-noise",
+        _HISTOGRAM,
+        "seeded_laplace",
+        _noise,
+        tolerance=4,
+        why="C libraries differ by an ulp in log1p, beside products rounded alike.",
+    ),
+    _case("given-noise", _HERE, "probabilities_with_noise", _given_noise),
+    _case(
+        "seeded-counts",
+        _HISTOGRAM,
+        "perturbed_histogram",
+        _whole_way,
+        r_function="noisy_counts",
+        part="counts",
+        tolerance=16,
+        why="The scale and log1p differ by an ulp each, which a sum near 0 makes larger.",
+    ),
+    _case("synthesized", _HERE, "synthesized", _drawn, ((1,), (30,), (400,))),
+)

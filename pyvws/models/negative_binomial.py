@@ -20,15 +20,9 @@ from pyvws.models._coefficient_prior import (
     unconstrain_coefficients,
 )
 from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
-from pyvws.models._log_link import (
-    linear_predictor,
-    log_link_start,
-    poisson_counts,
-    predicted_mean,
-    row_sums,
-    value_sums,
-)
+from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
 from pyvws.models._model import Draws, Family, Start, check_counts
+from pyvws.models._regression import linear_predictor, row_sums, value_sums
 
 __all__ = ["NegativeBinomial"]
 

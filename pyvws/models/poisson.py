@@ -19,14 +19,9 @@ from pyvws.models._coefficient_prior import (
     log_coefficient_prior,
     unconstrain_coefficients,
 )
-from pyvws.models._log_link import (
-    linear_predictor,
-    log_link_start,
-    poisson_counts,
-    predicted_mean,
-    row_sums,
-)
+from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
 from pyvws.models._model import Draws, Family, Start, check_counts
+from pyvws.models._regression import linear_predictor, row_sums
 
 __all__ = ["Poisson"]
 

@@ -5,10 +5,12 @@ They have no stored results: Stan runs now, or the row is skipped with the reaso
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import numpy as np
 
+from pyvws._checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.io.cells import make_cells
@@ -42,6 +44,22 @@ class StanCase(Protocol):
         """Whether all comparisons pass, and what was measured."""
 
 
+def _counts(draws: Draws, trend: Floats) -> Floats:
+    return np.floor(draws.counts(len(trend)) * np.exp(trend))
+
+
+def _amounts(draws: Draws, trend: Floats) -> Floats:
+    return np.asarray(2.0 + trend + draws.bell(len(trend), 0.0, 1.5))
+
+
+# An outcome that the family can have, n values around a trend (n,).
+_OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
+    "poisson": _counts,
+    "negative-binomial": _counts,
+    "normal": _amounts,
+}
+
+
 def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) -> PseudoPosterior:
     """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1.
 
@@ -51,8 +69,9 @@ def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) 
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
     weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
     weights[:2] = 0.0, 1.0
-    outcome = np.floor(draws.counts(n) * np.exp(slope * design[:, 1:].sum(axis=1)))
-    return PseudoPosterior(find_model(model), make_cells(outcome, design), weights)
+    outcome = _OUTCOMES[model](draws, slope * design[:, 1:].sum(axis=1))
+    family = find_model(model).prepare(outcome, "y")
+    return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
 
 
 def stan_row(case: StanCase) -> Row:

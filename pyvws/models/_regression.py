@@ -1,0 +1,103 @@
+"""What regressions share: sums by design row, linear predictors, a rough fit of coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from pyvws._checks import Floats
+from pyvws.io.cells import Cells
+from pyvws.models._coefficient_prior import coefficient_dimension
+from pyvws.models._model import Start
+
+_SCORING_STEPS = 8
+
+__all__ = [
+    "IDENTITY",
+    "LOG",
+    "LOGIT",
+    "Link",
+    "linear_predictor",
+    "row_sums",
+    "row_totals",
+    "scoring_start",
+    "value_sums",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """eta as a function of a mean, its inverse, and the size at which a rough fit stops eta."""
+
+    eta: Callable[[Floats], Floats]
+    mean: Callable[[Floats], Floats]
+    largest_eta: float
+
+
+IDENTITY: Final = Link(lambda mean: mean, lambda eta: eta, np.inf)
+LOG: Final = Link(np.log, np.exp, 30.0)
+LOGIT: Final = Link(logit, expit, 30.0)
+
+
+def row_totals(cells: Cells, weights: Floats, *amounts: Floats) -> tuple[Floats, ...]:
+    """Sums of alpha and of alpha times each amount (C,) over the design rows, each (R,)."""
+    sums = cells.weight_sums(weights)
+    rows, R = cells.row_of_cell, len(cells.rows)
+    return _grouped(rows, sums, R), *(_grouped(rows, sums * amount, R) for amount in amounts)
+
+
+def row_sums(cells: Cells, weights: Floats) -> tuple[Floats, Floats]:
+    """Sums of alpha and of alpha y over each design row, both (R,); weights (N,)."""
+    count, total = row_totals(cells, weights, cells.outcome)
+    return count, total
+
+
+def value_sums(cells: Cells, weights: Floats) -> Floats:
+    """Sums of alpha over each distinct outcome, (V,); weights (N,)."""
+    return _grouped(cells.value_of_cell, cells.weight_sums(weights), len(cells.values))
+
+
+def _grouped(group: NDArray[np.intp], weights: Floats, groups: int) -> Floats:
+    return np.asarray(np.bincount(group, weights=weights, minlength=groups), dtype=np.float64)
+
+
+def linear_predictor(beta: Floats, cells: Cells) -> Floats:
+    """eta = X beta for each draw and distinct design row: beta (S, K) to (S, R)."""
+    return np.asarray(beta @ cells.rows.T)
+
+
+def scoring_start(
+    rows: Floats,
+    mean: Floats,
+    scores: Callable[[Floats], tuple[Floats, Floats]],
+    *,
+    link: Link,
+    extra: int,
+) -> Start:
+    """A rough fit of beta by Fisher scoring from rows' means (R,) on, and its information.
+
+    `scores` turns means into each row's slope of the log-likelihood in eta and its Fisher
+    information, both (R,). `extra` parameters follow the coefficients' own. A ridge keeps the
+    information regular where rows carry no weight.
+    """
+    size = np.abs(rows).max(axis=0)
+    size[size == 0] = 1.0
+    X = rows / size
+    K = X.shape[1]
+    ridge = 1e-3 * np.eye(K)
+    eta = link.eta(mean)
+    beta = np.zeros(K)
+    for _ in range(_SCORING_STEPS):
+        slope, working = scores(mean)
+        information = (X * working[:, None]).T @ X + ridge
+        beta = np.linalg.solve(information, X.T @ (working * eta + slope))
+        eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
+        mean = link.mean(eta)
+    centre = np.zeros(coefficient_dimension(K) + extra)
+    centre[:K] = beta / size
+    return Start(centre, information * np.outer(size, size))

@@ -1,0 +1,148 @@
+"""Which outcomes a family takes, where it starts, what it draws, and what it says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from pyvws.errors import ConvergenceError, InputError
+from pyvws.io.cells import make_cells
+from pyvws.models.registry import MODELS, find_model, model_settings
+from pyvws.pseudo_posterior import PseudoPosterior
+
+REGRESSIONS = sorted(name for name, model in MODELS.items() if model.cell_terms is not None)
+COUNTS = ["negative-binomial", "poisson"]
+
+_AMOUNTS = [8.0, 8.0, 12.0, 12.0], [40.0, 40.0, 60.0, 60.0]
+
+# Outcomes of two groups, and what X beta must be near in each.
+STARTS = {
+    "poisson": (_AMOUNTS, np.log([10.0, 50.0])),
+    "negative-binomial": (_AMOUNTS, np.log([10.0, 50.0])),
+    "gamma": (_AMOUNTS, np.log([10.0, 50.0])),
+    "normal": (_AMOUNTS, [10.0, 50.0]),
+    "logistic": (([0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]), np.log([1 / 3, 3.0])),
+    # Odds of more than the lowest level: 1 and 1/4 in one group, 4 and 1 in the other.
+    "ordinal": (
+        ([2.0] * 5 + [3.0] * 3 + [7.0] * 2, [2.0] * 2 + [3.0] * 3 + [7.0] * 5),
+        np.log([1.0, 4.0]),
+    ),
+    "beta": (([0.1, 0.2, 0.3, 0.2], [0.5, 0.6, 0.7, 0.6]), np.log([1 / 4, 3 / 2])),
+}
+
+# Draws of the parameters after beta, and the law of an outcome at X beta = eta.
+LAWS = {
+    "poisson": ({}, lambda eta: stats.poisson(np.exp(eta))),
+    "negative-binomial": (
+        {"phi": 4.0},
+        lambda eta: stats.nbinom(4.0, 4.0 / (np.exp(eta) + 4.0)),
+    ),
+    "gamma": ({"shape": 0.7}, lambda eta: stats.gamma(0.7, scale=np.exp(eta) / 0.7)),
+    "normal": ({"sigma": 1.5}, lambda eta: stats.norm(eta, 1.5)),
+    "logistic": ({}, lambda eta: stats.bernoulli(expit(eta))),
+    "ordinal": (
+        {"gaps": [2.0, 0.5]},
+        lambda eta: stats.rv_discrete(
+            values=(
+                [0, 5, 6, 9],
+                np.diff(expit(np.array([-np.inf, 0.0, 2.0, 2.5, np.inf]) - eta)),
+            )
+        ),
+    ),
+    "beta": (
+        {"kappa": 3.0},
+        lambda eta: stats.beta(3.0 * expit(eta), 3.0 * expit(-eta), loc=-1.0, scale=4.0),
+    ),
+}
+SETTINGS = {"ordinal": {"levels": (0, 5, 6, 9)}, "beta": {"range": (-1, 3)}}
+
+
+def test_names():
+    assert find_model("negative_binomial") is MODELS["negative-binomial"]
+    with pytest.raises(InputError) as caught:
+        find_model("tweedie")
+    assert str(caught.value) == f"model must be one of {', '.join(MODELS)}. Got 'tweedie'."
+    with pytest.raises(InputError) as caught:
+        find_model("poisson", outcome_scale="log")
+    assert str(caught.value) == (
+        "model 'poisson' does not take outcome_scale. It takes no settings."
+    )
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_the_start_is_finite_and_near_the_rows_means(name, weight):
+    groups, expected = STARTS[name]
+    y = np.tile(np.concatenate(groups), 40)
+    X = np.tile(np.repeat([[1.0, 0.0], [1.0, 1.0]], len(groups[0]), axis=0), (40, 1))
+    model = find_model(name).prepare(y, "y")
+    target = PseudoPosterior(model, make_cells(model.encode(y), X), np.full(len(y), weight))
+    start = target.start()
+    assert np.isfinite(target.density_and_gradient()(start.centre)[0])
+    assert (np.linalg.eigvalsh(start.information) > 0).all()
+    if weight:
+        assert X[[0, -1]] @ start.centre[:2] == pytest.approx(np.array(expected), abs=0.15)
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_synthetic_outcomes_have_the_models_mean_and_variance(name):
+    n = 100_000
+    extra, law_at = LAWS[name]
+    model = find_model(name, **SETTINGS.get(name, {}))
+    draw = {key: np.array([value]) for key, value in extra.items()}
+    draw["beta"] = np.array([[1.5, -0.5]])
+    X = np.column_stack([np.ones(2 * n), np.repeat([0.0, 1.0], n)])
+    made = model.predict(draw, X, np.random.default_rng(11)).reshape(2, n)
+    assert model.whole_numbers == (made == np.floor(made)).all()
+    for y, eta in zip(made, [1.5, 1.0], strict=True):
+        mean, variance, kurtosis = law_at(eta).stats(moments="mvk")
+        # Four standard errors of a mean and of a variance.
+        assert abs(y.mean() - mean) < 4 * np.sqrt(variance / n)
+        assert abs(y.var() - variance) < 4 * variance * np.sqrt((kurtosis + 2) / n)
+        if model.name in ("logistic", "ordinal"):
+            levels, counts = np.unique(y, return_counts=True)
+            share = law_at(eta).pmf(levels)
+            assert (abs(counts / n - share) < 4 * np.sqrt(share * (1 - share) / n)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([-1.0, 2.0], "has 1 negative values; {} takes counts. Choose another outcome or model."),
+        (
+            [0.5, 2.5, 1.0],
+            "has 2 values with a fraction; {} takes counts. Use --round (round=True in Python) to "
+            "round to whole numbers.",
+        ),
+        ([1e17], "has counts above 2^53, which floats cannot hold exactly. Rescale."),
+    ],
+)
+@pytest.mark.parametrize("name", COUNTS)
+def test_outcomes_that_are_not_counts(name, values, said):
+    with pytest.raises(InputError) as caught:
+        find_model(name).prepare(np.array(values), "visits")
+    assert str(caught.value) == "Column 'visits' " + said.format(name)
+
+
+def test_a_normal_outcome_is_modelled_on_its_scale():
+    y = np.array([1.0, 10.0, 100.0])
+    model = find_model("normal", outcome_scale="log")
+    np.testing.assert_array_equal(model.prepare(y, "y").encode(y), np.log(y))
+    draw = {"beta": np.array([[2.0]]), "sigma": np.array([1e-9])}
+    made = model.predict(draw, np.ones((4, 1)), np.random.default_rng(1))
+    np.testing.assert_allclose(made, np.exp(2.0), rtol=1e-7)
+    assert "does not depend on the outcome's unit" in model.caveats[0]
+    with pytest.raises(InputError, match="Column 'pay' has 1 values that are not above 0"):
+        model.prepare(np.array([1.0, 0.0]), "pay")
+    with pytest.raises(ConvergenceError, match="beyond any number"):
+        model.predict(draw, np.full((1, 1), 1e4), np.random.default_rng(1))
+
+
+def test_settings_that_a_user_can_give():
+    takes = {name: model_settings(MODELS[name]) for name in REGRESSIONS}
+    assert {name for name, settings in takes.items() if settings} <= {"normal", "ordinal", "beta"}
+    assert takes["normal"] == ("outcome_scale",)
+    with pytest.raises(InputError, match=r"^outcome_scale must be one of identity, log, signed"):
+        find_model("normal", outcome_scale="sqrt")

@@ -11,6 +11,7 @@ from pyvws.errors import InputError
 
 __all__ = [
     "choice",
+    "dataset_list",
     "finite_number",
     "finite_vector",
     "log_lik_matrix",
@@ -65,6 +66,19 @@ def finite_vector(values: Any, name: str) -> Floats:
             f"{name} has missing or infinite values: {positions(bad)}. Remove or impute them first."
         )
     return array
+
+
+def dataset_list(datasets: Any, name: str) -> list[Any]:
+    """The datasets of a list, at least one and none of them a single value."""
+    try:
+        found = list(datasets)
+    except TypeError:
+        found = [datasets]
+    if not found:
+        raise InputError(f"{name} must hold at least one dataset. Got none.")
+    if np.ndim(found[0]) == 0:
+        raise InputError(f"{name} must be a list of datasets; put a single one in a list.")
+    return found
 
 
 def weight_vector(values: Any, name: str = "weights") -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyvws._checks import Floats, choice, finite_vector, positions, positive, vector
 from pyvws.errors import InputError
 
-__all__ = ["NORMS", "RADIUS_KINDS", "Balls", "count_inside", "make_balls", "outcomes"]
+__all__ = ["NORMS", "RADIUS_KINDS", "Balls", "amounts", "count_inside", "make_balls", "outcomes"]
 
 RADIUS_KINDS: Final = ("percentage", "absolute", "fixed")
 NORMS: Final = ("box", "euclidean")
@@ -52,16 +52,30 @@ class Balls:
         return squared <= 1 if closed else squared < 1
 
 
+def amounts(values: Any, name: str) -> Floats:
+    """Values of any shape as floats; InputError, naming the column, for what is no amount."""
+    array = np.asarray(values)
+    label = getattr(values, "name", None)
+    category = str(getattr(values, "dtype", "")) == "category" or array.dtype.kind not in "iufO"
+    if not category and array.dtype.kind == "O":
+        category = any(isinstance(value, (str, bool, np.bool_)) for value in array.flat)
+    try:
+        if not category:
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    named = f" (column {label!r})" if isinstance(label, str) and label else ""
+    raise InputError(
+        f"{name}{named} must be numeric. A radius has no meaning for categories; put them in "
+        "known=."
+    )
+
+
 def outcomes(values: Any, name: str) -> Floats:
     """Outcomes (N, P) without missing values, from shape (N,) or (N, P)."""
     if np.ndim(values) != 2:
-        return finite_vector(values, name)[:, None]
-    try:
-        table = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} must be numeric. A radius has no meaning for categories; put them in known=."
-        ) from None
+        return finite_vector(amounts(values, name), name)[:, None]
+    table = np.ascontiguousarray(amounts(values, name))
     if 0 in table.shape:
         raise InputError(f"{name} must have at least one record and one outcome.")
     bad = np.asarray(~np.isfinite(table).all(axis=1))

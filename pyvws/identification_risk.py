@@ -7,14 +7,14 @@ B(y_i, r) = [y_i - rho_i, y_i + rho_i] includes its ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._checks import Floats, dataset_list
 from pyvws.balls import RADIUS_KINDS as RADIUS_KINDS
 from pyvws.balls import Balls, count_inside, make_balls, outcomes
 from pyvws.errors import InputError
@@ -47,7 +47,7 @@ def identification_risk(
     radius_kind : {"percentage", "absolute"}
         rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute". With the absolute
         value a negative outcome has a ball as well.
-    known : array_like, shape (N,) or (N, K), or sequence of K columns, optional
+    known : array_like, shape (N,) or (N, K), table, mapping or sequence of K columns, optional
         Public columns whose joint value is a record's pattern; without it all records share one.
     norm : {"box", "euclidean"}
         For several outcomes: each within its own reach, or the sum over outcomes of
@@ -90,15 +90,13 @@ def identification_risk(
 
 def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
     """Synthetic outcomes, each of the shape (N, P) of y; InputError when one is not."""
-    if len(synthetic) == 0:
-        raise InputError("synthetic must hold at least one dataset. Got none.")
     datasets = []
-    for number, dataset in enumerate(synthetic, start=1):
+    for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1):
         values = outcomes(dataset, f"synthetic dataset {number}")
         if len(values) != len(y):
             raise InputError(
                 f"original and synthetic dataset {number} must have one entry for each record. "
-                f"Got {len(y)} and {len(values)}."
+                f"Got {len(y)} and {len(values)}. Give the same records in the same order."
             )
         if values.shape != y.shape:
             raise InputError(
@@ -114,15 +112,15 @@ def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
     if known is None:
         return np.zeros(n, dtype=np.intp)
     codes = np.zeros(n, dtype=np.intp)
-    for number, column in enumerate(_columns(known), start=1):
-        if len(column) != n:
+    for label, column in _columns(known):
+        if column.shape != (n,):
             raise InputError(
-                f"Each known column needs one value for each record. Got {len(column)} for {n} in "
-                f"known column {number}."
+                f"Each known column needs one value for each record. Got {column.size} for {n} in "
+                f"known column {label}. Give the columns' values for all records."
             )
         if _has_missing(column):
             raise InputError(
-                f"Known column {number} has missing values: a pattern needs all of them. Make "
+                f"Known column {label} has missing values: a pattern needs all of them. Make "
                 "missing a value of its own, or leave the column out."
             )
         if column.dtype == object:  # Values of several types cannot be sorted.
@@ -149,11 +147,28 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _columns(known: Any) -> list[NDArray[Any]]:
-    if isinstance(known, (list, tuple)) and len(known) and np.ndim(known[0]) == 1:
-        return [np.asarray(column) for column in known]
-    table = np.asarray(known)
-    return [table] if table.ndim == 1 else list(table.T)
+def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
+    """What to call each known column, its name where it has one, and its values."""
+    if isinstance(known, Mapping):
+        names: Any = list(known)
+    else:  # An Arrow table's `columns` are values, so its names come first.
+        names = getattr(known, "column_names", getattr(known, "columns", None))
+    if names is not None:
+        return [(repr(name), np.asarray(known[name])) for name in names]
+    several = isinstance(known, (list, tuple)) and len(known) > 0 and np.ndim(known[0]) == 1
+    if not several:
+        table = np.asarray(known)
+        if table.ndim not in (1, 2) or table.size == 0:
+            raise InputError(
+                "known must be one column of values, several of them, or a table. Leave it out "
+                "when an intruder knows nothing."
+            )
+        known = [known] if table.ndim == 1 else list(table.T)
+    return [
+        (repr(name) if isinstance(name, str) and name else str(number), np.asarray(column))
+        for number, column in enumerate(known, start=1)
+        for name in [getattr(column, "name", None)]
+    ]
 
 
 def _share_outside(values: Floats, balls: Balls, codes: NDArray[np.intp]) -> Floats:

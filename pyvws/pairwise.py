@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._checks import Floats, choice, finite_number, finite_vector, non_negative, positive
-from pyvws.balls import RADIUS_KINDS
+from pyvws.balls import RADIUS_KINDS, amounts
 from pyvws.errors import InputError
 from pyvws.identification_risk import pattern_codes
 
@@ -59,7 +59,7 @@ def pairwise_weights(
         ball includes its ends.
     radius_kind : {"percentage", "absolute"}
         rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute".
-    known : array_like, shape (N,) or (N, P), or sequence of P columns, optional
+    known : array_like, shape (N,) or (N, P), table, mapping or sequence of P columns, optional
         Public columns whose joint value is a record's pattern; without it all records share one.
     c, g : float
         Scale (at least 0) and shift of the weights; larger = less protected.
@@ -138,7 +138,7 @@ def _weights(
     others: Callable[[Counts], Counts],
 ) -> Floats:
     """Weights of groups of `least` records; `others(u_h)` of them leave h outside besides i."""
-    y = finite_vector(original, "original")
+    y = finite_vector(amounts(original, "original"), "original")
     size = positive(radius, "radius")
     choice(radius_kind, "radius_kind", RADIUS_KINDS)
     choice(singletons, "singletons", _SINGLETONS)

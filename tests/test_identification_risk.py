@@ -150,11 +150,13 @@ def test_patterns_of_several_columns():
         ),
         (
             {"synthetic": [[1.0]]},
-            "original and synthetic dataset 1 must have one entry for each record. Got 2 and 1.",
+            "original and synthetic dataset 1 must have one entry for each record. Got 2 and 1. "
+            "Give the same records in the same order.",
         ),
         (
             {"known": [["a", "b"], ["a"]]},
-            "Each known column needs one value for each record. Got 1 for 2 in known column 2.",
+            "Each known column needs one value for each record. Got 1 for 2 in known column 2. "
+            "Give the columns' values for all records.",
         ),
         *(
             (

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyvws._checks import Floats
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._checks import Floats, positions
 from pyvws.errors import InputError
 from pyvws.io.files import read_table
 from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_columns
 
-__all__ = ["names", "read_known", "read_outcomes"]
+__all__ = ["names", "read_outcomes", "read_records"]
 
 
 def names(text: str | None) -> tuple[str, ...]:
@@ -20,25 +24,60 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 def read_outcomes(
-    original: Path, synthetic: Sequence[Path], outcome: str, *, same_rows: bool
-) -> tuple[Any, Floats, list[Floats]]:
-    """The original's table and outcome (N,), and the outcome of each synthetic file."""
+    original: Path, synthetic: Sequence[Path], outcome: str
+) -> tuple[Floats, list[Floats]]:
+    """The original's outcome (N,), and the outcome of each synthetic file."""
+    y = _outcome(open_frame(read_table(original).frame), outcome, original)
+    return y, [_outcome(open_frame(read_table(path).frame), outcome, path) for path in synthetic]
+
+
+def read_records(
+    original: Path, synthetic: Sequence[Path], outcome: str, known: str | None
+) -> tuple[Floats, list[Floats], dict[str, Any] | None]:
+    """Outcomes of files that hold the same records in the same order, and the known columns.
+
+    Raises InputError where a synthetic file has other rows, or other values in a known column.
+    """
     frame = open_frame(read_table(original).frame)
-    y = numeric_column(frame, outcome, role="outcome")
+    y = _outcome(frame, outcome, original)
+    if outcome in names(known):
+        raise InputError(f"known names the outcome {outcome!r}, which an intruder looks for.")
+    patterns = plain_columns(frame, names(known), role="known")
     values = []
     for path in synthetic:
         table = open_frame(read_table(path).frame)
-        check_columns(table, [outcome], role=path.name)
-        values.append(numeric_column(table, outcome, role=path.name))
-        if same_rows and len(values[-1]) != len(y):
+        values.append(_outcome(table, outcome, path))
+        if len(table) != len(y):
             raise InputError(
-                f"{path.name} has {len(values[-1])} rows, {original.name} has {len(y)}. Risk needs "
-                "the same records in the same order."
+                f"{path.name} has {len(table)} rows, {original.name} has {len(y)}. Risk needs the "
+                "same records in the same order."
             )
-    return frame, y, values
+        for name in set(patterns) & set(table.columns):
+            other = _different(frame[name], table[name])
+            if other.any():
+                raise InputError(
+                    f"{path.name} has other values in the known column {name!r} than "
+                    f"{original.name}: {positions(other)}. Risk needs the same records in the same "
+                    "order."
+                )
+    return y, values, {n: c.astype(object).to_numpy() for n, c in patterns.items()} or None
 
 
-def read_known(frame: Any, known: str | None) -> list[Any] | None:
-    """The known columns' values, or None without any."""
-    columns = plain_columns(frame, names(known), role="known")
-    return [column.astype(object).to_numpy() for column in columns.values()] or None
+def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
+    check_columns(frame, [outcome], role=path.name)
+    if not frame[outcome].dtype.is_numeric():
+        raise InputError(
+            f"{path.name}: outcome {outcome!r} is not numeric (its type is "
+            f"{frame[outcome].dtype}). A radius and a distance need numbers; a category can be a "
+            "known column."
+        )
+    return numeric_column(frame, outcome, role=path.name)
+
+
+def _different(first: Any, second: Any) -> NDArray[np.bool_]:
+    """Where two columns differ; files of two formats may type the same values in two ways."""
+    if first.dtype != second.dtype:
+        numeric = first.dtype.is_numeric() and second.dtype.is_numeric()
+        common = nw.Float64 if numeric else nw.String
+        first, second = first.cast(common), second.cast(common)
+    return np.asarray((first != second).fill_null(True).to_numpy(), dtype=np.bool_)

@@ -37,14 +37,13 @@ def risk(
 
     Example: pyvws risk ce.csv out/release/synthetic-01.csv --outcome Expenditure --known Urban
     """
-    from pyvws.commands._tables import read_known, read_outcomes
+    from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk
     from pyvws.evaluation.whack_a_mole import risk_summary
     from pyvws.identification_risk import identification_risk
 
-    frame, y, values = read_outcomes(original, synthetic, outcome, same_rows=True)
+    y, values, patterns = read_records(original, synthetic, outcome, known)
     kind: Literal["percentage", "absolute"] = radius_kind  # type: ignore[assignment]
-    patterns = read_known(frame, known)
     before = identification_risk(y, radius=radius, radius_kind=kind, known=patterns)
     after = identification_risk(y, values, radius=radius, radius_kind=kind, known=patterns)
     matches = match_risk(y, values, radius=radius, radius_kind=kind, known=patterns)

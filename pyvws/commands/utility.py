@@ -31,7 +31,7 @@ def utility(
     from pyvws.evaluation.ecdf import ecdf_utility
     from pyvws.evaluation.pmse import pmse
 
-    _, y, values = read_outcomes(original, synthetic, outcome, same_rows=False)
+    y, values = read_outcomes(original, synthetic, outcome)
     distance = ecdf_utility(y, values)
     table = Table(title=f"{outcome}: data and {len(values)} synthetic datasets")
     for heading in ("", "15 %", "50 %", "90 %", "mean"):

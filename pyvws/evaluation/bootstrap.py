@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyvws import rarith
-from pyvws._checks import Floats, finite_vector, open_unit_interval, whole_number
+from pyvws._checks import Floats, dataset_list, finite_vector, open_unit_interval, whole_number
 from pyvws.errors import InputError
 from pyvws.r_random import RRandom
 
@@ -83,19 +83,20 @@ def bootstrap_interval(
     repeats = whole_number(replicates, "replicates", least=1)
     # 1 - 0.95 is not 0.05 in doubles; the tail that is meant is the short decimal.
     tail = round((1.0 - open_unit_interval(level, "level")) / 2.0, 12)
-    if len(datasets) == 0:
-        raise InputError("datasets must hold at least one dataset. Got none.")
-    if np.ndim(next(iter(datasets))) == 0:
-        raise InputError("datasets must be a list of datasets; put a single one in a list.")
-    values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(datasets, start=1)]
+    if not callable(statistic):
+        raise InputError("statistic must be a function of a sample, such as pyvws.rarith.mean.")
+    found = dataset_list(datasets, "datasets")
+    values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(found, start=1)]
     stream = RRandom(seed)
     pooled = np.empty(len(values) * repeats)
     for number in range(len(pooled)):
         source = values[number // repeats]
-        pooled[number] = statistic(source[stream.sample(len(source), size) - 1])
-    if not np.isfinite(pooled).all():
-        raise InputError(
-            "statistic must return a finite number for every sample. Check it on a small dataset."
-        )
+        value: Any = statistic(source[stream.sample(len(source), size) - 1])
+        if np.ndim(value) or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
+            raise InputError(
+                "statistic must return a finite number for every sample. Check it on a small "
+                "dataset."
+            )
+        pooled[number] = value
     lower, upper = rarith.quantile(pooled, np.array([tail, 1.0 - tail]))
     return BootstrapInterval(rarith.mean(pooled), float(lower), float(upper))

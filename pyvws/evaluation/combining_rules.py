@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any, Literal
 
+import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pyvws import rarith
@@ -85,7 +86,8 @@ def combine(
     >>> found.estimate, round(found.variance, 4), round(found.df, 4)
     (2.0, 0.8333, 12.5)
     """
-    q, v = finite_vector(estimates, "estimates"), finite_vector(variances, "variances")
+    q = finite_vector(np.atleast_1d(estimates), "estimates")
+    v = finite_vector(np.atleast_1d(variances), "variances")
     if len(q) != len(v):
         raise InputError(
             "estimates and variances must have one entry for each dataset. "
@@ -97,7 +99,7 @@ def combine(
     if m < 2:
         raise InputError(
             "Combining rules need the estimates of at least 2 datasets, since their spread enters "
-            "the variance. Got 1."
+            "the variance. Got 1; synthesize more."
         )
     if (v < 0).any():
         raise InputError(f"variances must not be negative. Negative: {positions(v < 0)}.")
@@ -152,10 +154,12 @@ def combine_formula(
     """
     from pyvws.evaluation.least_squares import fit_formula
 
+    if not isinstance(datasets, (list, tuple)):
+        raise InputError("datasets must be a list of tables, one for each synthetic dataset.")
     if len(datasets) < 2:
         raise InputError(
             "Combining rules need at least 2 datasets, since the spread of their estimates enters "
-            f"the variance. Got {len(datasets)}."
+            f"the variance. Got {len(datasets)}; synthesize more."
         )
     fits = [
         fit_formula(table, formula, f"dataset {number}")

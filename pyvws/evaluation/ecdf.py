@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyvws import rarith
-from pyvws._checks import finite_vector
-from pyvws.errors import InputError
+from pyvws._checks import dataset_list, finite_vector
 
 __all__ = ["EcdfUtility", "ecdf_utility"]
 
@@ -56,12 +55,8 @@ def ecdf_utility(original: Any, synthetic: Sequence[Any]) -> EcdfUtility:
     EcdfUtility(maximum=0.5, average=0.0625)
     """
     y = finite_vector(original, "original")
-    if len(synthetic) == 0:
-        raise InputError("synthetic must hold at least one dataset. Got none.")
-    if np.ndim(next(iter(synthetic))) == 0:
-        raise InputError("synthetic must be a list of datasets; put a single one in a list.")
     largest, squared = [], []
-    for number, dataset in enumerate(synthetic, start=1):
+    for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1):
         values = finite_vector(dataset, f"synthetic dataset {number}")
         merged = np.concatenate([y, values])
         difference = rarith.ecdf_at(y, merged) - rarith.ecdf_at(values, merged)

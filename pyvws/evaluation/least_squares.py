@@ -60,10 +60,10 @@ def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
         raise InputError(
             f"formula must name a column before '~', like 'income ~ region'. Got {formula!r}."
         )
-    frame = open_frame(table)
     try:
+        frame = open_frame(table)
         y = numeric_column(frame, outcome, role="formula")
         design = make_design(frame, f"~ {predictors}", outcome=outcome)
+        return least_squares(design.matrix, y, design.names)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    return least_squares(design.matrix, y, design.names)

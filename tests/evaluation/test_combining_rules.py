@@ -122,7 +122,7 @@ def test_regression_over_tables(table):
         (
             ([1.0], [1.0]),
             "Combining rules need the estimates of at least 2 datasets, since their spread enters "
-            "the variance. Got 1.",
+            "the variance. Got 1; synthesize more.",
         ),
         (([1.0, 2.0], [1.0, -1.0]), "variances must not be negative. Negative: 1 (row 2)."),
         (
@@ -148,7 +148,7 @@ def test_bad_options():
 
 def test_bad_tables():
     table = pd.DataFrame(regression_table(1))
-    with pytest.raises(InputError, match=r"^Combining rules need at least 2 datasets, .* Got 1\.$"):
+    with pytest.raises(InputError, match=r"^Combining rules need at least 2 datasets, .* Got 1; "):
         combine_formula([table], "income ~ age")
     with pytest.raises(InputError, match=r"^formula must name a column before '~', like "):
         combine_formula([table, table], "~ age")

@@ -1,0 +1,210 @@
+"""Bad input of risks, weights, utility, inference: what is wrong, which column, what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError
+
+Y = [1.0, 2.0, 3.0]
+KNOWN = pd.DataFrame({"urban": ["a", "b", "a"], "age": [1.0, np.nan, 2.0]})
+TABLE = pd.DataFrame(
+    {"y": [1.0, 2.0, 3.0, 5.0], "x": [1.0, 2.0, 4.0, 3.0], "g": list("abab"), "k": [1, None, 2, 3]}
+)
+
+
+def risk(y=Y, **options):
+    return vws.identification_risk(y, **options)
+
+
+def matches(y=Y, **options):
+    return vws.match_risk(y, options.pop("synthetic", [Y]), **options)
+
+
+def pairs(y=Y, **options):
+    return vws.pairwise_weights(y, **{"singletons": "weight-one", **options})
+
+
+CATEGORY = "must be numeric. A radius has no meaning for categories; put them in known=."
+OF_MISSING = (
+    "has missing values: a pattern needs all of them. Make missing a value of its own, or leave "
+    "the column out."
+)
+OF_LENGTH = "Give the columns' values for all records."
+NO_COLUMN = (
+    "known must be one column of values, several of them, or a table. Leave it out when an "
+    "intruder knows nothing."
+)
+
+
+@pytest.mark.parametrize("function", [risk, matches, pairs])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"radius": 0}, "radius must be above 0. Got 0."),
+        ({"radius": "big"}, "radius must be a number. Got 'big'."),
+        ({"y": ["a", "b", "c"]}, f"original {CATEGORY}"),
+        ({"y": ["1", "2", "3"]}, f"original {CATEGORY}"),
+        ({"y": [True, False, True]}, f"original {CATEGORY}"),
+        ({"y": pl.Series("job", ["a", "b", "c"])}, f"original (column 'job') {CATEGORY}"),
+        (
+            {"y": pd.Series([1, 2, 3], dtype="category", name="job")},
+            f"original (column 'job') {CATEGORY}",
+        ),
+        ({"y": pd.Series(pd.to_datetime(["2020-01-01"] * 3))}, f"original {CATEGORY}"),
+        (
+            {"y": [1.0, np.nan, 3.0]},
+            "original has missing or infinite values: 1 (row 2). Remove or impute them first.",
+        ),
+        ({"known": KNOWN}, f"Known column 'age' {OF_MISSING}"),
+        ({"known": pl.from_pandas(KNOWN)}, f"Known column 'age' {OF_MISSING}"),
+        ({"known": pl.from_pandas(KNOWN).to_arrow()}, f"Known column 'age' {OF_MISSING}"),
+        ({"known": {"age": KNOWN["age"]}}, f"Known column 'age' {OF_MISSING}"),
+        ({"known": [KNOWN["urban"], KNOWN["age"]]}, f"Known column 'age' {OF_MISSING}"),
+        ({"known": [["a", "b", "a"], ["a", None, "a"]]}, f"Known column 2 {OF_MISSING}"),
+        (
+            {"known": ["urban", "age"]},
+            "Each known column needs one value for each record. Got 2 for 3 in known column 1. "
+            + OF_LENGTH,
+        ),
+        (
+            {"known": KNOWN[["urban"]].head(2)},
+            "Each known column needs one value for each record. Got 2 for 3 in known column "
+            "'urban'. " + OF_LENGTH,
+        ),
+        ({"known": "urban"}, NO_COLUMN),
+        ({"known": []}, NO_COLUMN),
+        ({"known": 3}, NO_COLUMN),
+    ],
+)
+def test_risks_and_weights(function, arguments, message):
+    with pytest.raises(InputError) as caught:
+        function(**arguments)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("function", [risk, matches])
+@pytest.mark.parametrize(
+    ("synthetic", "message"),
+    [
+        (
+            [Y, [1.0, 2.0]],
+            "original and synthetic dataset 2 must have one entry for each record. Got 3 and 2. "
+            "Give the same records in the same order.",
+        ),
+        ([["a", "b", "c"]], f"synthetic dataset 1 {CATEGORY}"),
+        ([], "synthetic must hold at least one dataset. Got none."),
+        (Y, "synthetic must be a list of datasets; put a single one in a list."),
+        (5, "synthetic must be a list of datasets; put a single one in a list."),
+        (
+            pd.DataFrame({"y": Y}),
+            "synthetic must be a list of datasets; put a single one in a list.",
+        ),
+        (
+            [[1.0, np.nan, 3.0]],
+            "synthetic dataset 1 has missing or infinite values: 1 (row 2). Remove or impute them "
+            "first.",
+        ),
+    ],
+)
+def test_synthetic_datasets(function, synthetic, message):
+    with pytest.raises(InputError) as caught:
+        function(synthetic=synthetic)
+    assert str(caught.value) == message
+
+
+def test_known_tables_are_their_columns():
+    columns = [KNOWN["urban"], pd.Series([1, 1, 2])]
+    table = pd.DataFrame({"urban": columns[0], "size": columns[1]})
+    expected = risk(known=columns).tolist()
+    assert expected != risk(known=columns[0]).tolist()
+    for known in (table, pl.from_pandas(table), pl.from_pandas(table).to_arrow(), dict(table)):
+        assert risk(known=known).tolist() == expected
+
+
+AT_LEAST_TWO = (
+    "Combining rules need at least 2 datasets, since the spread of their estimates enters the "
+    "variance. Got 1; synthesize more."
+)
+NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g', 'k'."
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: vws.ecdf_utility(Y, None),
+            "synthetic must be a list of datasets; put a single one in a list.",
+        ),
+        (
+            lambda: vws.ecdf_utility(Y, [["a", "b"]]),
+            "synthetic dataset 1 must be numeric. Got values that are not numbers; convert them "
+            "first.",
+        ),
+        *(
+            (
+                lambda m=m: vws.combine(m, m),
+                "Combining rules need the estimates of at least 2 datasets, since their spread "
+                "enters the variance. Got 1; synthesize more.",
+            )
+            for m in (1.0, [1.0])
+        ),
+        (lambda: vws.combine_formula([TABLE], "y ~ x"), AT_LEAST_TWO),
+        (
+            lambda: vws.combine_formula(TABLE, "y ~ x"),
+            "datasets must be a list of tables, one for each synthetic dataset.",
+        ),
+        (
+            lambda: vws.combine_formula([TABLE, 3], "y ~ x"),
+            "dataset 2: frame must be a pandas, polars or Arrow table. Got int.",
+        ),
+        (lambda: vws.combine_formula([TABLE, TABLE], "y ~ z"), f"dataset 1: {NO_SUCH}"),
+        (lambda: vws.combine_formula([TABLE, TABLE], "z ~ x"), f"dataset 1: {NO_SUCH}"),
+        (
+            lambda: vws.combine_formula([TABLE, TABLE.drop(columns="x")], "y ~ x"),
+            "dataset 2: formula names column 'x', which the table lacks. It has: 'y', 'g', 'k'.",
+        ),
+        (
+            lambda: vws.combine_formula([TABLE, TABLE], "y ~ k"),
+            "dataset 1: Column 'k' has missing or infinite values: 1 (row 2). Remove or impute "
+            "these records first.",
+        ),
+        (
+            lambda: vws.combine_formula([TABLE, TABLE], "g ~ x"),
+            "dataset 1: formula 'g' is not numeric (its type is String). Convert it first.",
+        ),
+        (
+            lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),
+            "The design matrices of dataset 1 and dataset 2 have different columns: gb, gc. Give "
+            "both the same levels, for example as categories.",
+        ),
+        (
+            lambda: vws.whack_a_mole([0.1, 0.2], [0.1]),
+            "unweighted and weighted must have one entry for each record. Got 2 and 1.",
+        ),
+        (
+            lambda: vws.whack_a_mole([0.1, np.nan], [0.1, 0.2]),
+            "unweighted has missing or infinite values: 1 (row 2). Remove or impute them first.",
+        ),
+        (
+            lambda: vws.bootstrap_interval([Y], "mean", n=3, seed=1),
+            "statistic must be a function of a sample, such as pyvws.rarith.mean.",
+        ),
+        *(
+            (
+                lambda wrong=wrong: vws.bootstrap_interval([Y], wrong, n=3, seed=1),
+                "statistic must return a finite number for every sample. Check it on a small "
+                "dataset.",
+            )
+            for wrong in (lambda _: "a", lambda x: x, lambda _: None, lambda _: np.inf)
+        ),
+    ],
+)
+def test_utility_and_inference(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message

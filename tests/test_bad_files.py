@@ -1,0 +1,161 @@
+"""pyvws risk, utility and combine on files that do not fit: file, column and remedy are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyvws.commands._tables import read_records
+from pyvws.commands.combine import combine
+from pyvws.commands.risk import risk
+from pyvws.commands.utility import utility
+from pyvws.errors import InputError
+
+TABLE = {"pay": [10.0, 12.0, 40.0], "town": ["a", "b", "b"], "age": [1, 2, 3], "job": list("xyz")}
+NEEDS_NUMBERS = (
+    "is not numeric (its type is String). A radius and a distance need numbers; a category can be "
+    "a known column."
+)
+ORDER = "Risk needs the same records in the same order."
+
+
+def written(folder: Path, name: str, **changes: list) -> Path:
+    path = folder / name
+    table = pl.DataFrame({**TABLE, **changes})
+    if path.suffix == ".csv":
+        table.write_csv(path)
+    else:
+        table.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("command", [risk, utility])
+@pytest.mark.parametrize(
+    ("original", "synthetic", "outcome", "message"),
+    [
+        ({}, {}, "job", f"original.csv: outcome 'job' {NEEDS_NUMBERS}"),
+        ({}, {"pay": list("xyz")}, "pay", f"synthetic.csv: outcome 'pay' {NEEDS_NUMBERS}"),
+        (
+            {},
+            {},
+            "paid",
+            "original.csv names column 'paid', which the table lacks. Did you mean 'pay'?",
+        ),
+        (
+            {"pay": [1.0, None, 2.0]},
+            {},
+            "pay",
+            "Column 'pay' has missing or infinite values: 1 (row 2). Remove or impute these "
+            "records first.",
+        ),
+    ],
+)
+def test_outcomes(tmp_path, command, original, synthetic, outcome, message):
+    files = written(tmp_path, "original.csv", **original)
+    others = [written(tmp_path, "synthetic.csv", **synthetic)]
+    with pytest.raises(InputError) as caught:
+        command(files, others, outcome)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("original", "synthetic", "options", "message"),
+    [
+        ({}, {}, {"radius": 0.0}, "radius must be above 0. Got 0."),
+        (
+            {},
+            {},
+            {"known": "twn"},
+            "known names column 'twn', which the table lacks. Did you mean 'town'?",
+        ),
+        ({}, {}, {"known": "pay"}, "known names the outcome 'pay', which an intruder looks for."),
+        (
+            {"age": [1, None, 3]},
+            {},
+            {"known": "town,age"},
+            "Column 'age' has missing or infinite values: 1 (row 2). Remove or impute these "
+            "records first.",
+        ),
+        (
+            {},
+            {"town": ["b", "a", "b"]},
+            {"known": "age,town"},
+            "synthetic.csv has other values in the known column 'town' than original.csv: 2 (rows "
+            f"1 and 2). {ORDER}",
+        ),
+        (
+            {},
+            {"age": [1, None, 3]},
+            {"known": "age"},
+            "synthetic.csv has other values in the known column 'age' than original.csv: 1 (row "
+            f"2). {ORDER}",
+        ),
+        (
+            {},
+            {name: values[:2] for name, values in TABLE.items()},
+            {},
+            f"synthetic.csv has 2 rows, original.csv has 3. {ORDER}",
+        ),
+    ],
+)
+def test_known_columns_and_records(tmp_path, original, synthetic, options, message):
+    first = written(tmp_path, "original.csv", **original)
+    second = [written(tmp_path, "synthetic.csv", **synthetic)]
+    with pytest.raises(InputError) as caught:
+        risk(first, second, "pay", **options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("age", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"]])
+def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
+    first = written(tmp_path, "original.csv")
+    second = written(tmp_path, "synthetic.parquet", age=age)
+    _, values, patterns = read_records(first, [second], "pay", "age,town")
+    assert values[0].tolist() == TABLE["pay"]
+    assert list(patterns) == ["age", "town"]
+
+
+@pytest.mark.parametrize(
+    ("count", "changes", "formula", "message"),
+    [
+        (
+            1,
+            {},
+            "pay ~ age",
+            "Combining rules need at least 2 datasets, since the spread of their estimates enters "
+            "the variance. Got 1; synthesize more.",
+        ),
+        (
+            2,
+            {},
+            "pay ~ agee",
+            "dataset 1: formula names column 'agee', which the table lacks. Did you mean 'age'?",
+        ),
+        (
+            2,
+            {"age": [1, None, 3]},
+            "pay ~ age",
+            "dataset 2: Column 'age' has missing or infinite values: 1 (row 2). Remove or impute "
+            "these records first.",
+        ),
+        (
+            2,
+            {},
+            "job ~ age",
+            "dataset 1: formula 'job' is not numeric (its type is String). Convert it first.",
+        ),
+        (
+            2,
+            {},
+            "pay ~ job",
+            "dataset 1: A regression on 3 columns needs at least 4 records. Got 3.",
+        ),
+    ],
+)
+def test_combining(tmp_path, count, changes, formula, message):
+    files = [written(tmp_path, f"{k}.csv", **(changes if k else {})) for k in range(count)]
+    with pytest.raises(InputError) as caught:
+        combine(files, formula)
+    assert str(caught.value) == message

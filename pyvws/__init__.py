@@ -39,8 +39,11 @@ _PUBLIC: Final[dict[str, str]] = {
     "Unweighted": "pyvws.mechanisms",
     "UserProgram": "pyvws.engines.user_program",
     "bootstrap_interval": "pyvws.evaluation.bootstrap",
+    "censored_share": "pyvws.censoring",
+    "clamp_log_likelihood": "pyvws.censoring",
     "combine": "pyvws.evaluation.combining_rules",
     "combine_formula": "pyvws.evaluation.combining_rules",
+    "downscale": "pyvws.truncation",
     "ecdf_utility": "pyvws.evaluation.ecdf",
     "from_cmdstan_csv": "pyvws.existing_fit",
     "from_log_lik": "pyvws.existing_fit",
@@ -58,6 +61,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "synthesize": "pyvws.synthesis",
     "synthesize_from_histogram": "pyvws.perturbed_histogram",
     "topcode": "pyvws.evaluation.topcoding",
+    "weighted_epsilon_weights": "pyvws.truncation",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }
 

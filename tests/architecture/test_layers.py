@@ -23,7 +23,7 @@ LAYERS = (
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
     {"weights", "pairwise", "reweight", "search", "accounting", "fit_sources"}
-    | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
+    | {"discrete_laplace", "histogram_bins", "perturbed_histogram", "truncation", "censoring"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table"},
     {"evaluation"},
     {"report"},

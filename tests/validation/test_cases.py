@@ -28,6 +28,7 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.whack_a_mole:risk_summary",
     "pyvws.evaluation.whack_a_mole:top_records",
+    "pyvws.censoring:half_epsilon",
     "pyvws.histogram_bins:public_edges",
     "pyvws.perturbed_histogram:synthesize_from_histogram",
     "pyvws.identification_risk:paired_outcomes",

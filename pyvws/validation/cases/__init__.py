@@ -10,6 +10,7 @@ from pyvws.validation._case import Case
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     bootstrap,
+    censoring,
     combining_rules,
     density,
     ecdf,
@@ -26,6 +27,7 @@ from pyvws.validation.cases import (
     rarith,
     reweight,
     topcoding,
+    truncation,
     weights,
     whack_a_mole,
 )
@@ -37,6 +39,8 @@ CASES: Final[tuple[Case, ...]] = (
     *lipschitz.CASES,
     *weights.CASES,
     *reweight.CASES,
+    *truncation.CASES,
+    *censoring.CASES,
     *identification_risk.CASES,
     *pairwise.CASES,
     *perturbed_histogram.CASES,

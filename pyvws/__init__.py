@@ -61,6 +61,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "synthesize": "pyvws.synthesis",
     "synthesize_from_histogram": "pyvws.perturbed_histogram",
     "topcode": "pyvws.evaluation.topcoding",
+    "utility_table": "pyvws.evaluation.utility_table",
     "weighted_epsilon_weights": "pyvws.truncation",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }

@@ -30,15 +30,20 @@ def utility(
     from pyvws.commands._tables import read_outcomes
     from pyvws.evaluation.ecdf import ecdf_utility
     from pyvws.evaluation.pmse import pmse
+    from pyvws.evaluation.utility_table import utility_table
 
     y, values = read_outcomes(original, synthetic, outcome)
     distance = ecdf_utility(y, values)
+    found = utility_table(y, values)
     table = Table(title=f"{outcome}: data and {len(values)} synthetic datasets")
-    for heading in ("", "15 %", "50 %", "90 %", "mean"):
+    for heading in ("", *found.names):
         table.add_column(heading, justify="right" if heading else "left")
-    rows = [[*rarith.quantile(x, [0.15, 0.5, 0.9]), rarith.mean(x)] for x in (y, *values)]
-    averages = [rarith.mean(column) for column in zip(*rows[1:], strict=True)]
-    for label, row in (("data", rows[0]), ("synthetic, average", averages)):
+    for label, row in (
+        ("data", found.original),
+        ("synthetic, average", found.average),
+        ("synthetic, lowest", found.lowest),
+        ("synthetic, highest", found.highest),
+    ):
         table.add_row(label, *(f"{value:.6g}" for value in row))
     console = Console(width=100)
     console.print(table)

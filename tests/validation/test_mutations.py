@@ -401,6 +401,7 @@ HISTOGRAMS = "pyvws.validation.cases.perturbed_histogram:"
 CLAMP, SHARE = "pyvws.censoring:clamp_log_likelihood", "pyvws.censoring:censored_share"
 TRUNCATED, DOWN = "pyvws.truncation:weighted_epsilon_weights", "pyvws.truncation:downscale"
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
 MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
@@ -498,6 +499,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (UTILITY, "pyvws.rarith:mean", numpy_mean),
     (UTILITY, UTILITY, first_dataset_only),
     (UTILITY, UTILITY, root_of_the_average),
+    (UTILITY_TABLE, "pyvws.rarith:quantile", numpy_quantile),
+    (UTILITY_TABLE, "pyvws.rarith:mean", numpy_mean),
+    (UTILITY_TABLE, "pyvws.rarith:column_means", numpy_column_means),
+    (UTILITY_TABLE, UTILITY_TABLE, first_dataset_only),
 )
 COMPARED = sorted({case.python_function for case in CASES})
 SOURCES = ["cached", pytest.param("live", marks=pytest.mark.r)]

@@ -28,6 +28,7 @@ from pyvws.validation.cases import (
     reweight,
     topcoding,
     truncation,
+    utility_table,
     weights,
     whack_a_mole,
 )
@@ -53,6 +54,7 @@ CASES: Final[tuple[Case, ...]] = (
     *least_squares.CASES,
     *pmse.CASES,
     *topcoding.CASES,
+    *utility_table.CASES,
     *whack_a_mole.CASES,
 )
 

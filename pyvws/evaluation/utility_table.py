@@ -1,0 +1,92 @@
+"""Quantiles and means of an outcome, confidential beside synthetic [risk2024]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws import rarith
+from pyvws._checks import Floats, dataset_list, finite_vector
+from pyvws.errors import InputError
+
+__all__ = ["UtilityTable", "utility_table"]
+
+_PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityTable:
+    """Quantiles at the P `probabilities`, then the mean, each (P + 1,) in the outcome's unit.
+
+    `original` is of the confidential data. `average`, `lowest` and `highest` are over the synthetic
+    datasets: the mean, smallest and largest of their quantiles and means. The nearer to `original`,
+    the more useful.
+    """
+
+    probabilities: Floats
+    original: Floats
+    average: Floats
+    lowest: Floats
+    highest: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each entry is: quantiles as R's ``quantile`` names them, such as "10%", "mean"."""
+        return (*(f"{100 * p:.7g}%" for p in self.probabilities), "mean")
+
+
+def utility_table(
+    original: Any, synthetic: Sequence[Any], *, probabilities: Any = _PROBABILITIES
+) -> UtilityTable:
+    """Quantiles (type 7) and the mean of confidential data and of synthetic datasets.
+
+    In R's arithmetic, so the numbers are those of R's ``quantile`` and ``mean`` to the bit.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,)
+        Confidential outcome.
+    synthetic : sequence of array_like, each of shape (N_l,)
+        Synthetic outcomes, in the same unit; a list even for one dataset.
+    probabilities : array_like, shape (P,)
+        Levels of the quantiles, in [0, 1].
+
+    Returns
+    -------
+    UtilityTable
+        .original, .average, .lowest and .highest, by .names. Those of the original are figures of
+        the confidential data.
+
+    Raises
+    ------
+    InputError
+        For missing or infinite values, an empty list, or a probability outside [0, 1].
+
+    Examples
+    --------
+    >>> found = utility_table([1.0, 2.0, 6.0], [[1.0, 3.0], [2.0, 6.0]], probabilities=[0.5])
+    >>> found.names, found.original.tolist(), found.average.tolist()
+    (('50%', 'mean'), [2.0, 3.0], [3.0, 3.0])
+    >>> found.lowest.tolist(), found.highest.tolist()
+    ([2.0, 2.0], [4.0, 4.0])
+    """
+    y = finite_vector(original, "original")
+    levels = finite_vector(probabilities, "probabilities")
+    if ((levels < 0) | (levels > 1)).any():
+        raise InputError("probabilities must lie in [0, 1].")
+    rows = np.array(
+        [
+            _row(finite_vector(dataset, f"synthetic dataset {number}"), levels)
+            for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1)
+        ]
+    )
+    return UtilityTable(
+        levels, _row(y, levels), rarith.column_means(rows), rows.min(axis=0), rows.max(axis=0)
+    )
+
+
+def _row(values: Floats, levels: Floats) -> Floats:
+    return np.append(rarith.quantile(values, levels), rarith.mean(values))

@@ -170,7 +170,7 @@ def numpy_mean(_: Any) -> Any:
 
 
 def first_dataset_only(function: Any) -> Any:
-    return lambda original, synthetic: function(original, synthetic[:1])
+    return lambda original, synthetic, **more: function(original, synthetic[:1], **more)
 
 
 def root_of_the_average(function: Any) -> Any:

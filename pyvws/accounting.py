@@ -2,8 +2,8 @@
 
 Every draw of the pseudo posterior makes one synthetic dataset at epsilon_x = 2 Delta_{alpha,x}
 under leave-one-out neighbours; m datasets from m draws compose to m epsilon_x. Delta is estimated
-on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1 of [vws2024]),
-never strict.
+on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1 of [vws2024]).
+Where each term is clamped at epsilon / 2 [global2022], no draw can exceed it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PrivacyStatement", "rounded_up"]
+from pyvws._checks import Floats
+from pyvws.caveats import CAVEATS, TRUST
+
+__all__ = ["LedgerEntry", "PrivacyStatement", "growth_per_doubling", "rounded_up"]
 
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
 
@@ -27,6 +30,33 @@ def rounded_up(value: float) -> float | None:
     return float(Decimal(float(value)).quantize(tenth, rounding=ROUND_CEILING, context=_EXACT))
 
 
+def growth_per_doubling(by_draw: Floats) -> float:
+    """How much the largest of S draws' bounds exceeds, on average, that of a random half of them.
+
+    by_draw (S,) in nats; larger = the bound is less settled. Sorted downwards, the largest of a
+    half is place j with probability near 2^-(j + 1). Not finite where the largest bound is not.
+    """
+    falling = np.sort(by_draw)[::-1][:64]
+    if not np.isfinite(falling[0]):
+        return float(falling[0])
+    shares = 0.5 ** np.arange(1, len(falling) + 1)
+    return float(falling[0] - shares @ falling / shares.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One use of the confidential data; `epsilon` is what it costs, None what is not accounted."""
+
+    use: str
+    epsilon: float | None
+
+    def written(self, round_up: bool) -> dict[str, Any]:
+        """As plain values, the cost rounded up to one decimal where asked."""
+        if self.epsilon is None:
+            return {"use": self.use, "epsilon": "not accounted"}
+        return {"use": self.use, "epsilon": rounded_up(self.epsilon) if round_up else self.epsilon}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyStatement:
     """The facts from which both forms of the statement are written.
@@ -36,9 +66,16 @@ class PrivacyStatement:
     mechanism, model : str
         Names as on the command line.
     reweighted, searched : bool
-        Whether Algorithm 3 ran, and whether k or c was searched over refits.
+        Whether Algorithm 3 ran, and whether a constant was searched over refits.
     lipschitz_bound : float
-        Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private.
+        Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. Of a
+        censored fit, the bound that it enforces.
+    enforced, data_weights : bool
+        Whether each record's term is clamped at the bound, and whether weights come from the data.
+    target : float, optional
+        The epsilon that was asked for.
+    growth : float
+        How much the bound rises when the number of draws doubles, in nats.
     datasets, draws : int
         Synthetic datasets released, and posterior draws S behind the bound.
     threshold : float
@@ -53,6 +90,8 @@ class PrivacyStatement:
         Sentences that the model's family adds.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
+    uses : tuple of str
+        Uses of the confidential data that are not accounted, in their order.
     """
 
     mechanism: str
@@ -60,6 +99,10 @@ class PrivacyStatement:
     reweighted: bool
     searched: bool
     lipschitz_bound: float
+    enforced: bool = False
+    data_weights: bool = True
+    target: float | None = None
+    growth: float = 0.0
     datasets: int
     draws: int
     threshold: float
@@ -68,16 +111,23 @@ class PrivacyStatement:
     reads_outcome: bool
     model_caveats: tuple[str, ...]
     problems: tuple[str, ...]
+    uses: tuple[str, ...] = ()
 
     @property
     def guarantee(self) -> str:
-        """ "asymptotic-dp" for weighted mechanisms at the full maximum, else "none".
+        """ "dp", "asymptotic-dp" or "none".
 
-        Also "none" where synthetic values depend on the data besides the posterior draw.
+        "dp" where terms are clamped and no weight depends on the data; "asymptotic-dp" for the
+        other weighted mechanisms at the full maximum, censored ones with weights from the data
+        among them. "none" otherwise, and where synthetic values depend on the data besides the
+        posterior draw.
         """
-        weighted = self.mechanism != "unweighted" and not self.reads_outcome
-        bounded = bool(np.isfinite(self.lipschitz_bound))
-        return "asymptotic-dp" if weighted and bounded and self.threshold == 1.0 else "none"
+        if self.reads_outcome or not np.isfinite(self.lipschitz_bound):
+            return "none"
+        if self.enforced and not self.data_weights:
+            return "dp"
+        weighted = self.mechanism != "unweighted"
+        return "asymptotic-dp" if weighted and self.threshold == 1.0 else "none"
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -91,88 +141,74 @@ class PrivacyStatement:
 
     def caveats(self) -> list[str]:
         """What a reader must know before relying on the numbers, a sentence each."""
-        said = [
-            "Neighbours are databases that differ by the deletion of one record; where one record "
-            "is replaced instead, the same epsilon is not claimed: each figure doubles.",
-            f"The Lipschitz bound is estimated from {self.draws} draws of an approximate sampler "
-            "on this database alone; the guarantee holds asymptotically in the number of records, "
-            "not strictly.",
-            "The weights are computed from the whole confidential database and from fits to it; "
-            "the method treats them as given, and their own disclosure is not accounted.",
-            f"Each synthetic dataset spends epsilon_per_dataset; all {self.datasets} together "
-            "spend epsilon_total.",
-            "Figures here are rounded up to one decimal, each on its own.",
-            "The number of records is released.",
+        above = self.target is not None and self.epsilon_per_dataset > self.target
+        problems = "problems of draws" if self.enforced else "problems"
+        applies = {
+            "leave-one-out": True,
+            "estimated": not self.enforced,
+            "enforced": self.enforced,
+            "weights": self.data_weights,
+            "composition": True,
+            "rounded figures": True,
+            "records": True,
+            "growth": not self.enforced and self.growth > 0,
+            "unchanged": bool(self.columns_released_unchanged),
+            "searched": self.searched,
+            "unweighted": self.mechanism == "unweighted",
+            "scalar": self.mechanism == "sw",
+            "above target": above,
+            "reads outcome": self.reads_outcome,
+            "threshold": self.threshold < 1.0 and not self.enforced,
+            "rounded": self.rounded,
+            problems: bool(self.problems),
+        }
+        facts = {
+            "draws": self.draws,
+            "datasets": self.datasets,
+            "threshold": self.threshold,
+            "problems": " ".join(self.problems),
+        }
+        said = [CAVEATS[key].format(**facts) for key, holds in applies.items() if holds]
+        return [*said, *self.model_caveats]
+
+    def ledger(self) -> list[LedgerEntry]:
+        """Every use of the confidential data and its cost."""
+        made = f"{self.datasets} synthetic datasets, one posterior draw each"
+        return [
+            *(LedgerEntry(use, None) for use in self.uses),
+            LedgerEntry(made, self.epsilon_total),
         ]
-        if self.columns_released_unchanged:
-            said.append(
-                "The columns under columns_released_unchanged are the confidential table's own, "
-                "row by row; the guarantee covers the synthesized outcome given them and does not "
-                "protect them."
-            )
-        if self.searched:
-            said.append(
-                "A tuning constant was searched over several fits to the confidential data until "
-                "the bound met its target; the search is not accounted."
-            )
-        if self.mechanism == "unweighted":
-            said.append(
-                "No record is downweighted, so no guarantee is claimed; the bound only describes "
-                "these draws."
-            )
-        if self.mechanism == "sw":
-            said.append(
-                "One weight for all records downweights every record at any number of records, "
-                "while the asymptotic result asks that downweighting become sparse."
-            )
-        if self.reads_outcome:
-            said.append(
-                "Each synthetic value is drawn given the record's own confidential outcome as well "
-                "as the posterior draw, so no guarantee is claimed and epsilon describes the draw "
-                "alone."
-            )
-        said.extend(self.model_caveats)
-        if self.threshold < 1.0:
-            said.append(
-                f"The bound is the {self.threshold:g} quantile of the draws' maxima, which is "
-                "optimistic, so no guarantee is claimed."
-            )
-        if self.rounded:
-            said.append("The confidential outcome was rounded to whole numbers before modelling.")
-        if self.problems:
-            said.append(
-                "Convergence diagnostics fell short, so the bound may be understated: "
-                + " ".join(self.problems)
-            )
-        return said
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
-        return self._written(self.lipschitz_bound, self.epsilon_per_dataset, self.epsilon_total)
+        return self._written(round_up=False)
 
     def released(self) -> dict[str, Any]:
         """The statement for the release: figures rounded up to one decimal."""
-        return self._written(
-            rounded_up(self.lipschitz_bound),
-            rounded_up(self.epsilon_per_dataset),
-            rounded_up(self.epsilon_total),
-        )
+        return self._written(round_up=True)
 
-    def _written(
-        self, bound: float | None, per_dataset: float | None, total: float | None
-    ) -> dict[str, Any]:
+    def _written(self, *, round_up: bool) -> dict[str, Any]:
+        def figure(value: float) -> float | None:
+            return rounded_up(value) if round_up else value
+
         return {
             "mechanism": self.mechanism,
             "reweighted": self.reweighted,
             "model": self.model,
             "guarantee": self.guarantee,
+            "unit_of_privacy": "one record",
             "neighbours": "leave-one-out",
-            "lipschitz_bound": bound,
-            "epsilon_per_dataset": per_dataset,
-            "epsilon_total": total,
+            "lipschitz_bound": figure(self.lipschitz_bound),
+            "bound_is": "enforced" if self.enforced else "estimated",
+            "bound_growth_per_doubling": None if self.enforced else figure(self.growth),
+            "epsilon_target": self.target,
+            "epsilon_per_dataset": figure(self.epsilon_per_dataset),
+            "epsilon_total": figure(self.epsilon_total),
             "datasets": self.datasets,
             "draws": self.draws,
             "threshold": self.threshold,
             "columns_released_unchanged": list(self.columns_released_unchanged),
+            "ledger": [entry.written(round_up) for entry in self.ledger()],
+            "trust_assumptions": list(TRUST),
             "caveats": self.caveats(),
         }

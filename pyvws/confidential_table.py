@@ -20,7 +20,7 @@ from pyvws.io.frame import (
     outcome_column,
     plain_columns,
 )
-from pyvws.mechanisms import LipschitzWeighted, Mechanism
+from pyvws.mechanisms import LipschitzWeighted, Mechanism, PerturbedHistogram
 from pyvws.models._model import Model
 
 __all__ = ["ConfidentialTable", "check_table"]
@@ -61,9 +61,11 @@ def check_table(
     y = outcome_column(frame, outcome)
     if round:
         y = np.rint(y)
-    prepared = model.prepare(y, outcome)
-    kind: OutcomeKind = "whole" if round or model.whole_numbers else "real"
-    if frame[outcome].dtype == nw.Boolean and prepared.whole_numbers:
+    modelled = not isinstance(mechanism, PerturbedHistogram)
+    prepared = model.prepare(y, outcome) if modelled else model
+    whole = modelled and prepared.whole_numbers
+    kind: OutcomeKind = "whole" if round or whole else "real"
+    if frame[outcome].dtype == nw.Boolean and whole:
         kind = "boolean"
     _refuse_constant(y, outcome, mechanism)
     design = make_design(frame, formula, outcome=outcome)

@@ -26,9 +26,18 @@ class FitSource(Protocol):
     """Samples under weights (N,) and bounds what it sampled."""
 
     def sample(
-        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats."""
+        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
+
+        With a `bound` each term is clamped to it, in the fit and in its bounds.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,16 @@ class ModelSource:
     threshold: float = 1.0
 
     def sample(
-        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`."""
-        target = PseudoPosterior(self.model, self.cells, weights)
+        target = PseudoPosterior(self.model, self.cells, weights, bound)
         posterior = self.engine.sample(target, settings, seed=seed, progress=progress)
         bounds, maxima = blockwise_bounds(
             lambda: log_likelihood_blocks(self.model, posterior, self.cells),
@@ -54,7 +69,23 @@ class ModelSource:
             cell_of_record=self.cells.cell_of_record,
             threshold=self.threshold,
         )
-        return posterior, bounds, maxima
+        if bound is None:
+            return posterior, bounds, maxima
+        self._refuse_prior(posterior, weights, bound)
+        return posterior, bounds.clamped(bound), maxima
+
+    def _refuse_prior(self, posterior: Posterior, weights: Floats, bound: float) -> None:
+        """Raise InputError where no draw leaves any record's term inside the bound."""
+        least = self.cells.smallest_positive_weights(weights)
+        used = np.isfinite(least)
+        for _, block in log_likelihood_blocks(self.model, posterior, self.cells):
+            if (np.abs(block[:, used]) * least[used] < bound).any():
+                return
+        raise InputError(
+            "epsilon clamps every record at every draw, so the posterior is the prior and the "
+            "synthetic data would say nothing of the table. Ask for a larger epsilon. (A count "
+            "near y has a log-likelihood of size 0.5 log(2 pi y) or more whatever the parameters.)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +103,20 @@ class ProgramSource:
     threshold: float = 1.0
 
     def sample(
-        self, weights: Floats, settings: SamplerSettings, *, seed: int, progress: Progress | None
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`; a record of weight 0 has a bound of 0."""
+        if bound is not None:
+            raise InputError(
+                "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
+                "the terms in the program and choose another mechanism."
+            )
         fit = self.program.fit(
             self.engine,
             program_data(self.y, self.design, weights),

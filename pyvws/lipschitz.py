@@ -47,6 +47,15 @@ class LipschitzBounds:
         """epsilon_x = 2 Delta_{alpha,x}, of one draw and so of one synthetic dataset."""
         return 2.0 * self.database
 
+    def clamped(self, bound: float) -> LipschitzBounds:
+        """The bounds of terms that are clamped to [-bound, bound], in nats."""
+        return LipschitzBounds(
+            np.minimum(self.by_record, bound),
+            np.minimum(self.by_draw, bound),
+            min(self.database, bound),
+            self.kept_draws,
+        )
+
 
 def lipschitz_bounds(
     log_lik: Any,

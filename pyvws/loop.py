@@ -11,22 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.bound_search import Window, meet
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
-from pyvws.errors import InputError, SearchError
+from pyvws.errors import InputError
 from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells
 from pyvws.lipschitz import LipschitzBounds
 from pyvws.mechanisms import Match
 from pyvws.models._model import Model
 from pyvws.reweight import reweight
-from pyvws.search import SMALLEST_SCALE, Try, scale_to_meet
+from pyvws.search import Try, leveled
 from pyvws.weights import risk_weights, scalar_weights, weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "SynthesisLoop", "WeightedFit"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
-_TRIES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,17 @@ class SynthesisLoop:
         self._listener = listener
         self._kept: dict[tuple[float, float] | None, WeightedFit] = {}
 
-    def fit(self, weights: Floats, label: str) -> WeightedFit:
-        """Sample the pseudo posterior under weights (N,) and take its bounds."""
+    def fit(self, weights: Floats, label: str, *, bound: float | None = None) -> WeightedFit:
+        """Sample the pseudo posterior under weights (N,) and take its bounds.
+
+        With a `bound`, epsilon / 2 in nats, each record's term is clamped to it.
+        """
         posterior, bounds, maxima = self.source.sample(
             weights,
             self.settings,
             seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
             progress=self._listener.fit(label),
+            bound=bound,
         )
         made = WeightedFit(label, weights, posterior, bounds, maxima)
         self.fits.append(made)
@@ -122,6 +126,45 @@ class SynthesisLoop:
         """CW: Algorithm 2 with given c and g; risk (N,)."""
         return self.fit(risk_weights(risk, c=c, g=g), label)
 
+    def met(
+        self,
+        weights_at: Callable[[float], Floats],
+        window: Window,
+        *,
+        symbol: str,
+        label: str,
+        start: WeightedFit | None = None,
+        first: float | None = None,
+        largest: float = _LARGEST_C,
+    ) -> tuple[WeightedFit, float]:
+        """Refits until the bound lies in the window; the fit and the value of `symbol`.
+
+        `weights_at` gives weights (N,) that rise with the value; the first value is predicted from
+        `start`, the unweighted fit unless given.
+        """
+
+        def refit(weights: Floats) -> tuple[WeightedFit, float, Floats]:
+            fit = self.fit(weights, label)
+            return fit, fit.bounds.database, fit.maxima
+
+        number = len(self.tries)
+
+        def tell(made: Try) -> None:
+            self.tries.append(made)
+            self._listener.line(f"  try {len(self.tries) - number}: {made}")
+
+        return meet(
+            refit,
+            weights_at,
+            window=window,
+            first=first,
+            largest=largest,
+            maxima=(start or self.unweighted()).maxima,
+            symbol=symbol,
+            label=label,
+            tell=tell,
+        )
+
     def count_matched(
         self,
         risk: Floats,
@@ -132,16 +175,11 @@ class SynthesisLoop:
         label: str = "CW",
     ) -> tuple[WeightedFit, float]:
         """CW with c searched so that its bound meets `match`; returns the fit and c."""
-        target = self.target(match)
-        return self._meet(
+        return self.met(
             lambda c: risk_weights(risk, c=c, g=g),
-            target=target,
-            first=None,
-            largest=_LARGEST_C,
-            start=self.unweighted(),
+            Window.around(self.target(match), tolerance),
             symbol="c",
             label=label,
-            tolerance=tolerance,
         )
 
     def scalar(self, *, match: Match = "lw") -> WeightedFit:
@@ -153,31 +191,51 @@ class SynthesisLoop:
         return self.fit(weights, "SW")
 
     def reweighted(
-        self, weighted: WeightedFit, *, k: float = 0.95, tolerance: float = 0.05
+        self,
+        weighted: WeightedFit,
+        *,
+        k: float = 0.95,
+        tolerance: float = 0.05,
+        window: Window | None = None,
     ) -> tuple[WeightedFit, float]:
-        """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k."""
-        by_record = weighted.bounds.by_record
-        return self._meet(
-            lambda factor: reweight(weighted.weights, by_record, k=factor),
-            target=weighted.bounds.database,
-            first=k,
-            largest=_LARGEST_K,
-            start=weighted,
+        """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k.
+
+        With a `window` the bound has to end there instead, and k is a share of what it aims at.
+        """
+        alpha, by_record = weighted.weights, weighted.bounds.by_record
+        if window is None:
+            return self.met(
+                lambda factor: reweight(alpha, by_record, k=factor),
+                Window.around(weighted.bounds.database, tolerance),
+                symbol="k",
+                label=f"{weighted.label}_final",
+                start=weighted,
+                first=k,
+                largest=_LARGEST_K,
+            )
+        return self.met(
+            lambda factor: leveled(alpha, by_record, factor * window.aim),
+            window,
             symbol="k",
             label=f"{weighted.label}_final",
-            tolerance=tolerance,
+            start=weighted,
+            first=k,
+            largest=_LARGEST_C,
         )
 
     def target(self, match: Match) -> float:
         """The bound that `match` stands for, in nats; below the unweighted bound."""
         bound = self.lipschitz().bounds.database if match == "lw" else float(match)
-        unweighted = self.unweighted().bounds.database
-        if not bound < unweighted:
-            raise InputError(
-                "match asks for a bound at or above that of the unweighted fit, which no weight in "
-                "[0, 1] is needed for. Ask for a smaller bound."
-            )
+        self.refuse_needless(bound)
         return bound
+
+    def refuse_needless(self, bound: float) -> None:
+        """Raise InputError for a bound to meet that the unweighted fit meets already."""
+        if not bound < self.unweighted().bounds.database:
+            raise InputError(
+                "match or epsilon asks for a bound at or above that of the unweighted fit, which "
+                "no weight in [0, 1] is needed for. Ask for a smaller one."
+            )
 
     def synthetic(self, fit: WeightedFit, design: Floats, datasets: int) -> list[Floats]:
         """Outcomes (N,) of each dataset, one posterior draw a dataset, evenly thinned."""
@@ -204,45 +262,3 @@ class SynthesisLoop:
             for fit in self.fits
             for problem in fit.posterior.diagnostics.problems()
         ]
-
-    def _meet(
-        self,
-        weights_at: Callable[[float], Floats],
-        *,
-        target: float,
-        first: float | None,
-        largest: float,
-        start: WeightedFit,
-        symbol: str,
-        label: str,
-        tolerance: float,
-    ) -> tuple[WeightedFit, float]:
-        """Refit until the bound is within `tolerance` of `target`, predicting from the last fit."""
-        latest, value = start, first
-        for number in range(1, _TRIES + 1):
-            if value is None:
-                value = scale_to_meet(weights_at, latest.maxima, target, largest=largest)
-            if value is None:
-                raise SearchError(
-                    f"No {symbol} brings the bound up to its target: the weights reach 1 first. "
-                    "Ask for a smaller bound, a larger tolerance, or a larger radius."
-                )
-            latest = self.fit(weights_at(value), label)
-            reached = latest.bounds.database
-            made = Try(label, symbol, value, reached, target)
-            self.tries.append(made)
-            self._listener.line(f"  try {number}: {made}")
-            if abs(reached - target) <= tolerance * target:
-                return latest, value
-            if value <= 2.0 * SMALLEST_SCALE:
-                raise SearchError(
-                    f"Even a {symbol} near 0 leaves the bound above its target, since g keeps "
-                    "every weight up. Lower g, or ask for a larger bound."
-                )
-            value = scale_to_meet(weights_at, latest.maxima, target, largest=largest)
-            if value is None and reached < target:
-                value = largest if made.value < largest else None
-        raise SearchError(
-            f"{_TRIES} refits brought no {label} bound within {tolerance:.0%} of its target. Raise "
-            "the tolerance or the number of draws."
-        )

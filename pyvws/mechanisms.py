@@ -1,28 +1,33 @@
 """The mechanisms as frozen settings, checked when they are made.
 
-Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3); and [risk2024]: Marginal
-and Pairwise.
+Names follow [vws2024]: LW (section 2.1), CW (section 2.2), SW (section 3); [risk2024]: Marginal and
+Pairwise; [global2022]: Weighted-epsilon, Censored, perturbed histogram.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from pyvws._checks import choice, finite_number, non_negative, positive
+from pyvws._checks import choice, finite_number, non_negative, positive, whole_number
 from pyvws.errors import InputError
 from pyvws.identification_risk import RADIUS_KINDS
 
 __all__ = [
+    "CENSORED_WEIGHTS",
     "MECHANISMS",
+    "Censored",
     "CountWeighted",
     "LipschitzWeighted",
     "MarginalWeighted",
     "Mechanism",
     "PairwiseWeighted",
+    "PerturbedHistogram",
     "ScalarWeighted",
     "Unweighted",
+    "WeightedEpsilon",
     "make_mechanism",
+    "mechanism_settings",
 ]
 
 Match = Literal["lw"] | float
@@ -112,7 +117,106 @@ class ScalarWeighted:
         object.__setattr__(self, "match", _checked_match(self.match))
 
 
-Mechanism = Unweighted | LipschitzWeighted | CountWeighted | ScalarWeighted
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedEpsilon:
+    """Weighted-epsilon: LW, then a weight of 0 where the by-record bound exceeds epsilon / 2.
+
+    epsilon is what the truncation aims at; the bound of the refit is computed anew and reported,
+    and may lie above. The papers leave open how often to truncate: `passes` (1 unless given, the
+    slides' "truncation of each weight") repeats it. c and g as for LW.
+    """
+
+    name: ClassVar[str] = "weighted-epsilon"
+    epsilon: float
+    passes: int = 1
+    c: float = 1.0
+    g: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        whole_number(self.passes, "passes", least=1)
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+
+
+CENSORED_WEIGHTS = ("lw", "cw", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Censored:
+    """Censored: each record's alpha_i l_i is clamped to [-epsilon / 2, epsilon / 2] in the fit.
+
+    `weights` are LW's (Censor_w of the slides; the default, as they recommend it), CW's at the
+    given radius, or "none" (Censor_uw), where no weight depends on the data. c and g scale and
+    shift them.
+    """
+
+    name: ClassVar[str] = "censored"
+    epsilon: float
+    weights: str = "lw"
+    c: float = 1.0
+    g: float = 0.0
+    radius: float = 0.2
+    radius_kind: str = "percentage"
+    known: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        choice(self.weights, "weights", CENSORED_WEIGHTS)
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+        positive(self.radius, "radius")
+        choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
+        known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
+        object.__setattr__(self, "known", known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbedHistogram:
+    """Noisy bin counts of a bounded outcome; synthetic values are uniform within bins.
+
+    `range` (L, U) is public knowledge; `bins` a number, by rule where None. One noisy histogram
+    makes all datasets, so together they cost epsilon once. Under "replace" neighbours, the usual
+    ones of [wasserman2010], the noise has scale 2 / epsilon; under "loo" 1 / epsilon.
+    `edges_from_data` takes the range from the data and gives up the guarantee. `noise` is "secret"
+    (exact and unseeded) for a release; "seeded-float" is for comparison with R, never published.
+    """
+
+    name: ClassVar[str] = "perturbed-histogram"
+    epsilon: float
+    range: tuple[float, float] | None = None
+    bins: int | None = None
+    neighbours: str = "replace"
+    edges_from_data: bool = False
+    noise: str = "secret"
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        choice(self.neighbours, "neighbours", ("replace", "loo"))
+        choice(self.noise, "noise", ("secret", "seeded-float"))
+        if self.bins is not None:
+            whole_number(self.bins, "bins", least=1)
+        if self.range is not None:
+            low, high = (finite_number(end, "range") for end in self.range)
+            if not low < high:
+                raise InputError("range must be two numbers, the smaller first.")
+            object.__setattr__(self, "range", (low, high))
+        if (self.range is None) != self.edges_from_data:
+            raise InputError(
+                "perturbed-histogram needs the public range of the outcome: range (--range L,U), "
+                "or edges_from_data (--edges-from-data), which gives up the guarantee, not both."
+            )
+
+
+Mechanism = (
+    Unweighted
+    | LipschitzWeighted
+    | CountWeighted
+    | ScalarWeighted
+    | WeightedEpsilon
+    | Censored
+    | PerturbedHistogram
+)
 
 MECHANISMS: dict[str, type[Any]] = {
     kind.name: kind
@@ -123,8 +227,19 @@ MECHANISMS: dict[str, type[Any]] = {
         MarginalWeighted,
         PairwiseWeighted,
         ScalarWeighted,
+        WeightedEpsilon,
+        Censored,
+        PerturbedHistogram,
     )
 }
+
+
+_NAMES = tuple(MECHANISMS)
+
+
+def mechanism_settings(name: str) -> tuple[str, ...]:
+    """Names of the settings that the mechanism of that name takes."""
+    return tuple(field.name for field in fields(MECHANISMS[choice(name, "mechanism", _NAMES)]))
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
@@ -136,16 +251,21 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         if not isinstance(mechanism, tuple(MECHANISMS.values())):
             raise InputError(f"mechanism must be one of {', '.join(MECHANISMS)} or an instance.")
         return mechanism
-    kind = MECHANISMS[choice(mechanism, "mechanism", tuple(MECHANISMS))]
+    takes = mechanism_settings(mechanism)
+    kind = MECHANISMS[mechanism]
     if settings.get("match") is not None and settings.get("c") is not None:
         raise InputError("match finds c, so both cannot be given. Leave one out.")
     given = {name: value for name, value in settings.items() if value is not None}
-    takes = [field.name for field in fields(kind)]
     unused = sorted(set(given) - set(takes))
     if unused:
         raise InputError(
             f"mechanism {mechanism!r} does not take {', '.join(unused)}. "
             f"It takes {', '.join(takes) or 'no settings'}."
         )
+    needed = [
+        field.name for field in fields(kind) if field.default is MISSING and field.name not in given
+    ]
+    if needed:
+        raise InputError(f"mechanism {mechanism!r} needs {', '.join(needed)}.")
     made: Mechanism = kind(**given)
     return made

@@ -1,6 +1,7 @@
 """The one target that every engine samples: log prior + sum_i alpha_i log p(x_i | theta).
 
-Equation 3 of [vws2024], on the model's unconstrained scale.
+Equation 3 of [vws2024], on the model's unconstrained scale; or with each term clamped to
+[-bound, bound].
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyvws._checks import Floats, same_length, weight_vector
+from pyvws._censored_density import censored_density
+from pyvws._checks import Floats, positive, same_length, weight_vector
 from pyvws.io.cells import Cells
 from pyvws.models._model import Model, Start
 
@@ -29,15 +31,20 @@ class PseudoPosterior:
         Data of N records.
     weights : ndarray, shape (N,)
         alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary posterior.
+    bound : float, optional
+        epsilon / 2 in nats: the size at which each alpha_i l_i is clamped. None clamps nothing.
     """
 
     model: Model
     cells: Cells
     weights: Floats
+    bound: float | None = None
 
     def __post_init__(self) -> None:
         checked = weight_vector(self.weights)
         same_length(checked, self.cells.cell_of_record, ("weights", "records"))
+        if self.bound is not None:
+            positive(self.bound, "bound")
         object.__setattr__(self, "weights", checked)
 
     @property
@@ -54,6 +61,8 @@ class PseudoPosterior:
 
         Far from the data both may be infinite or NaN; neither raises.
         """
+        if self.bound is not None:
+            return censored_density(self.model, self.cells, self.weights, self.bound)
         data = self.model.density_data(self.cells, self.weights)
         log_density = self.model.log_density
 

@@ -21,6 +21,10 @@ REFERENCES: Final[dict[str, str]] = {
         "Hu, J., Williams, M. R. and Savitsky, T. D. (2022). Mechanisms for Global Differential "
         "Privacy under Bayesian Data Synthesis."
     ),
+    "nist800226": (
+        "Near, J. P., Darais, D., Lefkovitz, N. and Howarth, G. S. (2025). Guidelines for "
+        "Evaluating Differential Privacy Guarantees. NIST Special Publication 800-226."
+    ),
     "wasserman2010": (
         "Wasserman, L. and Zhou, S. (2010). A Statistical Framework for Differential Privacy. "
         "Journal of the American Statistical Association 105, 375-389."
@@ -68,5 +72,41 @@ REFERENCES: Final[dict[str, str]] = {
         "Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and "
         "Specific Utility Measures for Synthetic Data. "
         "Journal of the Royal Statistical Society, Series A 181, 663-688."
+    ),
+    "ahrens1972": (
+        "Ahrens, J. H. and Dieter, U. (1972). Computer Methods for Sampling from the Exponential "
+        "and Normal Distributions. Communications of the ACM 15, 873-882."
+    ),
+    "ahrens1974": (
+        "Ahrens, J. H. and Dieter, U. (1974). Computer Methods for Sampling from Gamma, Beta, "
+        "Poisson and Binomial Distributions. Computing 12, 223-246."
+    ),
+    "gd1982": (
+        "Ahrens, J. H. and Dieter, U. (1982). Generating Gamma Variates by a Modified Rejection "
+        "Technique. Communications of the ACM 25, 47-54."
+    ),
+    "pd1982": (
+        "Ahrens, J. H. and Dieter, U. (1982). Computer Generation of Poisson Deviates from "
+        "Modified Normal Distributions. ACM Transactions on Mathematical Software 8, 163-179."
+    ),
+    "cheng1978": (
+        "Cheng, R. C. H. (1978). Generating Beta Variates with Nonintegral Shape Parameters. "
+        "Communications of the ACM 21, 317-322."
+    ),
+    "btpe1988": (
+        "Kachitvichyanukul, V. and Schmeiser, B. W. (1988). Binomial Random Variate Generation. "
+        "Communications of the ACM 31, 216-222."
+    ),
+    "wichura1988": (
+        "Wichura, M. J. (1988). Algorithm AS 241: The Percentage Points of the Normal "
+        "Distribution. Applied Statistics 37, 477-484."
+    ),
+    "ripley1987": ("Ripley, B. D. (1987). Stochastic Simulation. Wiley, New York."),
+    "williams1964": (
+        "Williams, J. W. J. (1964). Algorithm 232: Heapsort. Communications of the ACM 7, 347-348."
+    ),
+    "venables2002": (
+        "Venables, W. N. and Ripley, B. D. (2002). Modern Applied Statistics with S. "
+        "Springer, New York."
     ),
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 
-__all__ = ["SMALLEST_SCALE", "Try", "scale_to_meet"]
+__all__ = ["SMALLEST_SCALE", "Try", "leveled", "scale_to_meet"]
 
 SMALLEST_SCALE = 1e-6
 _HALVINGS = 60
@@ -31,6 +31,18 @@ class Try:
             f"{self.label} {self.symbol} = {self.value:.4f}: bound {self.reached:.4f} for "
             f"{self.target:.4f} ({off:+.1%})"
         )
+
+
+def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
+    """Weights (N,) that bring every record's bound (N,) to `bound`, in nats, before a refit.
+
+    alpha_i bound / Delta_{alpha,x_i}, at most 1: Algorithm 3 of [vws2024] with k Delta_{alpha,x}
+    named as one number. A weight of 0 stays 0; a positive one with a bound of 0 becomes 1.
+    """
+    made = np.where(weights > 0, 1.0, 0.0)
+    moved = (weights > 0) & (by_record > 0)
+    made[moved] = np.minimum(1.0, weights[moved] * (bound / by_record[moved]))
+    return made
 
 
 def scale_to_meet(

@@ -10,6 +10,7 @@ from pyvws.mechanisms import Mechanism, make_mechanism
 from pyvws.models._model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.report.release import Release
+from pyvws.run_settings import placed
 from pyvws.synthesizer import Synthesizer
 
 __all__ = ["synthesize"]
@@ -30,6 +31,10 @@ def synthesize(
     target_accept: float = 0.8,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
+    epsilon: float | None = None,
+    downscale: bool = False,
+    psi: float | None = None,
+    passes: int | None = None,
     reweight: bool = False,
     k: float = 0.95,
     tolerance: float = 0.05,
@@ -46,7 +51,10 @@ def synthesize(
         The confidential table; datasets come back in its kind.
     outcome, model, mechanism, formula, keep, datasets, program
         As in `Synthesizer`.
-    reweight, k, tolerance, threshold, round
+    epsilon, passes : optional
+        The mechanism's own, for weighted-epsilon, censored and perturbed-histogram; else as in
+        `Synthesizer`.
+    downscale, psi, reweight, k, tolerance, threshold, round
         As in `Synthesizer`.
     draws, warmup, chains, target_accept
         Of each fit; S = draws x chains. As in `SamplerSettings`.
@@ -56,7 +64,7 @@ def synthesize(
         Of sampling and synthesis; keep it confidential.
     **settings
         Those that a mechanism or a model named by a string takes: c, g, radius, radius_kind, known,
-        match.
+        match, weights, range, bins, neighbours, edges_from_data, noise.
 
     Returns
     -------
@@ -78,7 +86,8 @@ def synthesize(
     """
     taken = model_settings(find_model(model)) if isinstance(model, str) else ()
     family = find_model(model, **{key: settings.pop(key) for key in taken if key in settings})
-    made = make_mechanism(mechanism, **settings)
+    own, run = placed(mechanism, epsilon=epsilon, passes=passes, downscale=downscale)
+    made = make_mechanism(mechanism, **settings, **own)
     sampler = SamplerSettings(
         draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
     )
@@ -89,6 +98,8 @@ def synthesize(
         formula=formula,
         keep=keep,
         datasets=datasets,
+        psi=psi,
+        **run,
         reweight=reweight,
         k=k,
         tolerance=tolerance,

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.bound_search import Window
 from pyvws.identification_risk import identification_risk
 from pyvws.loop import SynthesisLoop, WeightedFit
 from pyvws.mechanisms import (
+    Censored,
     CountWeighted,
     LipschitzWeighted,
     Mechanism,
     PairwiseWeighted,
     ScalarWeighted,
+    Unweighted,
+    WeightedEpsilon,
 )
 from pyvws.pairwise import pairwise_weights
-from pyvws.weights import scaled_bounds
+from pyvws.truncation import downscale, weighted_epsilon_weights
+from pyvws.weights import risk_weights, scaled_bounds, weights_from_bounds
 
-__all__ = ["Weighting", "run_mechanism"]
+__all__ = ["Downscaling", "Weighting", "data_weights", "run_mechanism", "target_window"]
 
 _LABELS = {"cw": "CW", "marginal": "Marginal", "pairwise": "Pairwise"}
+_SHORT_OF_TARGET = 0.02  # A searched epsilon ends at most this share below what was asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class Downscaling:
+    """Lower each weight until its bound is epsilon / 2, refit, and again, `passes` times at most.
+
+    `psi` is one constant factor for all records instead of each record's own.
+    """
+
+    epsilon: float
+    passes: int
+    psi: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +50,18 @@ class Weighting:
 
     `risk` (N,) lies in [0, 1], larger = riskier: the share that weights fall with for CW, Marginal
     and Pairwise, else the unweighted bounds between their smallest and largest. `constants` holds
-    what a search found.
+    what a search found. `bound` is epsilon / 2 where terms are clamped.
     """
 
     fit: WeightedFit
     risk: Floats
-    constants: dict[str, float]
+    constants: dict[str, float] = field(default_factory=dict)
+    bound: float | None = None
+
+
+def target_window(epsilon: float) -> Window:
+    """Where Delta_{alpha,x} may end for a target: at most epsilon / 2, and at most 2 % less."""
+    return Window.below(0.5 * epsilon, _SHORT_OF_TARGET)
 
 
 def run_mechanism(
@@ -47,19 +71,72 @@ def run_mechanism(
     y: Floats,
     known: Sequence[Any],
     tolerance: float,
+    epsilon: float | None = None,
+    downscaling: Downscaling | None = None,
 ) -> Weighting:
-    """Fit as the mechanism says; y (N,), known columns (N,) each."""
+    """Fit as the mechanism says; y (N,), known columns (N,) each.
+
+    With `epsilon` the mechanism's constant is searched until 2 Delta meets it from below.
+    """
+    if isinstance(mechanism, Censored):
+        return _censored(loop, mechanism, y=y, known=known, downscaling=downscaling)
     if isinstance(mechanism, CountWeighted):
-        return _count(loop, mechanism, y=y, known=known, tolerance=tolerance)
-    if isinstance(mechanism, LipschitzWeighted):
-        fit = loop.lipschitz(c=mechanism.c, g=mechanism.g)
-    elif isinstance(mechanism, ScalarWeighted):
-        fit = loop.scalar(match=mechanism.match)
+        made = _count(loop, mechanism, y=y, known=known, tolerance=tolerance, epsilon=epsilon)
     else:
-        fit = loop.unweighted()
+        made = _from_bounds(loop, mechanism, epsilon)
+    if downscaling is None:
+        return made
+    fit = _downscaled(loop, made.fit, downscaling)
+    return Weighting(fit, made.risk, made.constants)
+
+
+def _from_bounds(loop: SynthesisLoop, mechanism: Mechanism, epsilon: float | None) -> Weighting:
+    """LW, Weighted-epsilon, SW and the unweighted fit."""
+    unweighted = loop.unweighted().bounds.by_record
+    varied = len(np.unique(unweighted[np.isfinite(unweighted)])) > 1
+    risk = scaled_bounds(unweighted) if varied else np.ones(len(unweighted))
+    if epsilon is not None and isinstance(mechanism, LipschitzWeighted | ScalarWeighted):
+        return _to_target(loop, mechanism, epsilon, risk)
+    if isinstance(mechanism, LipschitzWeighted):
+        return Weighting(loop.lipschitz(c=mechanism.c, g=mechanism.g), risk)
+    if isinstance(mechanism, ScalarWeighted):
+        return Weighting(loop.scalar(match=mechanism.match), risk)
+    if isinstance(mechanism, WeightedEpsilon):
+        fit = loop.lipschitz(c=mechanism.c, g=mechanism.g)
+        for _ in range(mechanism.passes):
+            weights = weighted_epsilon_weights(
+                fit.weights, fit.bounds.by_record, epsilon=mechanism.epsilon
+            )
+            if (weights == fit.weights).all():
+                break
+            fit = loop.fit(weights, "Weighted-epsilon")
+        return Weighting(fit, risk)
+    return Weighting(loop.unweighted(), risk)
+
+
+def _to_target(
+    loop: SynthesisLoop,
+    mechanism: LipschitzWeighted | ScalarWeighted,
+    epsilon: float,
+    risk: Floats,
+) -> Weighting:
+    window = target_window(epsilon)
     bounds = loop.unweighted().bounds.by_record
-    varied = len(np.unique(bounds[np.isfinite(bounds)])) > 1
-    return Weighting(fit, scaled_bounds(bounds) if varied else np.ones(len(bounds)), {})
+    loop.refuse_needless(window.high)
+    if isinstance(mechanism, ScalarWeighted):
+        fit, weight = loop.met(
+            lambda weight: np.full(len(bounds), weight),
+            window,
+            symbol="weight",
+            label="SW",
+            largest=1.0,
+        )
+        return Weighting(fit, risk, {"weight": weight})
+    g = mechanism.g
+    fit, c = loop.met(
+        lambda c: weights_from_bounds(bounds, c=c, g=g), window, symbol="c", label="LW"
+    )
+    return Weighting(fit, risk, {"c": c})
 
 
 def _count(
@@ -69,19 +146,76 @@ def _count(
     y: Floats,
     known: Sequence[Any],
     tolerance: float,
+    epsilon: float | None,
 ) -> Weighting:
+    risk = _count_risk(mechanism, y, known)
+    label, g = _LABELS[mechanism.name], mechanism.g
+
+    def weights_at(c: float) -> Floats:
+        return risk_weights(risk, c=c, g=g)
+
+    if epsilon is not None:
+        window = target_window(epsilon)
+        loop.refuse_needless(window.high)
+        fit, c = loop.met(weights_at, window, symbol="c", label=label)
+    elif mechanism.match is None:
+        return Weighting(loop.count(risk, c=mechanism.c, g=g, label=label), risk)
+    else:
+        match = mechanism.match
+        fit, c = loop.count_matched(risk, match=match, g=g, tolerance=tolerance, label=label)
+    return Weighting(fit, risk, {"c": c})
+
+
+def _count_risk(mechanism: CountWeighted | Censored, y: Floats, known: Sequence[Any]) -> Floats:
     ball: dict[str, Any] = {
         "radius": mechanism.radius,
         "radius_kind": mechanism.radius_kind,
         "known": list(known) or None,
     }
     if isinstance(mechanism, PairwiseWeighted):
-        risk = 1.0 - pairwise_weights(y, **ball)
+        return np.asarray(1.0 - pairwise_weights(y, **ball))
+    return identification_risk(y, **ball)
+
+
+def _censored(
+    loop: SynthesisLoop,
+    mechanism: Censored,
+    *,
+    y: Floats,
+    known: Sequence[Any],
+    downscaling: Downscaling | None,
+) -> Weighting:
+    """Weights as LW, CW or none has them, then a fit whose terms are clamped."""
+    n = loop.cells.n_records
+    if mechanism.weights == "lw":
+        bounds = loop.unweighted().bounds.by_record
+        risk = scaled_bounds(bounds)
+        weights = weights_from_bounds(bounds, c=mechanism.c, g=mechanism.g)
+        label = "Censored LW"
+    elif mechanism.weights == "cw":
+        risk = _count_risk(mechanism, y, known)
+        weights = risk_weights(risk, c=mechanism.c, g=mechanism.g)
+        label = "Censored CW"
     else:
-        risk = identification_risk(y, **ball)
-    label = _LABELS[mechanism.name]
-    g = mechanism.g
-    if mechanism.match is None:
-        return Weighting(loop.count(risk, c=mechanism.c, g=g, label=label), risk, {})
-    fit, c = loop.count_matched(risk, match=mechanism.match, g=g, tolerance=tolerance, label=label)
-    return Weighting(fit, risk, {"c": c})
+        risk, weights, label = np.ones(n), np.ones(n), "Censored"
+    if downscaling is not None:
+        weights = _downscaled(loop, loop.fit(weights, "before clamping"), downscaling).weights
+    bound = 0.5 * mechanism.epsilon
+    return Weighting(loop.fit(weights, label, bound=bound), risk, bound=bound)
+
+
+def _downscaled(loop: SynthesisLoop, fit: WeightedFit, rule: Downscaling) -> WeightedFit:
+    for _ in range(rule.passes):
+        if fit.bounds.database <= 0.5 * rule.epsilon:
+            break
+        weights = downscale(fit.weights, fit.bounds.by_record, epsilon=rule.epsilon, psi=rule.psi)
+        fit = loop.fit(weights, f"{fit.label.removesuffix(' downscaled')} downscaled")
+    return fit
+
+
+def data_weights(mechanism: Mechanism, *, downscaled: bool) -> bool:
+    """Whether any weight depends on the confidential data."""
+    plain = isinstance(mechanism, Unweighted) or (
+        isinstance(mechanism, Censored) and mechanism.weights == "none"
+    )
+    return downscaled or not plain

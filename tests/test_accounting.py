@@ -6,11 +6,12 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pyvws.accounting import PrivacyStatement, rounded_up
+from pyvws.accounting import PrivacyStatement, growth_per_doubling, rounded_up
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -44,10 +45,31 @@ def test_by_hand():
     assert released["epsilon_total"] == 132.5  # of the exact total 132.4, not of 20 x 6.7
     exact = made.exact()
     assert exact["lipschitz_bound"] == 3.31
-    assert {k: v for k, v in exact.items() if type(v) is not float} == {
-        k: v for k, v in released.items() if type(v) is not float
+    rounded = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total", "ledger")
+    assert {k: v for k, v in exact.items() if k not in rounded} == {
+        k: v for k, v in released.items() if k not in rounded
     }
     assert exact["neighbours"] == "leave-one-out"
+
+
+def test_the_ledger_lists_every_use_and_what_it_costs():
+    made = statement(uses=("fit 'unweighted'", "fit 'LW', 3 times"))
+    assert made.released()["ledger"] == [
+        {"use": "fit 'unweighted'", "epsilon": "not accounted"},
+        {"use": "fit 'LW', 3 times", "epsilon": "not accounted"},
+        {"use": "20 synthetic datasets, one posterior draw each", "epsilon": 132.5},
+    ]
+    assert made.exact()["ledger"][-1]["epsilon"] == made.epsilon_total
+
+
+def test_growth_is_the_largest_over_that_of_a_random_half():
+    rng = np.random.default_rng(1)
+    by_draw = rng.gumbel(size=400)
+    halves = [rng.permutation(by_draw)[:200].max() for _ in range(20_000)]
+    error = np.std(halves) / np.sqrt(len(halves))
+    assert abs(growth_per_doubling(by_draw) - (by_draw.max() - np.mean(halves))) < 5 * error + 0.01
+    assert growth_per_doubling(np.full(5, 3.0)) == 0.0
+    assert growth_per_doubling(np.array([1.0, math.inf])) == math.inf
 
 
 @given(st.floats(0, 1e308))
@@ -93,6 +115,11 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"threshold": 0.999}, "none"),
         ({"lipschitz_bound": math.inf}, "none"),
         ({"lipschitz_bound": math.nan}, "none"),
+        ({"reads_outcome": True}, "none"),
+        ({"mechanism": "censored", "enforced": True}, "asymptotic-dp"),
+        ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
+        ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
+        ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
     ],
 )
 def test_what_is_claimed(changes, guarantee):
@@ -109,6 +136,10 @@ def test_what_is_said_only_where_it_applies():
         "One weight for all records": {"mechanism": "sw"},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
         "rounded to whole numbers": {"rounded": True},
+        "record's own confidential outcome": {"reads_outcome": True},
+        "aimed at a smaller epsilon": {"target": 6.6},
+        "with more draws it would still rise": {"growth": 0.1},
+        "in dollars": {"model_caveats": ("The bound is in dollars.",)},
         "bound may be understated: LW: R-hat is high.": {"problems": ("LW: R-hat is high.",)},
     }
     for words, changes in extras.items():
@@ -119,6 +150,13 @@ def test_what_is_said_only_where_it_applies():
     everything = " ".join(plain)
     for words in ("deletion of one record", "4000 draws", "all 20 together", "not strictly"):
         assert words in everything
+
+
+def test_an_enforced_bound_is_not_said_to_be_estimated():
+    said = " ".join(statement(enforced=True, data_weights=False, growth=1.0).caveats())
+    assert "clamped at half of epsilon_per_dataset" in said
+    for words in ("estimated from", "weights are computed", "still rise"):
+        assert words not in said
 
 
 def test_a_release_is_plain_json_even_without_a_bound():

@@ -10,18 +10,31 @@ import pytest
 from pyvws.errors import InputError
 from pyvws.mechanisms import (
     MECHANISMS,
+    Censored,
     CountWeighted,
     LipschitzWeighted,
     MarginalWeighted,
     PairwiseWeighted,
+    PerturbedHistogram,
     ScalarWeighted,
     Unweighted,
+    WeightedEpsilon,
     make_mechanism,
 )
 
+NAMES = (
+    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
+)
+WITH_EPSILON = {
+    "weighted-epsilon": {"epsilon": 5.0},
+    "censored": {"epsilon": 5.0},
+    "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
+}
+
 
 def test_names_and_the_papers_defaults():
-    assert {name: kind() for name, kind in MECHANISMS.items()} == {
+    plain = {name: kind for name, kind in MECHANISMS.items() if name not in WITH_EPSILON}
+    assert {name: kind() for name, kind in plain.items()} == {
         "unweighted": Unweighted(),
         "lw": LipschitzWeighted(c=1.0, g=0.0),
         "cw": CountWeighted(
@@ -31,6 +44,11 @@ def test_names_and_the_papers_defaults():
         "pairwise": PairwiseWeighted(c=1.0, g=0.0, radius=0.2),
         "sw": ScalarWeighted(match="lw"),
     }
+    assert make_mechanism("weighted-epsilon", epsilon=5.0) == WeightedEpsilon(epsilon=5.0, passes=1)
+    assert make_mechanism("censored", epsilon=5.0) == Censored(epsilon=5.0, weights="lw")
+    assert make_mechanism("perturbed-histogram", epsilon=5.0, range=(0, 1)) == PerturbedHistogram(
+        epsilon=5.0, range=(0.0, 1.0), neighbours="replace", noise="secret"
+    )
     assert all(kind.name == name for name, kind in MECHANISMS.items())
 
 
@@ -44,10 +62,12 @@ def test_made_by_name_with_the_settings_that_apply():
     assert make_mechanism(own) is own
 
 
-@pytest.mark.parametrize("kind", MECHANISMS.values())
-def test_settings_stay_as_they_were_made(kind):
-    made = kind()
-    assert hash(made) == hash(kind())
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_settings_stay_as_they_were_made(name):
+    kind = MECHANISMS[name]
+    given = WITH_EPSILON.get(name, {})
+    made = kind(**given)
+    assert hash(made) == hash(kind(**given))
     with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
         made.c = 2.0
     with pytest.raises(TypeError):
@@ -58,6 +78,21 @@ def test_settings_stay_as_they_were_made(kind):
     ("call", "message"),
     [
         (lambda: LipschitzWeighted(c=-1), "c must not be negative. Got -1."),
+        (lambda: make_mechanism("censored"), "mechanism 'censored' needs epsilon."),
+        (lambda: WeightedEpsilon(epsilon=0), "epsilon must be above 0. Got 0."),
+        (
+            lambda: Censored(epsilon=5, weights="sw"),
+            "weights must be one of lw, cw, none. Got 'sw'.",
+        ),
+        (
+            lambda: PerturbedHistogram(epsilon=5),
+            "perturbed-histogram needs the public range of the outcome: range (--range L,U), or "
+            "edges_from_data (--edges-from-data), which gives up the guarantee, not both.",
+        ),
+        (
+            lambda: PerturbedHistogram(epsilon=5, range=(1, 1)),
+            "range must be two numbers, the smaller first.",
+        ),
         (lambda: LipschitzWeighted(g=math.inf), "g must be finite. Got inf."),
         (lambda: CountWeighted(radius=0), "radius must be above 0. Got 0."),
         (
@@ -69,11 +104,11 @@ def test_settings_stay_as_they_were_made(kind):
         (lambda: ScalarWeighted(match="cw"), "match must be 'lw' or a number above 0. Got 'cw'."),
         (
             lambda: make_mechanism("laplace"),
-            "mechanism must be one of unweighted, lw, cw, marginal, pairwise, sw. Got 'laplace'.",
+            f"mechanism must be one of {NAMES}. Got 'laplace'.",
         ),
         (
             lambda: make_mechanism(LipschitzWeighted),
-            "mechanism must be one of unweighted, lw, cw, marginal, pairwise, sw or an instance.",
+            f"mechanism must be one of {NAMES} or an instance.",
         ),
         (
             lambda: make_mechanism("cw", c=2.0, match="lw"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.reweight import reweight
-from pyvws.search import Try, scale_to_meet
+from pyvws.search import Try, leveled, scale_to_meet
 from pyvws.weights import risk_weights
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -67,3 +67,11 @@ def test_k_of_one_bound_collapses_to_the_ratio():
 def test_a_try_says_how_near_it_came():
     made = Try("CW", "c", 1.5, 3.3, 3.0)
     assert str(made) == "CW c = 1.5000: bound 3.3000 for 3.0000 (+10.0%)"
+
+
+def test_leveled_weights_are_algorithm_3_with_its_target_named():
+    weights, by_record = np.array([1.0, 0.5, 0.0, 0.2]), np.array([2.0, 4.0, 0.0, 0.0])
+    assert leveled(weights, by_record, 2.0).tolist() == [1.0, 0.25, 0.0, 1.0]
+    for k in (0.3, 0.9):
+        expected = reweight(weights, by_record, k=k)
+        np.testing.assert_allclose(leveled(weights, by_record, k * 4.0), expected, rtol=1e-15)

@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from pyvws.commands._choices import (
+    CensoredWeights,
+    Engine,
+    Labels,
+    LogLik,
+    Mechanism,
+    Model,
+    Neighbours,
+    Noise,
+    OutcomeScale,
+    RadiusKind,
+)
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
-
-
-class _Model(StrEnum):
-    negative_binomial = "negative-binomial"
-    poisson = "poisson"
-
-
-class _Mechanism(StrEnum):
-    unweighted = "unweighted"
-    lw = "lw"
-    cw = "cw"
-    marginal = "marginal"
-    pairwise = "pairwise"
-    sw = "sw"
-
-
-class _Engine(StrEnum):
-    native = "native"
-    cmdstan = "cmdstan"
-    rstan = "rstan"
-    pystan = "pystan"
-
-
-class _LogLik(StrEnum):
-    weighted = "weighted"
-    plain = "plain"
-
-
-class _RadiusKind(StrEnum):
-    percentage = "percentage"
-    absolute = "absolute"
 
 
 def _match(text: str | None) -> str | float | None:
@@ -54,6 +34,19 @@ def _match(text: str | None) -> str | float | None:
         return float(text)
     except ValueError:
         raise InputError(f"--match must be lw or a number. Got {text!r}.") from None
+
+
+def _numbers(text: str | None, option: str, *, two: bool = False) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (two and len(values) != 2):
+        wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
+        raise InputError(f"{option} takes {wanted}. Got {text!r}.")
+    return values
 
 
 def synthesize(
@@ -67,20 +60,20 @@ def synthesize(
         bool, typer.Option("--round", help="Round the outcome to whole numbers first.")
     ] = False,
     engine: Annotated[
-        _Engine, typer.Option(help="Sampler: native, or Stan through cmdstan, rstan or pystan.")
-    ] = _Engine.native,
+        Engine, typer.Option(help="Sampler: native, or Stan through cmdstan, rstan or pystan.")
+    ] = Engine.native,
     stan: Annotated[
         Path | None,
         typer.Option(help="Your own Stan program, with weights and log_lik, under a Stan engine."),
     ] = None,
     stan_log_lik: Annotated[
-        _LogLik, typer.Option(help="Whether the program's log_lik holds weights[i] * l_i or l_i.")
-    ] = _LogLik.weighted,
-    model: Annotated[_Model, typer.Option(help="Family of the outcome.")] = (
-        _Model.negative_binomial
+        LogLik, typer.Option(help="Whether the program's log_lik holds weights[i] * l_i or l_i.")
+    ] = LogLik.weighted,
+    model: Annotated[Model, typer.Option(help="Family of the outcome.")] = (
+        Model.negative_binomial
     ),
-    mechanism: Annotated[_Mechanism, typer.Option(help="How records are weighted.")] = (
-        _Mechanism.lw
+    mechanism: Annotated[Mechanism, typer.Option(help="How records are weighted.")] = (
+        Mechanism.lw
     ),
     reweight: Annotated[
         bool, typer.Option("--reweight", help="Run Algorithm 3 after the weighted fit.")
@@ -102,10 +95,49 @@ def synthesize(
         typer.Option(help="Radius of the count weights: 0.2 = 20 %, or in the outcome's unit."),
     ] = None,
     radius_kind: Annotated[
-        _RadiusKind | None, typer.Option(help="Whether --radius is a share or a distance.")
+        RadiusKind | None, typer.Option(help="Whether --radius is a share or a distance.")
     ] = None,
     known: Annotated[
         str | None, typer.Option(help="COL,COL: public columns whose values make the patterns.")
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Target for a dataset: searched for, truncated or clamped at, or spent."),
+    ] = None,
+    weights: Annotated[
+        CensoredWeights | None, typer.Option(help="Weights inside censored; lw.")
+    ] = None,
+    passes: Annotated[
+        int | None, typer.Option(help="Truncations of weighted-epsilon (1), or of --downscale (5).")
+    ] = None,
+    downscale: Annotated[
+        bool, typer.Option("--downscale", help="Lower each weight to the bound epsilon / 2.")
+    ] = False,
+    psi: Annotated[
+        float | None, typer.Option(help="One factor for all weights in --downscale.")
+    ] = None,
+    range: Annotated[
+        str | None, typer.Option(help="L,U: public range of the outcome, for a histogram or beta.")
+    ] = None,
+    bins: Annotated[int | None, typer.Option(help="Bins of a histogram; n^(1/3) up.")] = None,
+    neighbours: Annotated[
+        Neighbours | None, typer.Option(help="Of a histogram's epsilon; replace.")
+    ] = None,
+    edges_from_data: Annotated[
+        bool, typer.Option("--edges-from-data", help="No public range: gives up the guarantee.")
+    ] = False,
+    noise: Annotated[
+        Noise | None, typer.Option(help="Of a histogram; seeded-float is never for publication.")
+    ] = None,
+    outcome_scale: Annotated[
+        OutcomeScale | None, typer.Option(help="Scale on which a continuous model works.")
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="1,2,3: public levels of an ordinal outcome.")
+    ] = None,
+    components: Annotated[int | None, typer.Option(help="Components of normal-mixture.")] = None,
+    labels: Annotated[
+        Labels | None, typer.Option(help="How normal-mixture draws labels for synthesis.")
     ] = None,
     threshold: Annotated[
         float, typer.Option(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
@@ -138,16 +170,28 @@ def synthesize(
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
     from pyvws.mechanisms import make_mechanism
+    from pyvws.models.registry import find_model
     from pyvws.report._folder import check_folder
     from pyvws.report.console import console_listener
+    from pyvws.run_settings import placed
     from pyvws.synthesizer import Synthesizer
 
     if k is not None and not reweight:
         raise InputError("--k belongs to --reweight. Add --reweight or leave --k out.")
     check_folder(out, overwrite=overwrite, source=table)
+    histogram = mechanism is Mechanism.perturbed_histogram
+    own, run = placed(mechanism.value, epsilon=epsilon, passes=passes, downscale=downscale)
+    ends = _numbers(range, "--range", two=True)
     settings = Synthesizer(
         outcome=outcome,
-        model=model.value,
+        model=find_model(
+            model.value,
+            outcome_scale=outcome_scale and outcome_scale.value,
+            range=None if histogram else ends,
+            levels=_numbers(levels, "--levels"),
+            components=components,
+            labels=labels and labels.value,
+        ),
         mechanism=make_mechanism(
             mechanism.value,
             c=c,
@@ -156,7 +200,16 @@ def synthesize(
             radius_kind=radius_kind and radius_kind.value,
             known=names(known) or None,
             match=_match(match),
+            weights=weights and weights.value,
+            range=ends if histogram else None,
+            bins=bins,
+            neighbours=neighbours and neighbours.value,
+            edges_from_data=edges_from_data or None,
+            noise=noise and noise.value,
+            **own,
         ),
+        **run,
+        psi=psi,
         formula=formula,
         keep="all" if keep == "all" else names(keep),
         datasets=datasets,

@@ -65,6 +65,12 @@ class Cells:
         np.maximum.at(largest, self.cell_of_record, weights)
         return largest
 
+    def smallest_positive_weights(self, weights: Floats) -> Floats:
+        """Smallest positive weight in each cell: weights (N,) to (C,); infinite where all are 0."""
+        smallest = np.full(self.n_cells, np.inf)
+        np.minimum.at(smallest, self.cell_of_record, np.where(weights > 0, weights, np.inf))
+        return smallest
+
 
 def make_cells(outcome: Floats, design: Floats) -> Cells:
     """Cells of an outcome (N,) and a design matrix (N, K)."""

@@ -101,7 +101,10 @@ def with_outcome(
     values: Floats,
     kind: OutcomeKind,
 ) -> Any:
-    """The native table with the given columns in their order and the outcome replaced."""
+    """The native table with the given columns in their order and the outcome replaced.
+
+    An outcome that stands alone may have another number of values.
+    """
     native = frame.select(list(columns))
     kinds: dict[str, tuple[Any, Any]] = {
         "whole": (np.int64, nw.Int64),
@@ -110,6 +113,8 @@ def with_outcome(
     }
     made, dtype = kinds[kind]
     replaced = nw.new_series(outcome, values.astype(made), dtype, backend=frame.implementation)
+    if list(columns) == [outcome] and len(values) != len(frame):
+        return replaced.to_frame().to_native()
     if frame.implementation.is_pandas():
         series = replaced.to_native()
         series.index = frame.to_native().index

@@ -19,14 +19,16 @@ LAYERS = (
     {"errors", "references", "_checks", "_kernels", "_resources", "rarith", "r_random"},
     {"io"},
     {"models"},
-    {"pseudo_posterior"},
+    {"pseudo_posterior", "_censored_density"},
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
-    {"weights", "pairwise", "reweight", "search", "accounting", "fit_sources"}
-    | {"discrete_laplace", "histogram_bins", "perturbed_histogram", "truncation", "censoring"},
-    {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table"},
+    {"weights", "pairwise", "reweight", "search", "bound_search", "accounting", "caveats"}
+    | {"fit_sources", "truncation", "censoring"}
+    | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
+    {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"},
     {"evaluation"},
     {"report"},
+    {"posterior_release", "histogram_release"},
     {"synthesizer"},
     {"synthesis"},
     {"r", "validation", "studies", "doctor"},

@@ -1,0 +1,102 @@
+"""Refit until the database bound lies where it should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pyvws._checks import Floats
+from pyvws.errors import SearchError
+from pyvws.search import SMALLEST_SCALE, Try, scale_to_meet
+
+__all__ = ["Window", "meet"]
+
+_TRIES = 12
+_Fit = TypeVar("_Fit")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a bound may end, in nats: between `low` and `high`; `aim` is what is tried for."""
+
+    low: float
+    aim: float
+    high: float
+
+    @classmethod
+    def around(cls, target: float, tolerance: float) -> Window:
+        """Within a share `tolerance` of the target, on either side."""
+        return cls(target * (1.0 - tolerance), target, target * (1.0 + tolerance))
+
+    @classmethod
+    def below(cls, target: float, tolerance: float) -> Window:
+        """At most the target, and less by at most a share `tolerance` of it."""
+        return cls(target * (1.0 - tolerance), target * (1.0 - 0.5 * tolerance), target)
+
+
+def meet(
+    refit: Callable[[Floats], tuple[_Fit, float, Floats]],
+    weights_at: Callable[[float], Floats],
+    *,
+    window: Window,
+    first: float | None,
+    largest: float,
+    maxima: Floats,
+    symbol: str,
+    label: str,
+    tell: Callable[[Try], None],
+) -> tuple[_Fit, float]:
+    """Refit at one value of `symbol` after the other, each predicted from the last fit.
+
+    Parameters
+    ----------
+    refit : callable
+        Fits under weights (N,); the fit, its database bound and max_s |l_i| (N,), in nats.
+    weights_at : callable
+        Weights (N,) that rise with the value.
+    window : Window
+        Where the bound has to end.
+    first : float, optional
+        First value; predicted from `maxima` (N,) without it.
+    largest : float
+        Largest value to try.
+    tell : callable
+        Called with each try.
+
+    Returns
+    -------
+    fit, float
+        The first fit within the window, and the value that gave it.
+
+    Raises
+    ------
+    SearchError
+        If the weights reach 1, or a shift g keeps them up, or 12 refits did not suffice.
+    """
+    value = first
+    for _ in range(_TRIES):
+        if value is None:
+            value = scale_to_meet(weights_at, maxima, window.aim, largest=largest)
+        if value is None:
+            raise SearchError(
+                f"No {symbol} brings the bound up to its target: the weights reach 1 first. "
+                "Ask for a smaller bound, a larger tolerance, or a larger radius."
+            )
+        fit, reached, maxima = refit(weights_at(value))
+        tell(Try(label, symbol, value, reached, window.aim))
+        if window.low <= reached <= window.high:
+            return fit, value
+        if value <= 2.0 * SMALLEST_SCALE:
+            raise SearchError(
+                f"Even a {symbol} near 0 leaves the bound above its target, since g keeps "
+                "every weight up. Lower g, or ask for a larger bound."
+            )
+        tried = value
+        value = scale_to_meet(weights_at, maxima, window.aim, largest=largest)
+        if value is None and reached < window.low:
+            value = largest if tried < largest else None
+    raise SearchError(
+        f"{_TRIES} refits brought no {label} bound where it should be. Raise the tolerance or the "
+        "number of draws."
+    )

@@ -1,0 +1,116 @@
+"""What a reader of a privacy statement must know before relying on its numbers.
+
+The list follows the questions of [nist800226]: unit of privacy, neighbours, what is trusted, what
+is not covered.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["CAVEATS", "TRUST", "histogram_caveats"]
+
+TRUST: Final = (
+    "The agency holds the confidential table and runs the mechanism; nobody else sees it, the "
+    "seed, or the folder confidential/.",
+    "The columns under columns_released_unchanged are public already.",
+    "The package, its libraries and the processor compute what they state; floating-point "
+    "rounding of the sampler is not accounted.",
+)
+
+CAVEATS: Final = {
+    "leave-one-out": (
+        "Neighbours are databases that differ by the deletion of one record; where one record "
+        "is replaced instead, the same epsilon is not claimed: each figure doubles."
+    ),
+    "estimated": (
+        "The Lipschitz bound is estimated from {draws} draws of an approximate sampler "
+        "on this database alone; the guarantee holds asymptotically in the number of records, "
+        "not strictly."
+    ),
+    "enforced": (
+        "Every record's term is clamped at half of epsilon_per_dataset, at any parameters and for "
+        "any data, so epsilon is not estimated. It is that of an exact draw from the posterior; "
+        "the sampler is approximate, and how near it comes is not accounted."
+    ),
+    "weights": (
+        "The weights are computed from the whole confidential database and from fits to it; "
+        "the method treats them as given, and their own disclosure is not accounted."
+    ),
+    "composition": (
+        "Each synthetic dataset spends epsilon_per_dataset; all {datasets} together "
+        "spend epsilon_total."
+    ),
+    "rounded figures": "Figures here are rounded up to one decimal, each on its own.",
+    "records": "The number of records is released.",
+    "growth": (
+        "Over random halves of the draws the bound is lower by about bound_growth_per_doubling: "
+        "with more draws it would still rise."
+    ),
+    "unchanged": (
+        "The columns under columns_released_unchanged are the confidential table's own, "
+        "row by row; the guarantee covers the synthesized outcome given them and does not "
+        "protect them."
+    ),
+    "searched": (
+        "A tuning constant was searched over several fits to the confidential data until "
+        "the bound met its target; the search is not accounted."
+    ),
+    "unweighted": (
+        "No record is downweighted, so no guarantee is claimed; the bound only describes "
+        "these draws."
+    ),
+    "scalar": (
+        "One weight for all records downweights every record at any number of records, "
+        "while the asymptotic result asks that downweighting become sparse."
+    ),
+    "above target": (
+        "The truncation aimed at a smaller epsilon than the refit reached; the figures are those "
+        "of the refit."
+    ),
+    "reads outcome": (
+        "Each synthetic value is drawn given the record's own confidential outcome as well "
+        "as the posterior draw, so no guarantee is claimed and epsilon describes the draw "
+        "alone."
+    ),
+    "threshold": (
+        "The bound is the {threshold:g} quantile of the draws' maxima, which is "
+        "optimistic, so no guarantee is claimed."
+    ),
+    "rounded": "The confidential outcome was rounded to whole numbers before modelling.",
+    "problems": "Convergence diagnostics fell short, so the bound may be understated: {problems}",
+    "problems of draws": (
+        "Convergence diagnostics fell short, so the draws may not be those of the posterior that "
+        "the guarantee is about: {problems}"
+    ),
+}
+
+
+def histogram_caveats(
+    *, neighbours: str, publishable: bool, edges_from_data: bool, rounded: bool
+) -> list[str]:
+    """The sentences of a perturbed histogram."""
+    said = [
+        "Neighbours are databases that differ by the replacement of one record."
+        if neighbours == "replace"
+        else "Neighbours are databases that differ by the deletion of one record; where one record "
+        "is replaced instead, epsilon doubles.",
+        "One noisy histogram makes all datasets: together they spend epsilon_total once.",
+        "The guarantee is for an outcome that surely lies in a range fixed without the data.",
+        "Synthetic values are uniform within bins, and independent of every other column.",
+    ]
+    if neighbours == "replace":
+        said.append(CAVEATS["records"])
+    if edges_from_data:
+        said.append(
+            "The range comes from the data, and its ends are two records' values; no guarantee is "
+            "claimed."
+        )
+    if not publishable:
+        said.append(
+            "Not for publication: the noise comes from a seeded generator, for comparison with R, "
+            "so no guarantee is claimed."
+        )
+    if rounded:
+        said.append(CAVEATS["rounded"])
+    return said

@@ -1,0 +1,156 @@
+"""A release from a perturbed histogram: no model, no draws, one noisy histogram."""
+
+from __future__ import annotations
+
+import platform
+import time
+from importlib.metadata import version
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from pyvws import __version__
+from pyvws.accounting import LedgerEntry, rounded_up
+from pyvws.caveats import CAVEATS, TRUST, histogram_caveats
+from pyvws.confidential_table import ConfidentialTable
+from pyvws.errors import InputError
+from pyvws.io.frame import open_frame, with_outcome
+from pyvws.mechanisms import PerturbedHistogram
+from pyvws.perturbed_histogram import (
+    NoisyHistogram,
+    perturbed_histogram,
+    synthesize_from_histogram,
+)
+from pyvws.report.release import Release
+from pyvws.report.summary import table_like
+from pyvws.run_settings import RunSettings
+
+__all__ = ["histogram_release"]
+
+
+def histogram_release(
+    settings: RunSettings,
+    mechanism: PerturbedHistogram,
+    table: ConfidentialTable,
+    *,
+    source: Any,
+    seed: int,
+    input_sha256: str | None,
+    began: float,
+) -> Release:
+    """Perturb the outcome's histogram and draw every dataset from it.
+
+    The noise is secret; `seed` makes the draws from the noisy histogram repeatable, which cost
+    nothing more. Under "loo" neighbours the number of records is protected too, so a dataset has
+    as many records as the noisy counts add up to, and no column can be kept.
+    """
+    _refuse_columns(settings, mechanism, table)
+    noisy = perturbed_histogram(
+        table.y,
+        epsilon=mechanism.epsilon,
+        range=mechanism.range,
+        bins=mechanism.bins,
+        neighbours=cast(Literal["replace", "loo"], mechanism.neighbours),
+        noise=cast(Literal["secret", "seeded-float"], mechanism.noise),
+        seed=seed % 2**31 if mechanism.noise == "seeded-float" else None,
+        edges_from_data=mechanism.edges_from_data,
+    )
+    size = len(table.y) if mechanism.neighbours == "replace" else noisy.noisy_total
+    streams = np.random.SeedSequence(seed).spawn(settings.datasets)
+    outcomes = [
+        synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
+    ]
+    if settings.round:
+        outcomes = [np.rint(values) for values in outcomes]
+    frame = open_frame(source)
+    return Release(
+        datasets=[
+            with_outcome(
+                frame,
+                columns=table.released,
+                outcome=settings.outcome,
+                values=values,
+                kind=table.kind,
+            )
+            for values in outcomes
+        ],
+        privacy=_statement(settings, mechanism, table, noisy, round_up=True),
+        records=table_like({"record": np.arange(1, len(table.y) + 1)}, table.implementation),
+        posterior=table_like(
+            {
+                "lower": noisy.edges[:-1],
+                "upper": noisy.edges[1:],
+                "noisy_count": np.asarray(noisy.counts, dtype=np.float64),
+                "probability": noisy.probabilities,
+            },
+            table.implementation,
+        ),
+        summary={
+            "epsilon_total": noisy.epsilon,
+            "privacy": _statement(settings, mechanism, table, noisy, round_up=False),
+            "timings": {"total_seconds": time.perf_counter() - began},
+            "records": len(table.y),
+            "settings": settings.recorded(table.model),
+            "seed": seed,
+            "input_sha256": input_sha256 or table.sha256,
+            "versions": {
+                "pyvws": __version__,
+                "python": platform.python_version(),
+                "numpy": version("numpy"),
+            },
+        },
+    )
+
+
+def _refuse_columns(
+    settings: RunSettings, mechanism: PerturbedHistogram, table: ConfidentialTable
+) -> None:
+    if table.design.predictors:
+        raise InputError(
+            "perturbed-histogram synthesizes one column without predictors. Take formula out; keep "
+            "names columns to release beside it."
+        )
+    if mechanism.neighbours == "loo" and len(table.released) > 1:
+        raise InputError(
+            "Under loo neighbours the number of records is protected, so no column can be kept. "
+            "Take keep out, or choose replace."
+        )
+
+
+def _statement(
+    settings: RunSettings,
+    mechanism: PerturbedHistogram,
+    table: ConfidentialTable,
+    noisy: NoisyHistogram,
+    *,
+    round_up: bool,
+) -> dict[str, Any]:
+    epsilon = rounded_up(noisy.epsilon) if round_up else noisy.epsilon
+    unchanged = [column for column in table.released if column != settings.outcome]
+    caveats = histogram_caveats(
+        neighbours=noisy.neighbours,
+        publishable=noisy.publishable,
+        edges_from_data=mechanism.edges_from_data,
+        rounded=settings.round,
+    )
+    if unchanged:
+        caveats.append(CAVEATS["unchanged"])
+    return {
+        "mechanism": mechanism.name,
+        "model": "none",
+        "guarantee": noisy.guarantee,
+        "unit_of_privacy": "one record",
+        "neighbours": {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours],
+        "epsilon_per_dataset": epsilon,
+        "epsilon_total": epsilon,
+        "datasets": settings.datasets,
+        "bins": len(noisy.probabilities),
+        "noise_scale": noisy.scale,
+        "publishable": noisy.publishable,
+        "columns_released_unchanged": unchanged,
+        "ledger": [
+            LedgerEntry("one noisy histogram, for all datasets", noisy.epsilon).written(round_up)
+        ],
+        "trust_assumptions": list(TRUST),
+        "caveats": caveats,
+    }

@@ -1,0 +1,176 @@
+"""A release from a pseudo posterior: weigh, fit, draw, and say what it costs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from pyvws.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.confidential_table import ConfidentialTable
+from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.errors import ConvergenceWarning
+from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
+from pyvws.io.cells import Cells, make_cells
+from pyvws.io.frame import open_frame, with_outcome
+from pyvws.loop import Listener, SynthesisLoop, WeightedFit
+from pyvws.mechanisms import Censored, CountWeighted, Mechanism
+from pyvws.report.release import Release
+from pyvws.report.summary import posterior_columns, record_columns, summarize, table_like
+from pyvws.run_settings import RunSettings
+from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism, target_window
+
+__all__ = ["posterior_release"]
+
+_REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
+
+
+def posterior_release(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    table: ConfidentialTable,
+    *,
+    source: Any,
+    seed: int,
+    listener: Listener,
+    input_sha256: str | None,
+    began: float,
+) -> Release:
+    """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
+    console: list[str] = []
+    model = table.model
+    cells = make_cells(model.encode(table.y), table.design.matrix)
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=_source(settings, cells, table, console),
+        settings=settings.settings,
+        seed=seed,
+        listener=listener,
+    )
+    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+    problems = loop.problems()
+    if problems:
+        warnings.warn(" ".join([*problems, _REMEDY]), ConvergenceWarning, stacklevel=3)
+    outcomes = loop.synthetic(final, table.design.matrix, settings.datasets)
+    if settings.round:
+        outcomes = [np.rint(values) for values in outcomes]
+    statement = _statement(settings, mechanism, loop, table, weighting, final)
+    frame = open_frame(source)
+    return Release(
+        datasets=[
+            with_outcome(
+                frame,
+                columns=table.released,
+                outcome=settings.outcome,
+                values=values,
+                kind=table.kind,
+            )
+            for values in outcomes
+        ],
+        privacy=statement.released(),
+        records=table_like(record_columns(weighting, final), table.implementation),
+        posterior=table_like(posterior_columns(final.posterior), table.implementation),
+        summary=summarize(
+            loop,
+            final,
+            statement,
+            seed=seed,
+            input_sha256=input_sha256,
+            table=table,
+            settings={**settings.recorded(model), **constants},
+            seconds=time.perf_counter() - began,
+        ),
+        console="".join(console),
+    )
+
+
+def _fitted(
+    settings: RunSettings, mechanism: Mechanism, loop: SynthesisLoop, table: ConfidentialTable
+) -> tuple[Weighting, WeightedFit, dict[str, float]]:
+    """The mechanism's own fit, the one that makes the datasets, and the constants found."""
+    target = settings.target_epsilon
+    rule = None
+    if settings.downscale and target is not None:
+        rule = Downscaling(target, settings.passes, settings.psi)
+    weighting = run_mechanism(
+        loop,
+        mechanism,
+        y=table.y,
+        known=table.known,
+        tolerance=settings.tolerance,
+        epsilon=None if settings.downscale else settings.epsilon,
+        downscaling=rule,
+    )
+    constants = dict(weighting.constants)
+    if not settings.reweight:
+        return weighting, weighting.fit, constants
+    final, constants["k"] = loop.reweighted(
+        weighting.fit,
+        k=settings.k,
+        tolerance=settings.tolerance,
+        window=None if settings.epsilon is None else target_window(settings.epsilon),
+    )
+    return weighting, final, constants
+
+
+def _statement(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    loop: SynthesisLoop,
+    table: ConfidentialTable,
+    weighting: Weighting,
+    final: WeightedFit,
+) -> PrivacyStatement:
+    enforced = weighting.bound is not None
+    return PrivacyStatement(
+        mechanism=mechanism.name,
+        model=loop.model.name,
+        reweighted=settings.reweight,
+        searched=bool(loop.tries),
+        lipschitz_bound=final.bounds.database if weighting.bound is None else weighting.bound,
+        enforced=enforced,
+        data_weights=data_weights(mechanism, downscaled=settings.downscale),
+        target=settings.target_epsilon,
+        growth=growth_per_doubling(final.bounds.by_draw),
+        datasets=settings.datasets,
+        draws=final.posterior.n_draws,
+        threshold=settings.threshold,
+        columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
+        rounded=settings.round,
+        reads_outcome=loop.model.reads_outcome,
+        model_caveats=loop.model.caveats,
+        problems=tuple(loop.problems()),
+        uses=_uses(mechanism, loop, final),
+    )
+
+
+def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[str, ...]:
+    """What was done with the confidential data before the fit that made the datasets."""
+    fits = Counter(fit.label for fit in loop.fits if fit is not final)
+    uses = [
+        f"fit {label!r}" + (f", {count} times" if count > 1 else "")
+        for label, count in fits.items()
+    ]
+    counted = isinstance(mechanism, CountWeighted) or (
+        isinstance(mechanism, Censored) and mechanism.weights == "cw"
+    )
+    return (*(["identification risks, for the weights"] if counted else []), *uses)
+
+
+def _source(
+    settings: RunSettings, cells: Cells, table: ConfidentialTable, console: list[str]
+) -> FitSource:
+    log, model = console.append, table.model
+    if settings.program is not None:
+        engine = find_stan_engine(str(settings.engine), log=log)
+        y, X = model.encode(table.y), table.design.matrix
+        return ProgramSource(
+            settings.program, engine, y, X, model.predicts_from, settings.threshold
+        )
+    named = settings.engine
+    sampler = find_engine(named, log=log) if isinstance(named, str) else named
+    return ModelSource(model, cells, sampler, settings.threshold)

@@ -1,0 +1,145 @@
+"""The settings of a run, and which of them go together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from pyvws._checks import open_unit_interval, positive, threshold_level, whole_number
+from pyvws.engines._engine import Engine, SamplerSettings
+from pyvws.engines.registry import ENGINES, engine_version
+from pyvws.engines.user_program import UserProgram
+from pyvws.errors import InputError
+from pyvws.mechanisms import (
+    Censored,
+    CountWeighted,
+    Mechanism,
+    PerturbedHistogram,
+    Unweighted,
+    make_mechanism,
+    mechanism_settings,
+)
+from pyvws.models._model import Model
+from pyvws.models.registry import find_model
+
+__all__ = ["RunSettings", "placed"]
+
+_NOT_REWEIGHTED = (Unweighted, Censored, PerturbedHistogram)
+
+_PASSES = 5  # Refits that downscaling makes at most unless told otherwise.
+
+
+def placed(
+    mechanism: str | Mechanism,
+    *,
+    epsilon: float | None,
+    passes: int | None,
+    downscale: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of one name that belong to a mechanism or to the run, as (mechanism's, run's)."""
+    takes = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
+    own: dict[str, Any] = {}
+    run: dict[str, Any] = {"downscale": downscale}
+    (own if "epsilon" in takes else run)["epsilon"] = epsilon
+    if downscale:
+        run["passes"] = _PASSES if passes is None else passes
+    else:
+        own["passes"] = passes
+    return own, run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """Settings of a run, checked when they are made; fields as `Synthesizer` documents them."""
+
+    outcome: str
+    model: str | Model = "negative-binomial"
+    mechanism: str | Mechanism = "lw"
+    formula: str = "~ 1"
+    keep: tuple[str, ...] | list[str] | str = ()
+    datasets: int = 20
+    epsilon: float | None = None
+    downscale: bool = False
+    psi: float | None = None
+    passes: int = _PASSES
+    reweight: bool = False
+    k: float = 0.95
+    tolerance: float = 0.05
+    threshold: float = 1.0
+    round: bool = False
+    settings: SamplerSettings = field(default_factory=SamplerSettings)
+    engine: str | Engine = "native"
+    program: UserProgram | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", find_model(self.model))
+        object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
+        object.__setattr__(self, "threshold", threshold_level(self.threshold))
+        whole_number(self.datasets, "datasets", least=1)
+        S = self.settings.draws * self.settings.chains
+        if self.datasets > S:
+            raise InputError(
+                f"{self.datasets} datasets need as many posterior draws. Got {S}; raise draws or "
+                "chains."
+            )
+        open_unit_interval(self.k, "k")
+        open_unit_interval(self.tolerance, "tolerance")
+        if isinstance(self.engine, str):
+            engine_version(self.engine)
+        if self.program is not None and self.engine not in ENGINES[1:]:
+            raise InputError(f"A Stan program needs engine {', '.join(ENGINES[1:])} by its name.")
+        self._check_target()
+        if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
+            raise InputError(
+                "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
+                "pairwise, sw or weighted-epsilon."
+            )
+
+    def _check_target(self) -> None:
+        whole_number(self.passes, "passes", least=1)
+        own = getattr(self.mechanism, "epsilon", None)
+        if self.psi is not None:
+            open_unit_interval(self.psi, "psi")
+            if not self.downscale:
+                raise InputError("psi belongs to downscale. Add downscale or leave psi out.")
+        if self.epsilon is not None:
+            positive(self.epsilon, "epsilon")
+            if own is not None or isinstance(self.mechanism, Unweighted):
+                raise InputError(
+                    "epsilon here is a target that weights are searched for: of lw, cw, marginal, "
+                    "pairwise or sw. Other mechanisms take their own epsilon, or none."
+                )
+            if getattr(self.mechanism, "match", None) not in (None, "lw") or (
+                isinstance(self.mechanism, CountWeighted) and self.mechanism.match is not None
+            ):
+                raise InputError("match and epsilon both name a bound to meet. Leave one out.")
+        if self.downscale and (
+            isinstance(self.mechanism, PerturbedHistogram) or (own is None and self.epsilon is None)
+        ):
+            raise InputError(
+                "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
+                "mechanism with weights."
+            )
+
+    @property
+    def target_epsilon(self) -> float | None:
+        """The epsilon asked for, of a search, of downscaling, or of the mechanism itself."""
+        own: float | None = getattr(self.mechanism, "epsilon", None)
+        return self.epsilon if own is None else own
+
+    def recorded(self, model: Model) -> dict[str, Any]:
+        """The settings as plain values, for summary.json; `model` as prepared for the table."""
+        apart = ("model", "mechanism", "settings", "engine", "program")
+        names = [field.name for field in fields(RunSettings) if field.name not in apart]
+        own = {name: getattr(self, name) for name in names}
+        family: Any = model
+        mechanism: Any = self.mechanism
+        return {
+            "model": model.name,
+            **asdict(family),
+            "mechanism": mechanism.name,
+            **asdict(mechanism),
+            **{name: value for name, value in own.items() if value is not None},
+            **asdict(self.settings),
+            "program": self.program and self.program.text,
+        }

@@ -1,0 +1,199 @@
+"""Mechanisms at an epsilon that the agency sets, from a table to a statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError
+
+_FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def visits() -> pl.DataFrame:
+    rng = np.random.default_rng(6)
+    return pl.DataFrame({"visits": rng.negative_binomial(8, 8 / (8 + 30.0), 150)})
+
+
+def release(table: pl.DataFrame, **settings: Any) -> vws.Release:
+    return vws.synthesize(table, outcome="visits", **{**_FAST, **settings})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mechanism": "lw"},
+        {"mechanism": "lw", "reweight": True},
+        {"mechanism": "cw", "radius": 0.3},
+        {"mechanism": "pairwise", "radius": 0.3},
+        {"mechanism": "sw"},
+    ],
+    ids=lambda given: "-".join(map(str, given.values())),
+)
+def test_a_target_is_met_from_below_within_two_percent(
+    visits: pl.DataFrame, settings: dict[str, Any]
+) -> None:
+    made = release(visits, epsilon=9.0, **settings)
+    assert 0.98 * 9.0 <= made.summary["epsilon"] <= 9.0
+    assert made.privacy["epsilon_per_dataset"] <= 9.0
+    assert made.privacy["epsilon_target"] == 9.0
+    assert made.privacy["guarantee"] == "asymptotic-dp"
+    assert made.summary["search"]
+    assert any("search is not accounted" in said for said in made.privacy["caveats"])
+    last = made.privacy["ledger"][-1]
+    assert last["epsilon"] == made.privacy["epsilon_total"]
+    assert all(entry["epsilon"] == "not accounted" for entry in made.privacy["ledger"][:-1])
+
+
+def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
+    visits: pl.DataFrame,
+) -> None:
+    made = release(visits, mechanism="weighted-epsilon", epsilon=6.5)
+    labels = [fit["label"] for fit in made.summary["fits"]]
+    assert labels == ["unweighted", "LW", "Weighted-epsilon"]
+    lw = made.summary["fits"][1]
+    assert lw["epsilon"] > 6.5
+    weights = made.records["weight"].to_numpy()
+    assert (weights == 0).sum() > 1
+    assert made.privacy["epsilon_target"] == 6.5
+    reached = made.summary["epsilon"]
+    above = any("aimed at a smaller epsilon" in said for said in made.privacy["caveats"])
+    assert above == (reached > 6.5)
+    twice = release(visits, mechanism="weighted-epsilon", epsilon=6.5, passes=2)
+    assert len(twice.summary["fits"]) in (3, 4)
+    untouched = release(visits, mechanism="weighted-epsilon", epsilon=1e3)
+    assert [fit["label"] for fit in untouched.summary["fits"]] == ["unweighted", "LW"]
+    assert untouched.datasets[0].equals(release(visits, mechanism="lw").datasets[0])
+
+
+@pytest.mark.parametrize(
+    ("weights", "guarantee", "fits"),
+    [
+        ("lw", "asymptotic-dp", ["unweighted", "Censored LW"]),
+        ("cw", "asymptotic-dp", ["Censored CW"]),
+        ("none", "dp", ["Censored"]),
+    ],
+)
+def test_no_censored_bound_exceeds_half_of_epsilon(
+    visits: pl.DataFrame, weights: str, guarantee: str, fits: list[str]
+) -> None:
+    made = release(visits, mechanism="censored", epsilon=9.0, weights=weights, draws=4000)
+    assert [fit["label"] for fit in made.summary["fits"]] == fits
+    assert made.records["lipschitz_bound"].max() <= 4.5
+    assert made.privacy["lipschitz_bound"] == 4.5
+    assert made.privacy["epsilon_per_dataset"] == 9.0
+    assert made.privacy["epsilon_total"] == 27.0
+    assert (made.privacy["guarantee"], made.privacy["bound_is"]) == (guarantee, "enforced")
+    said = " ".join(made.privacy["caveats"])
+    assert ("weights are computed from the whole" in said) == (weights != "none")
+
+
+def test_at_a_large_epsilon_censoring_changes_nothing(visits: pl.DataFrame) -> None:
+    free = release(visits, mechanism="lw")
+    made = release(visits, mechanism="censored", epsilon=1e3)
+    for name in ("weight", "risk"):
+        assert made.records[name].equals(free.records[name])
+    assert made.summary["fits"][-1]["Delta"] == pytest.approx(free.summary["Delta"], rel=0.1)
+
+
+def test_a_posterior_that_is_the_prior_is_refused() -> None:
+    table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(100, 60)})
+    with pytest.raises(InputError, match="epsilon clamps every record at every draw"):
+        release(table, model="poisson", mechanism="censored", weights="none", epsilon=5.0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"psi": 0.9}])
+def test_downscaling_brings_the_bound_under_its_target(
+    visits: pl.DataFrame, settings: dict[str, Any]
+) -> None:
+    made = release(visits, mechanism="lw", epsilon=8.0, downscale=True, passes=20, **settings)
+    assert made.summary["fits"][1]["epsilon"] > 8.0
+    assert made.summary["epsilon"] <= 8.0
+    assert made.summary["fits"][-1]["label"] == "LW downscaled"
+    assert made.summary["search"] == []
+
+
+def test_a_histogram_spends_epsilon_once_for_all_datasets(visits: pl.DataFrame) -> None:
+    pytest.importorskip("opendp")
+    made = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200), round=True)
+    assert made.privacy["guarantee"] == "dp-if-bounded"
+    assert made.privacy["neighbours"] == "replace-one"
+    assert made.privacy["epsilon_per_dataset"] == made.privacy["epsilon_total"] == 5.0
+    assert len(made.datasets) == 3
+    for table in made.datasets:
+        assert table["visits"].dtype == pl.Int64
+        assert table["visits"].is_between(0, 200).all()
+        assert len(table) == 150
+    again = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200))
+    other = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200))
+    assert not again.posterior["noisy_count"].equals(other.posterior["noisy_count"])
+
+
+def test_a_histogram_under_loo_neighbours_does_not_tell_the_number_of_records(
+    visits: pl.DataFrame,
+) -> None:
+    pytest.importorskip("opendp")
+    sizes = set()
+    for _ in range(6):
+        made = release(
+            visits,
+            mechanism="perturbed-histogram",
+            epsilon=1.0,
+            range=(0, 200),
+            bins=8,
+            neighbours="loo",
+        )
+        assert not any("number of records is released" in said for said in made.privacy["caveats"])
+        sizes |= {len(table) for table in made.datasets}
+    assert len(sizes) > 1
+    with pytest.raises(InputError, match="no column can be kept"):
+        release(
+            visits.with_columns(town=pl.lit("x")),
+            mechanism="perturbed-histogram",
+            epsilon=1.0,
+            range=(0, 200),
+            bins=8,
+            neighbours="loo",
+            keep=["town"],
+        )
+
+
+def test_noise_from_a_seed_and_edges_from_data_have_no_guarantee(visits: pl.DataFrame) -> None:
+    seeded = release(
+        visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200), noise="seeded-float"
+    )
+    assert (seeded.privacy["guarantee"], seeded.privacy["publishable"]) == ("none", False)
+    assert any("Not for publication" in said for said in seeded.privacy["caveats"])
+    pytest.importorskip("opendp")
+    own = release(visits, mechanism="perturbed-histogram", epsilon=5.0, edges_from_data=True)
+    assert own.privacy["guarantee"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mechanism": "unweighted", "epsilon": 5.0}, "epsilon here is a target"),
+        ({"mechanism": "lw", "epsilon": 1e3}, "no weight in"),
+        ({"mechanism": "cw", "match": 4.0, "epsilon": 5.0}, "match and epsilon both name a bound"),
+        ({"mechanism": "lw", "downscale": True}, "it needs epsilon"),
+        ({"mechanism": "lw", "epsilon": 5.0, "psi": 0.9}, "psi belongs to downscale"),
+        (
+            {"mechanism": "censored", "epsilon": 9.0, "reweight": True},
+            "reweight needs a mechanism whose bound",
+        ),
+        (
+            {"mechanism": "perturbed-histogram", "epsilon": 9.0, "range": (0, 3)},
+            "outside",
+        ),
+    ],
+)
+def test_what_does_not_go_together(
+    visits: pl.DataFrame, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        release(visits, **settings)

@@ -1,4 +1,4 @@
-"""log Gamma(y + phi) - log Gamma(phi) for kernels, with its derivative, by Stirling's series."""
+"""Logarithms of the gamma function for kernels, with their derivatives, by Stirling's series."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pyvws._kernels import kernel
 
-__all__ = ["log_gamma", "log_rising", "log_rising_sum"]
+__all__ = ["log_gamma", "log_rising", "log_rising_sum", "stirling_gap"]
 
 _LARGE = 10.0  # The series is used from here on; smaller arguments are moved up first.
 _HALF_LOG_TWO_PI = 0.9189385332046727
@@ -46,6 +46,28 @@ def log_gamma(x: float) -> tuple[float, float]:
     if product != 1.0:
         value -= math.log(product)
     return value, slope + log_x - 0.5 * r + _tail_slope(r)
+
+
+@kernel
+def stirling_gap(x: float) -> tuple[float, float]:
+    """x log x - x - log Gamma(x) and its derivative log x - digamma(x), for x > 0.
+
+    What is left of log Gamma where the large terms of a beta or gamma density cancel by algebra; of
+    size log(x) / 2, without cancellation from x = 10 on.
+    """
+    log_x = math.log(x)
+    if x >= _LARGE:
+        r = 1.0 / x
+        return 0.5 * log_x - _HALF_LOG_TWO_PI - _tail(r), 0.5 * r - _tail_slope(r)
+    high, product, product_slope = x, 1.0, 0.0
+    while high < _LARGE:
+        product_slope = product_slope * high + product
+        product *= high
+        high += 1.0
+    r, log_high = 1.0 / high, math.log(high)
+    value = (high - 0.5) * log_high - high + _HALF_LOG_TWO_PI + _tail(r) - math.log(product)
+    slope = log_high - 0.5 * r + _tail_slope(r) - product_slope / product
+    return x * log_x - x - value, log_x - slope
 
 
 @kernel

@@ -145,6 +145,9 @@ class Normal(Family):
 
         rough = scoring_start(cells.rows, mean, scores, link=IDENTITY, extra=1)
         K = cells.n_coefficients
+        # Prior scales as large as the coefficients: from scales of 1, chains in a unit that makes
+        # coefficients of thousands would first have to find them.
+        rough.centre[K : 2 * K] = np.log(np.maximum(1.0, np.abs(rough.centre[:K])))
         squares = float(weight @ (mean - cells.rows @ rough.centre[:K]) ** 2) + within
         variance = (squares + 1e-6 * unit**2 + 1e-12) / (float(weight.sum()) + 1e-12)
         rough.centre[-1] = 0.5 * math.log(variance)

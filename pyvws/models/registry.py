@@ -8,13 +8,14 @@ from typing import Any
 from pyvws._checks import choice
 from pyvws.errors import InputError
 from pyvws.models._model import Model
+from pyvws.models.beta import Beta
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
 from pyvws.models.poisson import Poisson
 
 __all__ = ["MODELS", "find_model", "model_settings"]
 
-_FAMILIES: tuple[Model, ...] = (Poisson(), NegativeBinomial(), Normal())
+_FAMILIES: tuple[Model, ...] = (Poisson(), NegativeBinomial(), Normal(), Beta())
 
 MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
 """Each family with its own default settings."""

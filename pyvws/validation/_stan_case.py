@@ -52,11 +52,18 @@ def _amounts(draws: Draws, trend: Floats) -> Floats:
     return np.asarray(2.0 + trend + draws.bell(len(trend), 0.0, 1.5))
 
 
+def _shares(draws: Draws, trend: Floats) -> Floats:
+    found = 1.0 / (1.0 + np.exp(1.0 - trend - draws.bell(len(trend), 0.0, 1.5)))
+    found[-1] = 0.0
+    return np.asarray(found)
+
+
 # An outcome that the family can have, n values around a trend (n,).
 _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "poisson": _counts,
     "negative-binomial": _counts,
     "normal": _amounts,
+    "beta": _shares,
 }
 
 

@@ -21,3 +21,9 @@ def test_negative_binomial_tends_to_poisson():
     y = _RNG.poisson(4.0, 60).astype(float)
     near = _log_likelihood(find_model("negative_binomial"), y, phi=np.full(5, 1e12))
     np.testing.assert_allclose(near, _log_likelihood(find_model("poisson"), y), rtol=1e-9)
+
+
+def test_beta_with_both_shapes_one_is_uniform():
+    y = _RNG.uniform(0.001, 0.999, 60)
+    flat = {"beta": np.zeros((5, 3)), "kappa": np.full(5, 2.0)}
+    np.testing.assert_allclose(_log_likelihood(find_model("beta"), y, **flat), 0.0, atol=1e-14)

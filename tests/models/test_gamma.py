@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
+from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum, stirling_gap
 
 COUNTS = [1, 2, 3, 7, 40, 999, 20000]
 SHAPES = [1e-300, 1e-8, 1e-3, 0.3, 1.0, 4.75, 9.999, 10.0, 10.001, 57.0]
@@ -90,3 +90,31 @@ def test_a_weight_of_zero_leaves_even_an_endless_term_out():
     total, slope = log_rising_sum(np.array([1.0, np.inf]), np.array([1.0, 0.0]), 3.0)
     assert total == pytest.approx(math.log(3.0), rel=1e-14)
     assert slope == pytest.approx(1 / 3, rel=1e-14)
+
+
+# x, x log x - x - log Gamma(x) and log x - digamma(x) from 400 decimal digits.
+GAPS = [
+    (1e-300, -690.7755278982137, 9.999999999999999e299),
+    (1e-30, -69.07755278982137, 9.999999999999999e29),
+    (1e-08, -18.420680932387015, 99999982.1565349),
+    (0.001, -6.915086640662836, 993.6678166528282),
+    (0.2, -2.0459514049176044, 3.679601984158088),
+    (1.0, -1.0, 0.5772156649015329),
+    (2.0, -0.6137056388801094, 0.27036284546147815),
+    (6.3, -0.01188019922059392, 0.08145945648965963),
+    (9.999, 0.2239726147717171, 0.05083767078797707),
+    (10.0, 0.22402344985898723, 0.05083250392732458),
+    (10.001, 0.22407427977992164, 0.05082733811650707),
+    (57.0, 1.101125127406557, 0.008797577952852378),
+    (1000.0, 2.53485577295584, 0.000500083333325),
+    (100000000.0, 8.291401837938176, 5.0000000083333336e-09),
+    (1000000000000000.0, 16.350449664250668, 5e-16),
+]
+
+
+@pytest.mark.parametrize(("x", "value", "slope"), GAPS)
+def test_the_gap_to_stirlings_leading_terms(x, value, slope):
+    found = stirling_gap(x)
+    # Below 10, terms of up to 15 cancel; from 10 on, none do.
+    assert found[0] == pytest.approx(value, rel=1e-15, abs=8e-15 if x < 10 else 0)
+    assert found[1] == pytest.approx(slope, rel=1e-15, abs=2e-15 if x < 10 else 0)

@@ -146,3 +146,43 @@ def test_settings_that_a_user_can_give():
     assert takes["normal"] == ("outcome_scale",)
     with pytest.raises(InputError, match=r"^outcome_scale must be one of identity, log, signed"):
         find_model("normal", outcome_scale="sqrt")
+
+
+def test_a_beta_outcome_is_its_place_in_the_range():
+    y = np.array([0.0, 2.5, 7.5])
+    inside = find_model("beta", range=(-10, 10)).prepare(y, "share")
+    np.testing.assert_allclose(inside.encode(y), [0.5, 0.625, 0.875], rtol=1e-15)
+    assert not any("moved inwards" in caveat for caveat in inside.caveats)
+    # v = 0, 1/4 and 3/4 become (2 v + 1/2) / 3.
+    at_an_end = find_model("beta", range=[0, 10]).prepare(y, "share")
+    np.testing.assert_allclose(at_an_end.encode(y), [1 / 6, 1 / 3, 2 / 3], rtol=1e-15)
+    assert any("moved inwards" in caveat for caveat in at_an_end.caveats)
+    draw = {"beta": np.array([[-60.0, 120.0]]), "kappa": np.array([1e-3])}
+    made = at_an_end.predict(draw, np.array([[1.0, 0.0], [1.0, 1.0]]), np.random.default_rng(1))
+    assert made.tolist() == [0.0, 10.0]
+
+
+def test_the_unit_of_a_beta_outcome_does_not_matter():
+    y = np.random.default_rng(1).beta(0.5, 3.0, 50)
+    parts = [find_model("beta").prepare(y, "y").encode(y)]
+    parts.append(find_model("beta", range=(0, 1024)).prepare(1024 * y, "y").encode(1024 * y))
+    np.testing.assert_array_equal(*parts)
+
+
+def test_beta_outcomes_outside_their_range_are_never_moved():
+    with pytest.raises(InputError) as caught:
+        find_model("beta", range=(0, 5)).prepare(np.array([-1.0, 2.0, 6.0, 5.5]), "share")
+    assert str(caught.value) == (
+        "Column 'share' has 3 values outside the range from 0 to 5; beta takes outcomes on a "
+        "public range. Give it by --range L,U (range=(L, U) in Python), wide enough for every "
+        "possible record."
+    )
+
+
+@pytest.mark.parametrize("bad", [(1, 0), (0, 0), (0, 1, 2), (0, np.inf), ("a", "b"), 3])
+def test_ranges_that_are_none(bad):
+    with pytest.raises(InputError) as caught:
+        find_model("beta", range=bad)
+    assert str(caught.value) == (
+        f"range must be two finite numbers, the lower one first. Got {bad!r}."
+    )

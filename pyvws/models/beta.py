@@ -1,0 +1,188 @@
+"""Beta regression of an outcome on a public range, the beta synthesizer of [global2022]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, polygamma, psi
+
+from pyvws._checks import Floats, finite_number
+from pyvws.errors import ConvergenceError, InputError
+from pyvws.io.cells import Cells
+from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
+from pyvws.models._coefficient_prior import (
+    coefficient_dimension,
+    constrain_coefficients,
+    unconstrain_coefficients,
+)
+from pyvws.models._model import Draws, Family, Start
+from pyvws.models._outcome_scale import DENSITY_CAVEAT
+from pyvws.models._regression import LOGIT, linear_predictor, row_totals, scoring_start
+
+__all__ = ["Beta"]
+
+_RANGE_CAVEAT = (
+    "Densities are of the outcome's place in its public range, so the Lipschitz bound depends on "
+    "that range and not on the outcome's unit; the range must not be read off the data."
+)
+_ENDS_CAVEAT = (
+    "Some outcomes lie at an end of the range, so all were moved inwards, from v to (v (n - 1) + "
+    "0.5)/n for n records; that this was needed depends on the data."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Beta(Family):
+    """v_i ~ Beta(mu_i kappa, (1 - mu_i) kappa), logit mu_i = X_i beta, v = (y - L)/(U - L).
+
+    beta has the hierarchical LKJ prior of [vws2024]. 1/kappa ~ half-Cauchy(0, 5), in parallel with
+    the negative binomial's 1/phi: the published description of this synthesizer leaves kappa's
+    prior open, and a proper one is needed where likelihoods are censored. The unconstrained vector
+    is (beta, log sigma_beta, partial correlations of L_beta, log of inv_kappa = 1/kappa).
+
+    Parameters
+    ----------
+    range : (float, float)
+        L and U, known without looking at the data. Outcomes outside are an error, never moved.
+        Where some outcomes are L or U, every v becomes (v (n - 1) + 0.5)/n for n records, so that
+        0 < v < 1. Synthetic outcomes are L + (U - L) v.
+
+    Raises
+    ------
+    InputError
+        For a range that is not two finite numbers in rising order.
+    """
+
+    name: ClassVar[str] = "beta"
+    range: tuple[float, float] = (0.0, 1.0)
+    squeeze: int = field(default=0, metadata={"prepared": True})
+
+    def __post_init__(self) -> None:
+        try:
+            low, high = (finite_number(end, "range") for end in self.range)
+        except (TypeError, ValueError):
+            low, high = 0.0, 0.0
+        if not low < high:
+            raise InputError(
+                f"range must be two finite numbers, the lower one first. Got {self.range!r}."
+            )
+        object.__setattr__(self, "range", (low, high))
+
+    @property
+    def predicts_from(self) -> tuple[str, ...]:
+        return ("beta", "kappa")
+
+    @property
+    def whole_numbers(self) -> bool:
+        return False
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        ends = (_ENDS_CAVEAT,) if self.squeeze else ()
+        return _RANGE_CAVEAT, *ends, DENSITY_CAVEAT
+
+    @property
+    def log_density(self) -> Callable[..., float]:
+        return beta_log_density
+
+    @property
+    def cell_terms(self) -> Callable[..., None]:
+        return beta_cell_terms
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return np.log(cells.outcome), np.log1p(-cells.outcome)
+
+    def prepare(self, outcome: Floats, column: str) -> Beta:
+        low, high = self.range
+        outside = int(((outcome < low) | (outcome > high)).sum())
+        if outside:
+            raise InputError(
+                f"Column {column!r} has {outside} values outside the range from {low:g} to "
+                f"{high:g}; beta takes outcomes on a public range. Give it by --range L,U "
+                "(range=(L, U) in Python), wide enough for every possible record."
+            )
+        place = replace(self, squeeze=0).encode(outcome)
+        at_an_end = bool(((place == 0.0) | (place == 1.0)).any())
+        return replace(self, squeeze=len(outcome) if at_an_end else 0)
+
+    def encode(self, outcome: Floats) -> Floats:
+        low, high = self.range
+        place = (outcome - low) / (high - low)
+        n = self.squeeze
+        return (place * (n - 1) + 0.5) / n if n else place
+
+    def dimension(self, K: int) -> int:
+        return coefficient_dimension(K) + 1
+
+    def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
+        weight, *sums = row_totals(cells, weights, *self.term_data(cells))
+        share = np.where(weight > 0, weight, 1.0)
+        return cells.rows, weight, *(total / share for total in sums)
+
+    def start(self, cells: Cells, weights: Floats) -> Start:
+        rows, weight, log_v, log_rest = self.density_data(cells, weights)
+        _, total = row_totals(cells, weights, cells.outcome)
+        first = (total + 0.25) / (weight + 0.5)
+        everywhere = np.full(len(weight), (total.sum() + 0.25) / (weight.sum() + 0.5))
+        inverse = _inverse_kappa(cells, weights, everywhere)
+        for _ in (1, 2):
+            kappa = 1.0 / inverse
+
+            def scores(mean: Floats, kappa: float = kappa) -> tuple[Floats, Floats]:
+                a, b = mean * kappa, (1.0 - mean) * kappa
+                steep = kappa * mean * (1.0 - mean)
+                slope = weight * steep * (log_v - log_rest - psi(a) + psi(b))
+                return slope, weight * steep**2 * (polygamma(1, a) + polygamma(1, b))
+
+            rough = scoring_start(rows, first, scores, link=LOGIT, extra=1)
+            eta = np.clip(rows @ rough.centre[: cells.n_coefficients], -30.0, 30.0)
+            inverse = _inverse_kappa(cells, weights, expit(eta))
+        rough.centre[-1] = math.log(inverse)
+        return rough
+
+    def constrain(self, q: Floats, K: int) -> Draws:
+        draws = constrain_coefficients(q, K)
+        draws["inv_kappa"] = np.exp(q[:, -1])
+        draws["kappa"] = np.exp(-q[:, -1])
+        return draws
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["inv_kappa"])])
+
+    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
+        eta = linear_predictor(draws["beta"], cells)
+        made: Floats = beta_table(eta, draws["kappa"], cells.row_of_cell, *self.term_data(cells))
+        return made
+
+    def predict(
+        self,
+        draw: Draws,
+        design: Floats,
+        rng: np.random.Generator,
+        *,
+        outcome: Floats | None = None,
+    ) -> Floats:
+        eta = design @ draw["beta"][0]
+        kappa = float(draw["kappa"][0])
+        least = np.finfo(np.float64).tiny
+        a, b = (np.maximum(kappa * expit(side), least) for side in (eta, -eta))
+        if not np.isfinite(a + b).all():
+            raise ConvergenceError(
+                "A posterior draw has an infinite precision: the outcome is constant given its "
+                "predictors. Choose another model."
+            )
+        low, high = self.range
+        return np.clip(low + (high - low) * rng.beta(a, b), low, high)
+
+
+def _inverse_kappa(cells: Cells, weights: Floats, mean: Floats) -> float:
+    """1/kappa by moments, from the squares around the rows' means (R,)."""
+    gaps = (cells.outcome - mean[cells.row_of_cell]) ** 2
+    spread = float(cells.weight_sums(weights) @ gaps)
+    (weight,) = row_totals(cells, weights)
+    share = (spread + 0.01) / (float(weight @ (mean * (1.0 - mean))) + 0.05)
+    return min(max(share / max(1.0 - share, 1e-3), 1e-6), 10.0)

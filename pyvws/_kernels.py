@@ -12,14 +12,23 @@ from typing import Any, TypeVar
 import numba
 from platformdirs import user_cache_path
 
-__all__ = ["kernel"]
+__all__ = ["inlined_kernel", "kernel"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def kernel(function: _Function) -> _Function:
     """Compile `function` on first use; division by zero gives IEEE results and never raises."""
-    compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    return _compiled(function, forceinline=False)
+
+
+def inlined_kernel(function: _Function) -> _Function:
+    """A `kernel` that becomes part of the kernels that call it: a call costs more than its work."""
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: _Function, *, forceinline: bool) -> _Function:
+    compiled: Any = numba.njit(error_model="numpy", nogil=True, forceinline=forceinline)(function)
     config: Any = numba.config
     before = config.CACHE_DIR
     try:

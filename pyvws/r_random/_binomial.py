@@ -1,0 +1,148 @@
+"""Binomial numbers: Algorithm BTPE [btpe1988] where n min(p, 1 - p) is at least 30, else inversion.
+
+BTPE draws from a triangle, two parallelograms and two exponential tails that together lie above
+the probabilities scaled to 1 at their mode, and accepts by squeezes before it computes anything.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws._kernels import inlined_kernel, kernel
+from pyvws.r_random._stream import Stream, uniform
+
+__all__ = ["binomial", "fill_binomial"]
+
+_LARGEST_BY_INVERSION = 110
+
+
+@kernel
+def _power(base: float, n: int) -> float:
+    """base^n by squaring, whose rounding shows for trials by the billion."""
+    result = 1.0
+    while n > 0:
+        if n & 1:
+            result *= base
+        base *= base
+        n >>= 1
+    return result
+
+
+@inlined_kernel
+def _by_inversion(stream: Stream, n: float, p: float) -> float:
+    q = 1.0 - p
+    odds = p / q
+    g = odds * (n + 1.0)
+    at_zero = _power(q, int(n))
+    while True:
+        probability = at_zero
+        u = uniform(stream)
+        for k in range(_LARGEST_BY_INVERSION + 1):
+            if u < probability:
+                return float(k)
+            u -= probability
+            probability *= g / (k + 1) - odds
+
+
+@inlined_kernel
+def _stirling(x: float) -> float:
+    """The first terms of Stirling's series, as BTPE takes them."""
+    y = x * x
+    return (13860.0 - (462.0 - (132.0 - (99.0 - 140.0 / y) / y) / y) / y) / x / 166320.0
+
+
+@inlined_kernel
+def _accepted(k: float, v: float, n: float, p: float) -> bool:
+    """BTPE's step 5: is v at most the probability of k over that of the mode?"""
+    q = 1.0 - p
+    npq = n * p * q
+    centre = n * p + p
+    mode = math.floor(centre)
+    distance = abs(k - mode)
+    if distance <= 20.0 or distance >= npq / 2.0 - 1.0:
+        odds = p / q
+        g = odds * (n + 1.0)
+        quotient = 1.0
+        for i in range(int(mode) + 1, int(k) + 1):
+            quotient *= g / i - odds
+        for i in range(int(k) + 1, int(mode) + 1):
+            quotient /= g / i - odds
+        return v <= quotient
+    margin = distance / npq * ((distance * (distance / 3.0 + 0.625) + 0.1666666666666) / npq + 0.5)
+    square = np.int32(np.int64(distance) * np.int64(distance))  # R squares within 32 bits
+    bell = -float(square) / (2.0 * npq)
+    log_v = math.log(v)
+    if log_v < bell - margin:
+        return True
+    if log_v > bell + margin:
+        return False
+    x1, f1, z, w = k + 1.0, mode + 1.0, n + 1.0 - mode, n - k + 1.0
+    exact = (mode + 0.5) * math.log(f1 / x1) + (n - mode + 0.5) * math.log(z / w)
+    exact += (k - mode) * math.log(w * p / (x1 * q))
+    return log_v <= exact + _stirling(f1) + _stirling(z) + _stirling(x1) + _stirling(w)
+
+
+@inlined_kernel
+def _btpe(stream: Stream, n: float, p: float) -> float:
+    """Algorithm BTPE for p of at most 1/2."""
+    q = 1.0 - p
+    centre = n * p + p
+    middle = math.floor(centre) + 0.5
+    # Half the triangle's base, its ends, the height of the parallelograms, the tails' rates.
+    half = math.floor(2.195 * math.sqrt(n * p * q) - 4.6 * q) + 0.5
+    left, right = middle - half, middle + half
+    c = 0.134 + 20.5 / (15.3 + math.floor(centre))
+    slope = (centre - left) / (centre - left * p)
+    rate_left = slope * (1.0 + 0.5 * slope)
+    slope = (right - centre) / (right * q)
+    rate_right = slope * (1.0 + 0.5 * slope)
+    # Areas, cumulated.
+    p2 = half * (1.0 + c + c)
+    p3 = p2 + c / rate_left
+    p4 = p3 + c / rate_right
+    while True:
+        u = uniform(stream) * p4
+        v = uniform(stream)
+        if u <= half:
+            return math.floor(middle - half * v + u)
+        if u <= p2:
+            x = left + (u - half) / c
+            v = v * c + 1.0 - abs(middle - x) / half
+            if v > 1.0 or v <= 0.0:
+                continue
+            k = math.floor(x)
+        elif u <= p3:
+            k = math.floor(left + math.log(v) / rate_left)
+            if k < 0.0:
+                continue
+            v *= (u - p2) * rate_left
+        else:
+            k = math.floor(right - math.log(v) / rate_right)
+            if k > n:
+                continue
+            v *= (u - p3) * rate_right
+        if _accepted(k, v, n, p):
+            return k
+
+
+@inlined_kernel
+def binomial(stream: Stream, n: float, p: float) -> float:
+    """One binomial number; 0 trials or a certain outcome draw nothing."""
+    if n == 0.0 or p == 0.0:
+        return 0.0
+    if p == 1.0:
+        return n
+    smaller = min(p, 1.0 - p)
+    few = n * smaller < 30.0
+    found = _by_inversion(stream, n, smaller) if few else _btpe(stream, n, smaller)
+    return n - found if p > 0.5 else found
+
+
+@kernel
+def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) -> None:
+    """A binomial number for each pair of parameters."""
+    for i in range(len(values)):
+        values[i] = binomial(stream, size[i], prob[i])

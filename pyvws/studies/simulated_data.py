@@ -1,0 +1,114 @@
+"""The simulated data of the papers, the same numbers as R draws under the same seed.
+
+Counts of section 3.1 of [vws2024], the mixture of section 2.4 of [risk2024], and skewed
+proportions. Simulated: nothing here is confidential.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyvws._checks import Floats, whole_number
+from pyvws.r_random import RRandom
+
+__all__ = ["beta_proportions", "poisson_data", "risk_efficient_counts"]
+
+_SHARES = (0.7, 0.3)
+_DISPERSIONS = (20.0, 5.0)
+_MEAN = 100.0
+
+
+def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
+    """``set.seed(seed); rpois(n, mu)``: the counts of section 3.1 of [vws2024].
+
+    Parameters
+    ----------
+    seed : int
+        R's seed.
+    n : int
+        Records.
+    mu : float
+        Mean, at least 0.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Counts.
+
+    Raises
+    ------
+    InputError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> poisson_data(n=5).tolist()
+    [94.0, 111.0, 83.0, 101.0, 117.0]
+    """
+    return RRandom(seed).rpois(n, mu).astype(np.float64)
+
+
+def risk_efficient_counts(seed: int = 1234, n: int = 1000) -> Floats:
+    """The mixture of section 2.4 of [risk2024]: 0.7 NB(100, 20) + 0.3 NB(100, 5).
+
+    One record at a time, as the authors draw it after ``set.seed(seed)``: the component by
+    ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's ``rnegbin(1, mu = 100, theta)``.
+
+    Parameters
+    ----------
+    seed : int
+        R's seed.
+    n : int
+        Records.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Counts.
+
+    Raises
+    ------
+    InputError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> risk_efficient_counts(n=5).tolist()
+    [107.0, 52.0, 94.0, 74.0, 132.0]
+    """
+    values = np.empty(whole_number(n, "n", least=0))
+    stream = RRandom(seed)
+    for record in range(n):
+        component = int(stream.rmultinom(1, 1, _SHARES).argmax())
+        values[record] = stream.rnegbin(1, _MEAN, _DISPERSIONS[component])[0]
+    return values
+
+
+def beta_proportions(seed: int, n: int = 2000, shape1: float = 0.5, shape2: float = 3.0) -> Floats:
+    """``set.seed(seed); rbeta(n, shape1, shape2)``: proportions with many near 0.
+
+    Parameters
+    ----------
+    seed : int
+        R's seed.
+    n : int
+        Records.
+    shape1, shape2 : float
+        Shapes above 0.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Proportions in [0, 1].
+
+    Raises
+    ------
+    InputError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> beta_proportions(123, n=2).round(4).tolist()
+    [0.2582, 0.0007]
+    """
+    return RRandom(seed).rbeta(n, shape1, shape2)

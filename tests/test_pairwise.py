@@ -63,6 +63,24 @@ def test_counting_is_nearer_the_truth_than_adding_up():
     assert off > 0
 
 
+def test_at_300_records_the_sum_stays_within_its_bound():
+    """Rounded sums of R against the true fractions: off, by no more than 2 |M| ulp."""
+    case = next(case for case in CASES if case.id == "pairwise/added-up-large")
+    worst = 0.0
+    for cell, added_up in zip(case.cells(), expected.load(case).results, strict=True):
+        y, n = cell.arguments["original"], len(cell.arguments["original"])
+        reach = cell.arguments["radius"] * np.abs(y)
+        outside = ((y[:, None] < y - reach) | (y[:, None] > y + reach)).astype(np.int64)
+        joint = outside.T @ outside
+        count = joint.sum(axis=1) - np.diag(joint)
+        truth = np.array([float(1 - Fraction(int(k), n * (n - 1))) for k in count])
+        assert (case.python(cell) == truth).all()
+        off = np.abs(added_up - truth) / np.spacing(truth)
+        assert off.max() <= 2 * n
+        worst = max(worst, off.max())
+    assert 1 <= worst <= case.tolerance == 600
+
+
 @functions
 @given(table=tables, reach=reaches, seed=st.integers(0, 2**32 - 1))
 @few

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -82,6 +83,61 @@ def test_trees():
     crossed = pd.DataFrame({"x": coin, "z": -coin})
     assert pmse(original, crossed).value < 1e-20
     assert pmse(original, crossed, model="tree", permutations=2).value == 0.25
+
+
+def leaf_shares(design, is_synthetic, tree):
+    """What scikit-learn documents of predict_proba: the share of a class within a leaf."""
+    leaves = tree.fit(design, is_synthetic).apply(design)
+    shares = {leaf: is_synthetic[leaves == leaf].mean() for leaf in set(leaves)}
+    sizes = [int((leaves == leaf).sum()) for leaf in shares]
+    return np.array([shares[leaf] for leaf in leaves]), sizes
+
+
+def test_a_tree_scores_by_the_shares_in_its_leaves():
+    tree_module = pytest.importorskip("sklearn.tree")
+    first, second = table(1, 90), table(2, 60, centre=0.5)
+    both = pd.concat([first, second])
+    design = np.column_stack(
+        [np.ones(150), both["x"], both["group"] == "b", both["group"] == "c"]
+    ).astype(float)
+    is_synthetic = np.arange(150) >= 90
+    for leaf in (5, 20, 70):
+        tree = tree_module.DecisionTreeClassifier(min_samples_leaf=leaf, random_state=4)
+        shares, sizes = leaf_shares(design, is_synthetic, tree)
+        found = pmse(first, second, model="tree", leaf=leaf, permutations=2, seed=4)
+        assert found.value == pytest.approx(((shares - 0.4) ** 2).mean(), rel=1e-12)
+        assert min(sizes) >= leaf
+    # A leaf of more than half the records leaves no split, and every record the share c.
+    assert pmse(first, second, model="tree", leaf=76, permutations=2).value == 0.0
+
+
+def test_the_null_of_trees_is_that_of_every_permutation():
+    """Six records in two groups: all 20 ways to label three of them synthetic, by hand."""
+    pytest.importorskip("sklearn")
+    group = np.array([0, 0, 1, 0, 1, 1])
+    values = []
+    for chosen in combinations(range(6), 3):
+        labels = np.isin(np.arange(6), chosen)
+        shares = np.array([labels[group == g].mean() for g in group])
+        values.append(((shares - 0.5) ** 2).mean())
+    tables = [pd.DataFrame({"group": group[part]}) for part in (slice(3), slice(3, 6))]
+    found = pmse(*tables, model="tree", leaf=1, permutations=1500, seed=2)
+    assert found.value == pytest.approx(1 / 36, rel=1e-12)  # shares 1/3 and 2/3
+    error = np.std(values) / np.sqrt(1500)
+    assert found.null_mean == pytest.approx(np.mean(values), abs=4 * error)
+    assert found.null_sd == pytest.approx(np.std(values), rel=0.2)
+
+
+def test_trees_of_one_distribution_are_standardized():
+    """Exchangeable labels: the value is one more draw of the null, within four standard errors."""
+    pytest.importorskip("sklearn")
+    scores = [
+        pmse(table(2 * k, 60), table(2 * k + 1, 60), model="tree", leaf=10, permutations=30)
+        for k in range(80)
+    ]
+    standardized = np.array([score.standardized for score in scores])
+    assert abs(standardized.mean()) < 4 * standardized.std() / np.sqrt(80)
+    assert 0.75 < standardized.std() < 1.35
 
 
 def test_trees_without_scikit_learn(monkeypatch):

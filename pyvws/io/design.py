@@ -167,12 +167,15 @@ def _interaction(first: Block, second: Block) -> Block:
 def _refuse_rank_deficient(
     matrix: Floats, names: tuple[str, ...], read: ReadFormula, variables: Sequence[Any]
 ) -> None:
-    size = np.abs(matrix).max(axis=0)
-    rows = np.unique(matrix / np.where(size > 0, size, 1.0), axis=0)
-    rank, columns = _rank(rows), matrix.shape[1]
+    largest = np.abs(matrix).max(axis=0)
+    scaled = matrix / np.where(largest > 0, largest, 1.0)
+    triangle: Any = np.linalg.qr(scaled, mode="r")
+    length = np.sqrt((triangle * triangle).sum(axis=0))
+    triangle /= np.where(length > 0, length, 1.0)
+    rank, columns = _rank(triangle), matrix.shape[1]
     if rank == columns:
         return
-    ranks = [0, *(_rank(rows[:, : k + 1]) for k in range(columns))]
+    ranks = [0, *(_rank(triangle[:, : k + 1]) for k in range(columns))]
     spare = ", ".join(name for k, name in enumerate(names) if ranks[k + 1] == ranks[k])
     unused = [
         label.label + level
@@ -187,6 +190,7 @@ def _refuse_rank_deficient(
     )
 
 
-def _rank(rows: Floats) -> int:
-    found = np.abs(np.diag(qr(rows, mode="r", pivoting=True)[0]))
+def _rank(triangle: Floats) -> int:
+    """Independent columns of a triangle whose columns have length 1 or 0, as of its matrix."""
+    found = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
     return int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())

@@ -1,0 +1,274 @@
+"""Run the replicates of a study: each its own seed and file, in parallel, resumed where it stopped.
+
+A replicate's seed follows from the study's seed and the replicate's key alone, so neither the
+order nor the number of jobs nor an interruption changes a result.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pyvws._checks import choice, whole_number
+from pyvws.errors import InputError, MissingDependencyError
+from pyvws.studies._results import (
+    Key,
+    Result,
+    ResultFolder,
+    key_name,
+    open_folder,
+    write_whole,
+)
+
+__all__ = [
+    "Backend",
+    "ReplicatedStudy",
+    "Report",
+    "StudyRun",
+    "replicate_seed",
+    "run_study",
+    "whole_seed",
+]
+
+Backend = Literal["loky", "dask"]
+Replicate = Callable[[Mapping[str, Any], Key, np.random.SeedSequence], Result]
+
+_TABLE = "replicates.csv"
+_WATCH_SECONDS = 0.5
+_WATCHED: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a study prints, for rich's console, and the files that it wrote into its folder."""
+
+    shown: list[Any]
+    files: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicatedStudy:
+    """A study in replicates.
+
+    Attributes
+    ----------
+    name : str
+        As the command line calls it.
+    settings : mapping
+        All that a result depends on besides the seed, as JSON.
+    replicates : int
+        How many by default.
+    keys : callable
+        From a number of replicates to the keys, in the order of replicates.csv. A smaller number
+        gives a part of the keys of a larger one, so that a study can be extended.
+    replicate : callable
+        From settings, key and seed to a result; importable by name, for other processes.
+    report : callable
+        From settings, results by key and the folder to the report; writes its files there.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    replicates: int
+    keys: Callable[[int], Sequence[Key]]
+    replicate: Replicate
+    report: Callable[[Mapping[str, Any], Mapping[Key, Result], Path], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRun:
+    """Results by key, how many of them were computed now, and the report."""
+
+    results: dict[Key, Result]
+    computed: int
+    report: Report
+
+
+def run_study(
+    study: ReplicatedStudy,
+    out: Path,
+    *,
+    replicates: int | None = None,
+    seed: int,
+    jobs: int | None = None,
+    backend: Backend = "loky",
+    scheduler: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> StudyRun:
+    """Compute the replicates that `out` lacks, write replicates.csv and the study's report.
+
+    Parameters
+    ----------
+    study : ReplicatedStudy
+        What to run.
+    out : Path
+        Folder; the same study under the same settings and seed goes on from what it holds.
+    replicates : int, optional
+        Replicates in all, those there included; the study's own number without it.
+    seed : int
+        At least 0; a replicate's seed follows from it and the key.
+    jobs : int, optional
+        Replicates at once: all processors without it. With Dask, all of the cluster.
+    backend : {"loky", "dask"}
+        Processes of this machine, or an existing Dask cluster.
+    scheduler : str, optional
+        Address of the cluster's scheduler, such as tcp://host:8786.
+    overwrite : bool
+        Empty the folder first.
+    progress : callable
+        Called with (replicates done, replicates in all), at the start as well.
+
+    Returns
+    -------
+    StudyRun
+
+    Raises
+    ------
+    InputError
+        For an argument out of range, or a scheduler that does not answer.
+    OutputError
+        If `out` holds something else, or cannot be written.
+    MissingDependencyError
+        If Dask is asked for and not installed.
+    """
+    count = study.replicates if replicates is None else replicates
+    whole_number(count, "replicates", least=1)
+    whole_number(seed, "seed", least=0)
+    _check_pool(backend, jobs, scheduler)
+    keys = list(study.keys(count))
+    if len({key_name(key) for key in keys}) < len(keys):
+        raise InputError(f"Two replicates of {study.name} have one key.")
+    folder = open_folder(
+        out, name=study.name, settings=study.settings, seed=seed, overwrite=overwrite
+    )
+    results = {key: kept for key in keys if (kept := folder.read(key)) is not None}
+    missing = [key for key in keys if key not in results]
+    progress(len(results), len(keys))
+    if missing:
+        calls = [(study.replicate, study.settings, key, seed) for key in missing]
+        with _pool(backend, jobs, scheduler, len(missing)) as work, closing(work(calls)) as found:
+            for key, result in found:
+                results[key] = folder.keep(key, result)
+                progress(len(results), len(keys))
+    ordered = {key: results[key] for key in keys}
+    _write_table(folder, ordered)
+    return StudyRun(ordered, len(missing), study.report(study.settings, ordered, out))
+
+
+def replicate_seed(seed: int, key: Key) -> np.random.SeedSequence:
+    """The seed of a replicate: independent of all others, whatever their order or number."""
+    digest = hashlib.sha256(key_name(key).encode()).digest()
+    words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
+    return np.random.SeedSequence(seed, spawn_key=words)
+
+
+def whole_seed(sequence: np.random.SeedSequence) -> int:
+    """A whole number of 63 bits from a seed, for what takes no SeedSequence."""
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+Call = tuple[Replicate, Mapping[str, Any], Key, int]
+Work = Callable[[list[Call]], Generator[tuple[Key, Result]]]
+
+
+def _check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
+    choice(backend, "backend", ("loky", "dask"))
+    if jobs is not None:
+        whole_number(jobs, "jobs", least=1)
+    if (backend == "dask") != (scheduler is not None):
+        raise InputError(
+            "The dask backend needs the address of a scheduler, and loky takes none. Give both "
+            "--backend dask and --scheduler ADDRESS, or neither."
+        )
+
+
+@contextmanager
+def _pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> Iterator[Work]:
+    """What yields results as they come; every job keeps to one processor."""
+    import joblib
+
+    if backend == "dask":
+        with _dask_client(str(scheduler)), joblib.parallel_config("dask"):
+            yield _parallel(-1 if jobs is None else jobs, _one)
+    elif (at_once := min(jobs or joblib.cpu_count(), tasks)) == 1:
+        yield _one_by_one
+    else:
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            yield _parallel(at_once, partial(_one_of, os.getpid()))
+
+
+@contextmanager
+def _dask_client(scheduler: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "backend='dask' needs Dask. Install it with: pip install 'pyvws[dask]'"
+        ) from None
+    try:
+        client = Client(scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"No Dask scheduler answers at {scheduler} ({type(error).__name__}). Check the address."
+        ) from None
+    with client:
+        yield client
+
+
+def _one_by_one(calls: list[Call]) -> Generator[tuple[Key, Result]]:
+    for call in calls:
+        yield _one(*call)
+
+
+def _parallel(jobs: int, task: Callable[..., tuple[Key, Result]]) -> Work:
+    import joblib
+
+    def work(calls: list[Call]) -> Generator[tuple[Key, Result]]:
+        pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        yield from pool(joblib.delayed(task)(*call) for call in calls)
+
+    return work
+
+
+def _one(
+    function: Replicate, settings: Mapping[str, Any], key: Key, seed: int
+) -> tuple[Key, Result]:
+    return key, function(settings, key, replicate_seed(seed, key))
+
+
+def _one_of(parent: int, *call: Any) -> tuple[Key, Result]:
+    """`_one` in a process that ends when the study's own is killed."""
+    if parent not in _WATCHED:
+        _WATCHED.add(parent)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return _one(*call)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_WATCH_SECONDS)
+    os._exit(1)
+
+
+def _write_table(folder: ResultFolder, results: Mapping[Key, Result]) -> None:
+    """replicates.csv: the rows of every replicate, in the order of the keys."""
+    rows = [row for result in results.values() for row in result.rows]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(folder.path / _TABLE, text.getvalue())

@@ -17,87 +17,16 @@ import numpy as np
 
 from pyvws._kernels import kernel
 from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+from pyvws.models._small_matrices import (
+    cholesky,
+    product,
+    solve_lower,
+    solve_upper,
+    transposed_product,
+    transposed_times,
+)
 
 __all__ = ["from_conditional", "pull_back_conditional"]
-
-
-# Products of small matrices by loops: faster than BLAS at these sizes, and the same bits on every
-# processor.
-
-
-@kernel
-def _product(A: Any, B: Any) -> Any:
-    """A B for square matrices (K, K)."""
-    K = len(A)
-    out = np.zeros((K, K))
-    for i in range(K):
-        for k in range(K):
-            for j in range(K):
-                out[i, j] += A[i, k] * B[k, j]
-    return out
-
-
-@kernel
-def _transposed_product(A: Any, B: Any) -> Any:
-    """A' B for square matrices (K, K)."""
-    K = len(A)
-    out = np.zeros((K, K))
-    for k in range(K):
-        for i in range(K):
-            for j in range(K):
-                out[i, j] += A[k, i] * B[k, j]
-    return out
-
-
-@kernel
-def _transposed_times(A: Any, b: Any) -> Any:
-    """A' b for A (K, K) and b (K,)."""
-    K = len(A)
-    out = np.zeros(K)
-    for k in range(K):
-        for i in range(K):
-            out[i] += A[k, i] * b[k]
-    return out
-
-
-@kernel
-def _solve_lower(R: Any, right: Any) -> Any:
-    """R^-1 right for lower-triangular R (K, K) and right (K,)."""
-    K = len(right)
-    out = np.empty(K)
-    for i in range(K):
-        total = right[i]
-        for j in range(i):
-            total -= R[i, j] * out[j]
-        out[i] = total / R[i, i]
-    return out
-
-
-@kernel
-def _solve_upper(R: Any, right: Any) -> Any:
-    """R^-T right for lower-triangular R (K, K) and right (K,)."""
-    K = len(right)
-    out = np.empty(K)
-    for i in range(K - 1, -1, -1):
-        total = right[i]
-        for j in range(i + 1, K):
-            total -= R[j, i] * out[j]
-        out[i] = total / R[i, i]
-    return out
-
-
-@kernel
-def _cholesky(M: Any) -> Any:
-    """Lower-triangular R with R R' = M; NaN where M is not positive definite."""
-    K = len(M)
-    R = np.zeros((K, K))
-    for i in range(K):
-        for j in range(i + 1):
-            total = M[i, j]
-            for k in range(j):
-                total -= R[i, k] * R[j, k]
-            R[i, j] = math.sqrt(total) if i == j else total / R[j, j]
-    return R
 
 
 @kernel
@@ -113,13 +42,13 @@ def from_conditional(
     B = cholesky_factor(p[2 * K :], K)
     for i in range(K):
         B[i, : i + 1] *= math.exp(p[K + i])
-    HB = _product(H, B)
-    M = _transposed_product(B, HB)
+    HB = product(H, B)
+    M = transposed_product(B, HB)
     for i in range(K):
         M[i, i] += 1.0
-    R = _cholesky(M)
-    centre = _solve_lower(R, _transposed_times(B, pull))
-    e = _solve_upper(R, centre + p[:K])
+    R = cholesky(M)
+    centre = solve_lower(R, transposed_times(B, pull))
+    e = solve_upper(R, centre + p[:K])
     jacobian = 0.0
     for k in range(K):
         q[k] = 0.0
@@ -139,8 +68,8 @@ def pull_back_conditional(
     x), and the Cholesky factor R of I + B' H B.
     """
     by_beta = gradient[:K].copy()
-    by_sum = _solve_lower(R, _transposed_times(B, by_beta))  # of R^-1 B' H b + x
-    by_right = _solve_upper(R, by_sum)  # of B' H b
+    by_sum = solve_lower(R, transposed_times(B, by_beta))  # of R^-1 B' H b + x
+    by_right = solve_upper(R, by_sum)  # of B' H b
     by_B = np.empty((K, K))
     by_R = np.empty((K, K))
     for i in range(K):
@@ -150,17 +79,17 @@ def pull_back_conditional(
         by_R[i, i] -= 1.0 / R[i, i]
         by_B[i, i] += 1.0 / B[i, i]
     # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
-    inner = _transposed_product(R, by_R)
+    inner = transposed_product(R, by_R)
     for i in range(K):
         inner[i, i] *= 0.5
         for j in range(i + 1, K):
             inner[i, j] = 0.0
     by_M = np.empty((K, K))
     for j in range(K):
-        by_M[:, j] = _solve_upper(R, inner[:, j].copy())
+        by_M[:, j] = solve_upper(R, inner[:, j].copy())
     for i in range(K):
-        by_M[i] = _solve_upper(R, by_M[i].copy())
-    by_B += _product(HB, by_M + by_M.T)
+        by_M[i] = solve_upper(R, by_M[i].copy())
+    by_B += product(HB, by_M + by_M.T)
     gradient[:K] = by_sum
     for i in range(K):
         total = 0.0

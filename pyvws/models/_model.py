@@ -59,6 +59,10 @@ class Model(Protocol):
         """Whether outcomes are whole numbers, to Stan and in the synthetic table."""
 
     @property
+    def categorical(self) -> bool:
+        """Whether outcomes are codes of categories, between which no distance has a meaning."""
+
+    @property
     def reads_outcome(self) -> bool:
         """Whether `predict` looks at the confidential outcome: no guarantee survives that."""
 
@@ -132,6 +136,10 @@ class Family:
     """A family's usual ways: outcomes are modelled as they are and predicted from draws alone."""
 
     __slots__ = ()
+
+    @property
+    def categorical(self) -> bool:
+        return False
 
     @property
     def reads_outcome(self) -> bool:

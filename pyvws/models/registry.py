@@ -9,13 +9,24 @@ from pyvws._checks import choice
 from pyvws.errors import InputError
 from pyvws.models._model import Model
 from pyvws.models.beta import Beta
+from pyvws.models.gamma import Gamma
+from pyvws.models.logistic import Logistic
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
+from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 
 __all__ = ["MODELS", "find_model", "model_settings"]
 
-_FAMILIES: tuple[Model, ...] = (Poisson(), NegativeBinomial(), Normal(), Beta())
+_FAMILIES: tuple[Model, ...] = (
+    Poisson(),
+    NegativeBinomial(),
+    Normal(),
+    Gamma(),
+    Logistic(),
+    Ordinal(),
+    Beta(),
+)
 
 MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
 """Each family with its own default settings."""

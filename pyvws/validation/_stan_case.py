@@ -58,11 +58,28 @@ def _shares(draws: Draws, trend: Floats) -> Floats:
     return np.asarray(found)
 
 
+def _positive(draws: Draws, trend: Floats) -> Floats:
+    return np.asarray((0.05 + draws.bell(len(trend), 1.0, 0.7) ** 2) * np.exp(trend))
+
+
+def _binary(draws: Draws, trend: Floats) -> Floats:
+    return (draws.bell(len(trend), 0.5, 1.5) + trend > 0.0).astype(np.float64)
+
+
+def _levels(draws: Draws, trend: Floats) -> Floats:
+    cuts = np.array([-1.0, 0.5, 1.0])
+    places = np.searchsorted(cuts, draws.bell(len(trend), 0.5, 1.5) + trend)
+    return np.asarray(3.0 * places)
+
+
 # An outcome that the family can have, n values around a trend (n,).
 _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "poisson": _counts,
     "negative-binomial": _counts,
     "normal": _amounts,
+    "gamma": _positive,
+    "logistic": _binary,
+    "ordinal": _levels,
     "beta": _shares,
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from pyvws.io.cells import make_cells
 from pyvws.models.registry import find_model
+from pyvws.pseudo_posterior import PseudoPosterior
 
 _RNG = np.random.default_rng(8)
 _X = np.column_stack([np.ones(60), _RNG.integers(0, 3, (60, 2)) / 2.0])
@@ -27,3 +29,45 @@ def test_beta_with_both_shapes_one_is_uniform():
     y = _RNG.uniform(0.001, 0.999, 60)
     flat = {"beta": np.zeros((5, 3)), "kappa": np.full(5, 2.0)}
     np.testing.assert_allclose(_log_likelihood(find_model("beta"), y, **flat), 0.0, atol=1e-14)
+
+
+def test_two_ordered_levels_are_logistic():
+    y = _RNG.integers(0, 2, 60).astype(float)
+    two = find_model("ordinal").prepare(4.0 + 3.0 * y, "y")
+    np.testing.assert_allclose(
+        _log_likelihood(two, two.encode(4.0 + 3.0 * y)),
+        _log_likelihood(find_model("logistic"), y),
+        rtol=1e-14,
+    )
+    assert two.dimension(3) == find_model("logistic").dimension(3)
+    draw = {"beta": np.array([[40.0, -80.0]])}
+    made = two.predict(draw, np.array([[1.0, 0.0], [1.0, 1.0]]), np.random.default_rng(1))
+    assert made.tolist() == [7.0, 4.0]
+
+
+def test_gamma_of_shape_one_is_exponential():
+    y = _RNG.gamma(1.0, 3.0, 60)
+    found = _log_likelihood(find_model("gamma"), y, shape=np.ones(5))
+    expected = stats.expon.logpdf(y, scale=np.exp(_BETA @ _X.T))
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+def test_a_normal_and_a_gamma_of_large_shape_agree_near_their_mean():
+    """Gamma(a, a / mu) has standard deviation mu / sqrt(a); its skewness fades as a grows."""
+    mean, shape = np.exp(_BETA @ _X.T), 1e10
+    y = mean[0] * (1.0 + 1e-5 * _RNG.normal(size=60))
+    found = _log_likelihood(find_model("gamma"), y, shape=np.full(5, shape))[0]
+    expected = stats.norm.logpdf(y, mean[0], mean[0] / np.sqrt(shape))
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_levels_that_no_record_has_have_the_priors_gaps():
+    """Ten levels of which two occur: gaps beside the others are drawn to their prior alone."""
+    y = np.repeat([1.0, 2.0], 30)
+    model = find_model("ordinal", levels=range(1, 11))
+    target = PseudoPosterior(model, make_cells(model.encode(y), np.ones((60, 1))), np.ones(60))
+    prior = PseudoPosterior(model, target.cells, np.zeros(60))
+    q = np.random.default_rng(2).normal(size=target.dimension)
+    with_data, without = (t.density_and_gradient()(q)[1] for t in (target, prior))
+    np.testing.assert_array_equal(with_data[3:], without[3:])
+    assert with_data[2] != without[2]

@@ -186,3 +186,82 @@ def test_ranges_that_are_none(bad):
     assert str(caught.value) == (
         f"range must be two finite numbers, the lower one first. Got {bad!r}."
     )
+
+
+BAD = [
+    (
+        "logistic",
+        {},
+        [0.0, 2.0, 0.5, 1.0],
+        "has 2 values other than 0 and 1; logistic takes 0 and 1, or booleans. Recode the column, "
+        "or choose ordinal for more than two levels.",
+    ),
+    (
+        "gamma",
+        {},
+        [0.0, -2.0, 3.0],
+        "has 2 values that are not above 0; gamma takes amounts above 0. Choose normal with "
+        "--outcome-scale signed-log (outcome_scale='signed-log' in Python), or another model.",
+    ),
+    (
+        "ordinal",
+        {},
+        [1.5, 2.0, 3.0],
+        "has 1 values with a fraction; ordinal takes whole numbers as levels. Recode the column "
+        "or choose another model.",
+    ),
+    (
+        "ordinal",
+        {},
+        np.arange(51.0),
+        "has 51 different values; ordinal takes 2 to 50 levels. Group them or choose another "
+        "model.",
+    ),
+    (
+        "ordinal",
+        {},
+        [3.0, 3.0],
+        "has 1 different values; ordinal takes 2 to 50 levels. Group them or choose another model.",
+    ),
+    (
+        "ordinal",
+        {"levels": (1, 2, 3)},
+        [1.0, 4.0, 2.5, 3.0],
+        "has 2 values that are not among the given levels. Give every possible level by --levels "
+        "(levels=(...) in Python).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "values", "said"), BAD)
+def test_outcomes_that_a_family_cannot_have(name, settings, values, said):
+    with pytest.raises(InputError) as caught:
+        find_model(name, **settings).prepare(np.array(values), "grade")
+    assert str(caught.value) == "Column 'grade' " + said
+
+
+def test_levels_come_from_the_user_or_from_the_data():
+    y = np.array([7.0, -1.0, 3.0, 7.0])
+    taken = find_model("ordinal").prepare(y, "grade")
+    assert taken.levels == (-1.0, 3.0, 7.0)
+    assert taken.encode(y).tolist() == [3.0, 1.0, 2.0, 3.0]
+    assert taken.stan_settings() == {"J": 3}
+    assert "set of levels" in taken.caveats[0]
+    assert taken.prepare(np.array([0.0, 1.0]), "grade").levels == (0.0, 1.0)
+    given = find_model("ordinal", levels=[7, 5, 3, -1]).prepare(y, "grade")
+    assert given.encode(y).tolist() == [4.0, 1.0, 2.0, 4.0]
+    assert given.caveats == ()
+
+
+@pytest.mark.parametrize("bad", [(1,), (1, 1), (1, 2.5), tuple(range(51))])
+def test_levels_that_are_none(bad):
+    with pytest.raises(InputError) as caught:
+        find_model("ordinal", levels=bad)
+    assert str(caught.value) == f"levels must be 2 to 50 different whole numbers. Got {bad!r}."
+
+
+def test_a_small_shape_never_rounds_an_amount_to_zero():
+    draw = {"beta": np.array([[0.0]]), "shape": np.array([1e-4])}
+    made = find_model("gamma").predict(draw, np.ones((1000, 1)), np.random.default_rng(1))
+    assert (made > 0).all()
+    find_model("gamma").prepare(made, "amount")

@@ -1,0 +1,49 @@
+// Weighted gamma regression on a log link: mean exp(X[i] * beta), shape 1 / inv_shape, y[i] above 0.
+// Record i enters the target as weights[i] * log Gamma(y[i] | shape, shape / mean[i]), or as that
+// term clamped to [-bound, bound] when censored = 1.
+functions {
+  // Log-likelihood of each record in nats, without weights.
+  vector record_log_lik(vector y, vector eta, real shape) {
+    return shape * (log(shape) - eta) - lgamma(shape) + (shape - 1) * log(y)
+           - shape * y .* exp(-eta);
+  }
+
+  // What each record adds to the target.
+  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
+    vector[size(log_lik)] terms = weights .* log_lik;
+    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  }
+}
+data {
+  int<lower=1> n; // records
+  int<lower=1> K; // columns of the design
+  vector<lower=0>[n] y;
+  matrix[n, K] X;
+  vector<lower=0, upper=1>[n] weights; // smaller = more protected
+  int<lower=0, upper=1> censored;
+  real<lower=0> bound; // in nats; not used unless censored
+  int<lower=0, upper=1> write_log_lik;
+}
+transformed data {
+  vector[K] zeros_beta = zeros_vector(K);
+}
+parameters {
+  vector[K] beta;
+  vector<lower=0>[K] sigma_beta;
+  cholesky_factor_corr[K] L_beta;
+  real<lower=0> inv_shape;
+}
+model {
+  L_beta ~ lkj_corr_cholesky(6);
+  sigma_beta ~ student_t(3, 0, 1);
+  beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  inv_shape ~ cauchy(0, 5);
+  target += sum(record_terms(record_log_lik(y, X * beta, inv(inv_shape)), weights, censored, bound));
+}
+generated quantities {
+  // As in the papers' programs, the weights are already in it.
+  vector[write_log_lik ? n : 0] log_lik;
+  if (write_log_lik) {
+    log_lik = record_terms(record_log_lik(y, X * beta, inv(inv_shape)), weights, censored, bound);
+  }
+}

@@ -1,0 +1,55 @@
+// Weighted proportional odds regression of an outcome in J ordered levels: P(y[i] <= j) =
+// logit^-1(cut[j] - X[i] * beta) with cut[1] = 0 and cut[j + 1] = cut[j] + gaps[j]. Record i enters
+// the target as weights[i] * log P(y[i]), or as that term clamped to [-bound, bound] when
+// censored = 1.
+functions {
+  // Log-likelihood of each record in nats, without weights.
+  vector record_log_lik(array[] int y, vector eta, vector gaps) {
+    vector[size(y)] log_lik;
+    vector[size(gaps) + 1] cuts = append_row(0.0, cumulative_sum(gaps));
+    for (i in 1:size(y)) {
+      log_lik[i] = ordered_logistic_lpmf(y[i] | eta[i], cuts);
+    }
+    return log_lik;
+  }
+
+  // What each record adds to the target.
+  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
+    vector[size(log_lik)] terms = weights .* log_lik;
+    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  }
+}
+data {
+  int<lower=1> n; // records
+  int<lower=1> K; // columns of the design
+  int<lower=2> J; // levels
+  array[n] int<lower=1, upper=J> y;
+  matrix[n, K] X;
+  vector<lower=0, upper=1>[n] weights; // smaller = more protected
+  int<lower=0, upper=1> censored;
+  real<lower=0> bound; // in nats; not used unless censored
+  int<lower=0, upper=1> write_log_lik;
+}
+transformed data {
+  vector[K] zeros_beta = zeros_vector(K);
+}
+parameters {
+  vector[K] beta;
+  vector<lower=0>[K] sigma_beta;
+  cholesky_factor_corr[K] L_beta;
+  vector<lower=0>[J - 2] gaps;
+}
+model {
+  L_beta ~ lkj_corr_cholesky(6);
+  sigma_beta ~ student_t(3, 0, 1);
+  beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  gaps ~ student_t(3, 0, 2.5);
+  target += sum(record_terms(record_log_lik(y, X * beta, gaps), weights, censored, bound));
+}
+generated quantities {
+  // As in the papers' programs, the weights are already in it.
+  vector[write_log_lik ? n : 0] log_lik;
+  if (write_log_lik) {
+    log_lik = record_terms(record_log_lik(y, X * beta, gaps), weights, censored, bound);
+  }
+}

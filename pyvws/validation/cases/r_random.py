@@ -1,16 +1,39 @@
-"""Cases of `pyvws.r_random`: uniform numbers, samples, and one stream that serves both."""
+"""Cases of `pyvws.r_random`: each generator along parameters that reach its branches, one stream.
+
+The longest of those without parameters take more than the generator's 624 words.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws.r_random import RRandom
 from pyvws.validation._case import Case
-from pyvws.validation._draws import Floats
+from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "mixed", "positions", "uniforms"]
+__all__ = [
+    "CASES",
+    "betas",
+    "binomials",
+    "distinct",
+    "exponentials",
+    "gammas",
+    "mass_negative_binomials",
+    "mixed",
+    "multinomials",
+    "negative_binomials",
+    "normals",
+    "poissons",
+    "positions",
+    "records",
+    "rounded",
+    "uniforms",
+    "uniforms_between",
+    "weighted",
+]
 
 # The least and the largest of R's integers among them.
 _SEEDS: Final = (123, 0, -2147483647, 2147483647, 1234)
@@ -23,9 +46,89 @@ def uniforms(seed: int, n: int) -> Floats:
     return RRandom(seed).runif(n)
 
 
+def uniforms_between(seed: int, n: int, low: Floats, high: Floats) -> Floats:
+    """n uniform numbers between ends, some of them equal."""
+    return RRandom(seed).runif(n, low, high)
+
+
+def normals(seed: int, n: int, mean: Floats, sd: Floats) -> Floats:
+    """n normal numbers."""
+    return RRandom(seed).rnorm(n, mean, sd)
+
+
+def exponentials(seed: int, n: int, rate: Floats) -> Floats:
+    """n exponential numbers."""
+    return RRandom(seed).rexp(n, rate)
+
+
+def gammas(seed: int, n: int, shape: Floats, rate: Floats) -> Floats:
+    """n gamma numbers."""
+    return RRandom(seed).rgamma(n, shape, rate)
+
+
+def betas(seed: int, n: int, shape1: Floats, shape2: Floats) -> Floats:
+    """n beta numbers."""
+    return RRandom(seed).rbeta(n, shape1, shape2)
+
+
+def poissons(seed: int, n: int, mu: Floats) -> Floats:
+    """n Poisson counts."""
+    return RRandom(seed).rpois(n, mu).astype(np.float64)
+
+
+def binomials(seed: int, n: int, size: Floats, prob: Floats) -> Floats:
+    """n binomial counts."""
+    return RRandom(seed).rbinom(n, size, prob).astype(np.float64)
+
+
+def negative_binomials(seed: int, n: int, size: Floats, prob: Floats, mu: Floats) -> Floats:
+    """n negative binomial counts by prob, then n by mu."""
+    stream = RRandom(seed)
+    parts = [stream.rnbinom(n, size, prob), stream.rnbinom(n, size, mu=mu)]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def mass_negative_binomials(seed: int, n: int, mu: Floats, theta: Floats) -> Floats:
+    """n counts of MASS's rnegbin."""
+    return RRandom(seed).rnegbin(n, mu, theta).astype(np.float64)
+
+
+def multinomials(seed: int, n: int, size: int, prob: Floats) -> Floats:
+    """n vectors of counts, one after the other."""
+    return RRandom(seed).rmultinom(n, size, prob).ravel(order="F").astype(np.float64)
+
+
 def positions(seed: int, n: int, size: int) -> Floats:
     """`size` positions in 1, ..., n."""
     return RRandom(seed).sample(n, size).astype(np.float64)
+
+
+def distinct(seed: int, n: int, size: int) -> Floats:
+    """`size` positions without replacement, then a uniform number."""
+    stream = RRandom(seed)
+    return np.concatenate([stream.sample_int(n, size), stream.runif(1)])
+
+
+def weighted(seed: int, size: int, prob: Floats) -> Floats:
+    """Positions by weights, with replacement and then without."""
+    stream, n = RRandom(seed), len(prob)
+    few = min(size, int((prob > 0).sum()))
+    parts = [
+        stream.sample_int(n, size, replace=True, prob=prob),
+        stream.sample_int(n, few, prob=prob),
+    ]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def rounded(seed: int, n: int, size: int, prob: Floats) -> Floats:
+    """Positions as R drew them before 3.6."""
+    stream = RRandom(seed, sample_kind="rounding")
+    parts = [
+        stream.sample_int(n, size, replace=True),
+        stream.sample_int(n, min(n, size)),
+        stream.sample_int(len(prob), size, replace=True, prob=prob),
+    ]
+    return np.concatenate(parts).astype(np.float64)
 
 
 def mixed(seed: int, n: int, size: int) -> Floats:
@@ -35,16 +138,73 @@ def mixed(seed: int, n: int, size: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _count(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {"seed": _SEEDS[seed - 1], "n": shape[0]}
+def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
+    """Numbers of every kind, one record at a time."""
+    stream = RRandom(seed)
+    rows = []
+    for mean, size in zip(mu, theta, strict=True):
+        component = int(stream.rmultinom(1, 1, prob).argmax())
+        numbers = [
+            *([component + 1], stream.rnegbin(1, mean, size), stream.rpois(1, mean)),
+            *(stream.rnorm(1, mean), stream.rgamma(1, size), stream.rbeta(1, size, 3.0)),
+            *(stream.rexp(1), stream.rbinom(1, 200, prob[component])),
+            *(stream.rnbinom(1, size, mu=mean), stream.sample_int(5)),
+        ]
+        rows.append(np.concatenate(numbers))
+    return np.concatenate(rows)
+
+
+Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
+
+
+def _recycled(**parameters: tuple[float, ...]) -> Arguments:
+    """Vectors that R recycles along n, begun at another place for each seed."""
+
+    def arguments(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        moved = {name: np.roll(values, 1 - seed) for name, values in parameters.items()}
+        return {"seed": _SEEDS[seed - 1], "n": shape[0], **moved}
+
+    return arguments
 
 
 def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "n": _BELOW[seed - 1], "size": shape[0]}
 
 
-def _case(function: str, arguments: Any, longest: int, paper: str, cites: str) -> Case:
-    """The longest takes more than the generator's 624 words."""
+def _distinct(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """The last two are many enough for R's look-up."""
+    below = (1000, 401, 65537, 20_000_001, 2147483647)[seed - 1]
+    return {"seed": _SEEDS[seed - 1], "n": below, "size": shape[0]}
+
+
+def _weights(seed: int) -> Floats:
+    """Equal, tied, some of 0, and all different; few, and more than 200."""
+    some = Draws(seed).uniform(300)
+    tied = 1.0 + np.floor(5.0 * some)
+    return (np.ones(7), tied[:30], np.maximum(tied - 2.0, 0.0)[:50], some[:201], tied)[seed - 1]
+
+
+def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"seed": _SEEDS[seed - 1], "size": shape[0], "prob": _weights(seed)}
+
+
+def _rounded(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    below = (1000, 1, 65536, 65537, 20_000_001)[seed - 1]
+    return {**_weighted(seed, shape), "n": below}
+
+
+def _multinomial(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    prob = _weights(seed)[:9]
+    return {"seed": _SEEDS[seed - 1], "n": shape[0], "size": 40 * seed - 39, "prob": prob}
+
+
+def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    draws = Draws(seed)
+    mu, theta = draws.uniform(shape[0], 0.1, 150.0), draws.uniform(shape[0], 0.1, 20.0)
+    return {"seed": _SEEDS[seed - 1], "mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}
+
+
+def _case(function: str, arguments: Arguments, longest: int, paper: str, cites: str) -> Case:
     return Case(
         id=f"r_random/{function}",
         paper=paper,
@@ -57,8 +217,71 @@ def _case(function: str, arguments: Any, longest: int, paper: str, cites: str) -
     )
 
 
+_FIRST_SHAPES: Final = (0.5, 3.0, 1.0, 1.0, 0.01, 1.5, 2.0, 50.0, 1.001)
+_SECOND_SHAPES: Final = (3.0, 0.5, 1.0, 2.0, 0.02, 1.5, 5.0, 3.0, 400.0)
+_TRIALS: Final = (1.0, 10.0, 10.0, 50.0, 0.0, 100.0, 70.0, 1000.0, 1e6, 2e9, 1e9)
+_SUCCESS: Final = (0.5, 0.3, 0.9, 0.5, 0.5, 0.3, 0.45, 0.9, 0.4, 1e-8, 0.6)
+_SIZES: Final = (0.4, 3.0, 5.0, 20.0, 1.0)
+_MEANS: Final = (0.1, 3.3, 9.99, 10.0, 12.5, 30.0, 100.0, 1234.5, 1e6)
+
 CASES: Final = (
-    _case("uniforms", _count, 640, "matsumoto1998", "the generator, under R's seeding"),
+    _case("uniforms", _recycled(), 640, "matsumoto1998", "the generator, under R's seeding"),
+    _case(
+        "uniforms_between",
+        _recycled(low=(0.0, -3.0, 2.0), high=(1.0, 7.5, 2.0)),
+        120,
+        "matsumoto1998",
+        "the generator, between ends",
+    ),
+    _case(
+        "normals",
+        _recycled(mean=(0.0, -3.3, 100.0), sd=(1.0, 0.7, 0.0, 15.0)),
+        320,
+        "wichura1988",
+        "R's inversion",
+    ),
+    _case("exponentials", _recycled(rate=(1.0, 0.37, 55.0)), 60, "ahrens1972", "Algorithm SA"),
+    _case(
+        "gammas",
+        _recycled(shape=(0.01, 0.5, 0.99, 1.0, 1.5, 3.686, 5.0, 13.1, 1e4), rate=(1.0, 0.7)),
+        60,
+        "gd1982",
+        "Algorithm GD, and GS of 1974",
+    ),
+    _case(
+        "betas",
+        _recycled(shape1=_FIRST_SHAPES, shape2=_SECOND_SHAPES),
+        60,
+        "cheng1978",
+        "Algorithms BB and BC",
+    ),
+    _case("poissons", _recycled(mu=(0.0, *_MEANS)), 60, "pd1982", "Algorithm PD"),
+    _case(
+        "binomials",
+        _recycled(size=_TRIALS, prob=_SUCCESS),
+        60,
+        "btpe1988",
+        "Algorithm BTPE, and inversion",
+    ),
+    _case(
+        "negative_binomials",
+        _recycled(size=_SIZES, prob=(0.3, 0.01, 1.0, 0.9), mu=(3.0, 100.0, 0.0)),
+        120,
+        "gd1982",
+        "Poisson with a gamma mean",
+    ),
+    _case(
+        "mass_negative_binomials",
+        _recycled(mu=_MEANS, theta=_SIZES),
+        120,
+        "venables2002",
+        "MASS's rnegbin",
+    ),
+    _case("multinomials", _multinomial, 40, "btpe1988", "a binomial number for each category"),
     _case("positions", _sample, 330, "risk2024", "section 2.3.1, R's sample"),
+    _case("distinct", _distinct, 60, "risk2024", "R's sample without replacement"),
+    _case("weighted", _weighted, 60, "ripley1987", "Walker's aliases, and inversion"),
+    _case("rounded", _rounded, 60, "risk2024", "R's sample before 3.6"),
     _case("mixed", _sample, 315, "risk2024", "section 2.3.1, R's sample and runif"),
+    _case("records", _records, 25, "risk2024", "section 2.4, one record at a time"),
 )

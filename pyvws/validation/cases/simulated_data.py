@@ -1,0 +1,46 @@
+"""Cases of `pyvws.studies.simulated_data`: the papers' data under several seeds."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyvws.validation._case import Case
+
+__all__ = ["CASES"]
+
+_SEEDS: Final = (123, 1234, 0, -2147483647, 2147483647)  # The papers' two first.
+
+
+def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"seed": _SEEDS[seed - 1], "n": shape[0]}
+
+
+def _poisson(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_counts(seed, shape), "mu": 100.0 if seed < 4 else 2.5}
+
+
+def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_counts(seed, shape), "shape1": 0.5, "shape2": 3.0}
+
+
+def _case(function: str, r_function: str, arguments: Any, paper: str, cites: str) -> Case:
+    return Case(
+        id=f"simulated_data/{function}",
+        paper=paper,
+        cites=cites,
+        script="simulated_data",
+        r_function=r_function,
+        python_function=f"pyvws.studies.simulated_data:{function}",
+        arguments=arguments,
+        shapes=((1,), (20,), (100,)),
+    )
+
+
+CASES: Final = (
+    _case("poisson_data", "poisson_counts", _poisson, "vws2024", "section 3.1, its data"),
+    _case(
+        *("risk_efficient_counts", "risk_efficient_counts", _counts),
+        *("risk2024", "section 2.4, its data"),
+    ),
+    _case("beta_proportions", "beta_proportions", _beta, "cheng1978", "skewed proportions"),
+)

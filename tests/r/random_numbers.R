@@ -1,0 +1,14 @@
+# Any sequence of R's generators under one seed, for the comparison of streams.
+
+# calls: a list of lists, each with the name of a generator and its arguments.
+stream <- function(seed, calls, sample_kind = "Rejection") {
+  on.exit(RNGkind("Mersenne-Twister", "Inversion", "Rejection"))
+  suppressWarnings(set.seed(seed, "Mersenne-Twister", "Inversion", sample_kind))
+  draw <- function(call) {
+    generator <- if (call$name == "rnegbin") MASS::rnegbin else match.fun(call$name)
+    as.numeric(do.call(generator, call$arguments))
+  }
+  unlist(lapply(calls, draw))
+}
+
+quantiles <- function(p) qnorm(p)

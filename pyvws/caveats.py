@@ -1,6 +1,6 @@
 """What a reader of a privacy statement must know before relying on its numbers.
 
-The list follows the questions of [nist800226]: unit of privacy, neighbours, what is trusted, what
+The list follows the questions of [nist2025]: unit of privacy, neighbours, what is trusted, what
 is not covered.
 """
 

@@ -55,7 +55,7 @@ def histogram_release(
         seed=seed % 2**31 if mechanism.noise == "seeded-float" else None,
         edges_from_data=mechanism.edges_from_data,
     )
-    size = len(table.y) if mechanism.neighbours == "replace" else noisy.noisy_total
+    size = len(table.y) if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
     streams = np.random.SeedSequence(seed).spawn(settings.datasets)
     outcomes = [
         synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams

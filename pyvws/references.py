@@ -21,7 +21,7 @@ REFERENCES: Final[dict[str, str]] = {
         "Hu, J., Williams, M. R. and Savitsky, T. D. (2022). Mechanisms for Global Differential "
         "Privacy under Bayesian Data Synthesis."
     ),
-    "nist800226": (
+    "nist2025": (
         "Near, J. P., Darais, D., Lefkovitz, N. and Howarth, G. S. (2025). Guidelines for "
         "Evaluating Differential Privacy Guarantees. NIST Special Publication 800-226."
     ),

@@ -16,7 +16,7 @@ from pyvws import _resources
 from pyvws._checks import Floats
 from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
 from pyvws.engines.diagnostics import diagnose
-from pyvws.errors import ConvergenceError
+from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._model import Model
 from pyvws.pseudo_posterior import PseudoPosterior
 
@@ -24,6 +24,7 @@ __all__ = [
     "Log",
     "StanEngine",
     "StanRun",
+    "clamp_data",
     "fit_shipped",
     "fit_target",
     "paper_program",
@@ -85,14 +86,22 @@ def shipped_program(model: Model) -> str:
     return _text("stan", model)
 
 
-def paper_program(model: Model) -> str:
-    """Text of the model's program in the papers' Stan dialect, which rstan 2.21 reads."""
-    return _text("r_reference/stan", model)
+def paper_program(model: Model, *, censored: bool = False) -> str:
+    """Text of the model's program in the papers' Stan dialect, which rstan 2.21 reads.
+
+    Raises InputError where a censored program is asked for and the model has none.
+    """
+    return _text("r_reference/stan", model, "_censored" if censored else "")
 
 
-def _text(where: str, model: Model) -> str:
+def _text(where: str, model: Model, ending: str = "") -> str:
     root, _, below = where.partition("/")
-    path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}.stan"
+    path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}{ending}.stan"
+    if not path.is_file():
+        raise InputError(
+            f"rstan has no censored program of {model.name}. Use the native engine, cmdstan or "
+            "pystan."
+        )
     return path.read_text(encoding="utf-8")
 
 
@@ -184,6 +193,11 @@ def fit_target(
     )
 
 
+def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
+    """What today's programs need to clamp terms, or not to."""
+    return {"censored": int(target.bound is not None), "bound": target.bound or 0.0}
+
+
 def fit_shipped(
     engine: StanEngine,
     target: PseudoPosterior,
@@ -193,7 +207,7 @@ def fit_shipped(
     progress: Progress | None,
 ) -> Posterior:
     """Sample a target with the model's program in today's language, without log_lik or bound."""
-    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
+    data = {**stan_data(target), **clamp_data(target), "write_log_lik": 0}
     program = shipped_program(target.model)
     return fit_target(engine, program, data, target, settings, seed=seed, progress=progress)
 

@@ -64,10 +64,11 @@ class RStanEngine:
         seed: int,
         progress: Progress | None = None,
     ) -> Posterior:
+        censored = target.bound is not None
         return fit_target(
             self,
-            paper_program(target.model),
-            stan_data(target),
+            paper_program(target.model, censored=censored),
+            {**stan_data(target), **({"bound": target.bound} if censored else {})},
             target,
             settings,
             seed=seed,

@@ -9,13 +9,15 @@ from pyvws.engines import pystan
 from pyvws.engines._stan_run import shipped_program, stan_data
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
-from pyvws.validation.cases import density
+from pyvws.validation.cases import censored_density, density
 from pyvws.validation.report import Row
 
 MODELS = ("poisson", "negative-binomial")
 
 
-@pytest.mark.parametrize("case", density.CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", [*density.CASES, *censored_density.CASES], ids=lambda case: case.id
+)
 def test_the_density_is_stans(case, need):
     need(case.engine)
     passed, measured = case.judge()

@@ -10,6 +10,7 @@ from pyvws.validation._case import Case
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     bootstrap,
+    censored_density,
     censoring,
     combining_rules,
     density,
@@ -65,6 +66,7 @@ def stan_cases() -> tuple[StanCase, ...]:
     """Models against Stan; CmdStan, which no registry has, only where there is one."""
     return (
         *density.CASES,
+        *censored_density.CASES,
         *(case for case in posterior.CASES if case.engine != "cmdstan" or _has_cmdstan()),
     )
 

@@ -1,0 +1,106 @@
+"""Clamped log densities and their gradients against Stan's own, on either side of the clamp.
+
+At each point the bound lies at the median size of the weighted terms, so half of them are clamped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.validation._draws import Draws
+from pyvws.validation._stan_case import seeded_target
+
+__all__ = ["CASES", "CensoredDensityCase"]
+
+# The sums run over the same terms in another order, and terms near 0 cancel.
+VALUE_LIMIT: Final = 1e-11
+GRADIENT_LIMIT: Final = 1e-9
+
+_BOUNDS: Final = 12
+_RECORDS: Final = 60
+_COLUMNS: Final = (1, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CensoredDensityCase:
+    """One model's clamped density against one Stan, at points with their own bounds."""
+
+    model: str
+    engine: Literal["pystan", "rstan"]
+    kind: str = "density"
+
+    @property
+    def id(self) -> str:
+        return f"censored-density/{self.model}-{self.engine}"
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple((_RECORDS, K) for K in _COLUMNS)
+
+    @property
+    def programs(self) -> str:
+        name = self.model.replace("-", "_")
+        if self.engine == "pystan":
+            return f"stan/{name}.stan"
+        return f"r_reference/stan/{name}_censored.stan"
+
+    def judge(self) -> tuple[bool, str]:
+        """Whether the differences are within the limits, and the largest ones."""
+        found = np.max([self._at(K) for K in _COLUMNS], axis=0)
+        measured = f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative"
+        return bool(found[0] <= VALUE_LIMIT and found[1] <= GRADIENT_LIMIT), measured
+
+    def _at(self, K: int) -> tuple[float, float]:
+        target = seeded_target(self.model, _RECORDS, K, seed=K)
+        free = PseudoPosterior(target.model, target.cells, np.zeros(_RECORDS))
+        raw = Draws(200 + K).uniform(_BOUNDS * target.dimension, -0.7, 0.7)
+        value, gradient = 0.0, 0.0
+        for point in raw.reshape(_BOUNDS, target.dimension):
+            bound = _median_size(target, point)
+            clamped = PseudoPosterior(target.model, target.cells, target.weights, bound)
+            # The prior at the same point takes Stan's constant out of the difference.
+            ours = [one.density_and_gradient()(point) for one in (clamped, free)]
+            theirs = [_theirs(one, self.engine, point, bound) for one in (clamped, free)]
+            gap = (ours[0][0] - ours[1][0]) - (theirs[0][0] - theirs[1][0])
+            value = max(value, abs(gap) / max(1.0, abs(theirs[0][0])))
+            steepest = max(1.0, float(np.abs(theirs[0][1]).max()))
+            gradient = max(gradient, float(np.abs(ours[0][1] - theirs[0][1]).max()) / steepest)
+        return value, gradient
+
+
+def _median_size(target: PseudoPosterior, point: Floats) -> float:
+    """A bound between the sizes of two terms, about half of them above."""
+    draws = target.model.constrain(point[None], target.cells.n_coefficients)
+    terms = target.model.log_likelihood(draws, target.cells)[0][target.cells.cell_of_record]
+    sizes = np.unique(np.abs(terms * target.weights))
+    middle = len(sizes) // 2
+    return float(0.5 * (sizes[middle - 1] + sizes[middle]))
+
+
+def _theirs(
+    target: PseudoPosterior, engine: str, point: Floats, bound: float
+) -> tuple[float, Floats]:
+    data: dict[str, Any] = stan_data(target)
+    if engine == "pystan":
+        program = shipped_program(target.model)
+        data |= {**clamp_data(target), "write_log_lik": 0}
+    else:
+        program = paper_program(target.model, censored=True)
+        data |= {"bound": bound}
+    stan = import_module(f"pyvws.engines.{engine}")
+    value, gradient, _ = stan.densities(program, data, point[None])
+    return float(value[0]), gradient[0]
+
+
+CASES: Final = tuple(
+    CensoredDensityCase(model=model, engine=engine)
+    for model in ("poisson", "negative-binomial", "beta")
+    for engine in ("pystan", "rstan")
+)

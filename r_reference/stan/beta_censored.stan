@@ -1,0 +1,54 @@
+// The censored beta synthesizer of the slides, in the Stan language of the papers' time: each
+// record's weighted log density is clamped to [-bound, bound], bound being half of epsilon.
+functions {
+  // One record: weight times its log density at the logit of the mean, clamped.
+  real censored_record_lpdf(real outcome, real logit_mean, real kappa, real weight, real bound) {
+    real term = weight * beta_lpdf(outcome | inv_logit(logit_mean) * kappa,
+                                   inv_logit(-logit_mean) * kappa);
+    return fmin(fmax(term, -bound), bound);
+  }
+
+  // All records, one after the other.
+  real censored_beta_lpdf(vector outcomes, vector logit_mean, real kappa, vector weights,
+                          real bound) {
+    real total = 0;
+    for (i in 1:num_elements(outcomes)) {
+      total += censored_record_lpdf(outcomes[i] | logit_mean[i], kappa, weights[i], bound);
+    }
+    return total;
+  }
+}
+data {
+  int<lower=1> n;
+  int<lower=1> K;
+  vector<lower=0, upper=1>[n] y;
+  vector<lower=0>[n] weights;
+  matrix[n, K] X;
+  real<lower=0> bound;
+}
+transformed data {
+  vector[K] zeros_beta = rep_vector(0, K);
+}
+parameters {
+  vector[K] beta;
+  vector<lower=0>[K] sigma_beta;
+  cholesky_factor_corr[K] L_beta;
+  real<lower=0> inv_kappa;
+}
+transformed parameters {
+  vector[n] mu = X * beta;
+  real kappa = 1 / inv_kappa;
+}
+model {
+  L_beta ~ lkj_corr_cholesky(6);
+  sigma_beta ~ student_t(3, 0, 1);
+  inv_kappa ~ cauchy(0, 5);
+  beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  target += censored_beta_lpdf(y | mu, kappa, weights, bound);
+}
+generated quantities {
+  vector[n] log_lik;
+  for (i in 1:n) {
+    log_lik[i] = censored_record_lpdf(y[i] | mu[i], kappa, weights[i], bound);
+  }
+}

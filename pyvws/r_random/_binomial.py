@@ -60,7 +60,7 @@ def _accepted(k: float, v: float, n: float, p: float) -> bool:
     q = 1.0 - p
     npq = n * p * q
     centre = n * p + p
-    mode = math.floor(centre)
+    mode = np.floor(centre)
     distance = abs(k - mode)
     if distance <= 20.0 or distance >= npq / 2.0 - 1.0:
         odds = p / q
@@ -90,11 +90,11 @@ def _btpe(stream: Stream, n: float, p: float) -> float:
     """Algorithm BTPE for p of at most 1/2."""
     q = 1.0 - p
     centre = n * p + p
-    middle = math.floor(centre) + 0.5
+    middle = np.floor(centre) + 0.5
     # Half the triangle's base, its ends, the height of the parallelograms, the tails' rates.
-    half = math.floor(2.195 * math.sqrt(n * p * q) - 4.6 * q) + 0.5
+    half = np.floor(2.195 * math.sqrt(n * p * q) - 4.6 * q) + 0.5
     left, right = middle - half, middle + half
-    c = 0.134 + 20.5 / (15.3 + math.floor(centre))
+    c = 0.134 + 20.5 / (15.3 + np.floor(centre))
     slope = (centre - left) / (centre - left * p)
     rate_left = slope * (1.0 + 0.5 * slope)
     slope = (right - centre) / (right * q)
@@ -107,20 +107,20 @@ def _btpe(stream: Stream, n: float, p: float) -> float:
         u = uniform(stream) * p4
         v = uniform(stream)
         if u <= half:
-            return math.floor(middle - half * v + u)
+            return np.floor(middle - half * v + u)
         if u <= p2:
             x = left + (u - half) / c
             v = v * c + 1.0 - abs(middle - x) / half
             if v > 1.0 or v <= 0.0:
                 continue
-            k = math.floor(x)
+            k = np.floor(x)
         elif u <= p3:
-            k = math.floor(left + math.log(v) / rate_left)
+            k = np.floor(left + math.log(v) / rate_left)
             if k < 0.0:
                 continue
             v *= (u - p2) * rate_left
         else:
-            k = math.floor(right - math.log(v) / rate_right)
+            k = np.floor(right - math.log(v) / rate_right)
             if k > n:
                 continue
             v *= (u - p3) * rate_right

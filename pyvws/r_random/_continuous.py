@@ -146,7 +146,7 @@ class Continuous(Seeded):
         """
         values = np.empty(whole_number(n, "n", least=0))
         if rate is not None and scale is not None:
-            raise InputError("rate and scale say the same. Give one of them.")
+            raise InputError("rate and scale say the same. Give one.")
         if scale is None:
             factor = 1.0 / parameter(1.0 if rate is None else rate, "rate", n, ABOVE_ZERO)
         else:

@@ -17,7 +17,7 @@ def conditional_shares(shares: Floats) -> Floats:
     exact = shares.astype(np.longdouble)
     total = np.add.accumulate(exact)[-1]
     left = np.subtract.accumulate(np.concatenate([[total], exact[:-1]]))
-    part = np.divide(exact, left, out=np.zeros_like(exact), where=exact > 0.0)
+    part = np.divide(exact, left, out=np.ones_like(exact), where=left > 0.0)
     return np.asarray(np.minimum(part, 1.0), dtype=np.float64)
 
 

@@ -77,8 +77,8 @@ def _from_ten(stream: Stream, mu: float) -> float:
     s = math.sqrt(mu)
     g = mu + s * standard_normal(stream)
     if g >= 0.0:
-        k = math.floor(g)
-        if k >= math.floor(mu - 1.1484):
+        k = np.floor(g)
+        if k >= np.floor(mu - 1.1484):
             return k
         difference = mu - k
         u = uniform(stream)
@@ -92,7 +92,7 @@ def _from_ten(stream: Stream, mu: float) -> float:
         u = 2.0 * uniform(stream) - 1.0
         t = 1.8 + math.copysign(e, u)
         if t > -0.6744:
-            k = math.floor(mu + s * t)
+            k = np.floor(mu + s * t)
             px, py, fx, fy = _quotient(k, mu, s)
             if 0.1069 / mu * abs(u) <= py * math.exp(px + e) - fy * math.exp(fx + e):
                 return k

@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+from random_parameters import (
+    DIGESTS,
+    HERE,
+    MANY,
+    PARAMETERS,
+    SOME,
+    UNEVEN,
+    Call,
+    by_r,
+    by_us,
+    digests,
+)
 
-from pyvws import RRandom
 from pyvws.r.bridge import call
 from pyvws.r_random._normal import normal_quantile
 
-pytestmark = pytest.mark.r
-
-HERE = Path(__file__).parent
-MANY = 1_000_000
-SOME = 100_000
-
-Call = tuple[str, dict[str, Any]]
-
-# Every branch of each generator, one set of parameters after the other: by names as in R.
-PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "runif": [{}, {"min": -3.0, "max": 7.5}],
-    "rnorm": [{}, {"mean": 3.3, "sd": 1.7}],
-    "rexp": [{}, {"rate": 0.37}],
-    "rgamma": [
-        {"shape": shape, "rate": 1.0 / 0.7}
-        # Below 1; at most 3.686, at most 13.022 and above, where GD changes its constants.
-        for shape in (0.01, 0.3, 0.99, 1.0, 1.5, 3.686, 3.687, 8.0, 13.022, 13.03, 100.0, 1e5)
-    ],
-    "rbeta": [
-        {"shape1": first, "shape2": second}
-        for first, second in (
-            # Both above 1, in either order and equal.
-            *((1.5, 1.5), (2.0, 5.0), (5.0, 2.0), (50.0, 3.0), (1.001, 400.0)),
-            # One at most 1.
-            *((0.5, 3.0), (3.0, 0.5), (0.5, 0.5), (1.0, 1.0), (1.0, 2.0), (0.01, 0.02)),
-        )
-    ],
-    "rpois": [
-        {"lambda": mu}
-        for mu in (0.01, 0.5, 1.0, 3.3, 9.99, 10.0, 10.5, 15.0, 30.0, 100.0, 1234.5, 1e6, 1e12)
-    ],
-    "rbinom": [
-        {"size": size, "prob": prob}
-        for size, prob in (
-            # Inversion, below and above 1/2, and with so many trials that powers round.
-            *((1.0, 0.5), (10.0, 0.3), (10.0, 0.9), (50.0, 0.5), (100.0, 0.29999), (2e9, 1e-8)),
-            # BTPE from its threshold on, up to distances whose square leaves 32 bits.
-            *((100.0, 0.3), (100.0, 0.7), (70.0, 0.45), (1000.0, 0.1), (1e5, 1e-3), (1e6, 0.4)),
-            *((1e9, 0.6), (2147483646.0, 0.5)),
-        )
-    ],
-    "rnbinom": [
-        *({"size": size, "prob": prob} for size, prob in ((0.4, 0.3), (3.0, 0.01), (20.0, 1.0))),
-        *({"size": size, "mu": mu} for size, mu in ((0.4, 3.0), (5.0, 100.0), (20.0, 0.0))),
-    ],
-    "rnegbin": [
-        {"mu": mu, "theta": theta} for mu, theta in ((100.0, 20.0), (100.0, 5.0), (2.0, 0.3))
-    ],
-}
 # Parameters that give a number without drawing.
 WITHOUT_DRAWING: list[Call] = [
     ("runif", {"n": 3, "min": 2.0, "max": 2.0}),
@@ -76,28 +38,27 @@ WITHOUT_DRAWING: list[Call] = [
 ]
 TIED = 1.0 + (7.0 * np.arange(1000)) % 5
 LEFT_OUT = (7.0 * np.arange(1000)) % 5
-UNEVEN = np.random.PCG64(1).random_raw(1000) * 2.0**-64
 RARE = np.r_[np.ones(200), np.full(100, 1e-4)]  # 200 of 300 are probable enough
-
-
-def python(stream: RRandom, name: str, arguments: dict[str, Any]) -> Any:
-    """The numbers of one call, in R's order."""
-    given = {{"lambda": "mu"}.get(key, key): value for key, value in arguments.items()}
-    drawn = getattr(stream, name.replace(".", "_"))(**given)
-    return drawn.ravel(order="F").astype(np.float64)
 
 
 def differing(seed: int, calls: list[Call], kind: str = "Rejection") -> int:
     """Numbers of a sequence of calls that are not R's; the lengths must agree."""
-    stream = RRandom(seed, sample_kind=kind.lower())
-    ours = np.concatenate([python(stream, name, arguments) for name, arguments in calls])
-    there = [{"name": name, "arguments": arguments} for name, arguments in calls]
-    arguments = {"seed": seed, "calls": there, "sample_kind": kind}
-    theirs = call("random_numbers", "stream", arguments, folder=HERE)
+    ours, theirs = by_us(seed, calls, kind), by_r(seed, calls, kind)
     assert ours.shape == theirs.shape
     return int((ours != theirs).sum())
 
 
+def test_every_branch_gives_the_bits_that_r_gave() -> None:
+    """100,000 numbers of each set of parameters, from digests of R's: no R needed."""
+    assert digests(by_us) == json.loads(DIGESTS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.r
+def test_digests_are_those_of_r() -> None:
+    assert digests(by_r) == json.loads(DIGESTS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.r
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_every_branch(name: str) -> None:
     """One set of parameters after another, in one stream; a uniform number ends it."""
@@ -105,6 +66,7 @@ def test_every_branch(name: str) -> None:
     assert differing(11, [*calls, ("runif", {"n": 1})]) == 0
 
 
+@pytest.mark.r
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_million_with_parameters_in_turn(name: str) -> None:
     """A million draws with all parameters recycled along them: no two neighbours share theirs."""
@@ -114,6 +76,7 @@ def test_a_million_with_parameters_in_turn(name: str) -> None:
         assert differing(-7, [(name, {"n": MANY, **recycled}), ("runif", {"n": 1})]) == 0
 
 
+@pytest.mark.r
 def test_normal_quantiles_far_out() -> None:
     """Where a million draws do not come: AS 241 has a third approximation below 1.4e-11."""
     tail = 10.0 ** np.linspace(-300, -0.5, 20_000)
@@ -122,6 +85,7 @@ def test_normal_quantiles_far_out() -> None:
     assert (ours == call("random_numbers", "quantiles", {"p": p}, folder=HERE)).all()
 
 
+@pytest.mark.r
 @pytest.mark.parametrize("kind", ["Rejection", "Rounding"])
 @pytest.mark.parametrize("seed", [0, 123, -1, 2**31 - 1, -(2**31) + 1])
 def test_samples(seed: int, kind: str) -> None:
@@ -136,12 +100,14 @@ def test_samples(seed: int, kind: str) -> None:
     assert differing(seed, [*calls, ("runif", {"n": 1})], kind) == 0
 
 
+@pytest.mark.r
 def test_samples_from_ten_million() -> None:
     """Either side of both limits of R's look-up."""
     for n, size in ((10**7, 5), (10**7 + 1, 1_000_000), (10**7 + 1, 5_000_001)):
         assert differing(5, [("sample.int", {"n": n, "size": size})]) == 0
 
 
+@pytest.mark.r
 @pytest.mark.parametrize("kind", ["Rejection", "Rounding"])
 @pytest.mark.parametrize("weights", [np.ones(1000), TIED, LEFT_OUT, UNEVEN])
 def test_weighted_samples(weights: Any, kind: str) -> None:
@@ -157,6 +123,7 @@ def test_weighted_samples(weights: Any, kind: str) -> None:
     assert differing(2, [*calls, ("runif", {"n": 1})], kind) == 0
 
 
+@pytest.mark.r
 def test_a_million_of_each_sample() -> None:
     few, many = UNEVEN[:7], UNEVEN[:500]
     calls: list[Call] = [
@@ -169,11 +136,13 @@ def test_a_million_of_each_sample() -> None:
     assert differing(3, calls) == 0
 
 
+@pytest.mark.r
 def test_parameters_that_need_no_draw() -> None:
     calls = [step for wanted in WITHOUT_DRAWING for step in (wanted, ("runif", {"n": 1}))]
     assert differing(4, calls) == 0
 
 
+@pytest.mark.r
 @pytest.mark.parametrize("seed", [1, -2024, 40_000])
 def test_one_record_at_a_time(seed: int) -> None:
     """A simulation script: generators in any order, few numbers each, parameters that alternate."""
@@ -188,6 +157,7 @@ def test_one_record_at_a_time(seed: int) -> None:
     assert differing(seed, calls) == 0
 
 
+@pytest.mark.r
 @pytest.mark.parametrize("seed", [123, 1234, -99])
 def test_the_papers_data(seed: int) -> None:
     from pyvws.studies.simulated_data import beta_proportions, poisson_data, risk_efficient_counts
@@ -199,6 +169,6 @@ def test_the_papers_data(seed: int) -> None:
         "simulated_data", "negative_binomial_mixture", {"seed": seed, "n": 1000, **mixture}
     )
     assert (risk_efficient_counts(seed) == there).all()
-    beta = ("rbeta", {"n": 2000, "shape1": 0.5, "shape2": 3.0})
+    beta: Call = ("rbeta", {"n": 2000, "shape1": 0.5, "shape2": 3.0})
     theirs = {"seed": seed, "calls": [{"name": beta[0], "arguments": beta[1]}]}
     assert (beta_proportions(seed) == call("random_numbers", "stream", theirs, folder=HERE)).all()

@@ -1,0 +1,143 @@
+"""The errata list: slips of the papers and scripts, each with a number and the test that shows it.
+
+A second list holds conventions, which merely differ. Both are in ``validation/errata.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pyvws import _resources
+from pyvws.errors import PyvwsError
+from pyvws.references import REFERENCES
+
+__all__ = ["Convention", "Erratum", "conventions", "count", "errata", "render"]
+
+_SOURCES: Final = {"slides", "authors"} | set(REFERENCES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """One slip.
+
+    Attributes
+    ----------
+    id : str
+        Unique; named edits and rows refer to it.
+    sources : tuple of str
+        Keys of `pyvws.references`, "slides" or "authors" (the risk-efficient paper's scripts).
+    place : str
+        Section, equation, step or function.
+    says, meant : str
+        What is there, and what was meant and why.
+    number : str
+        What `as_printed` and `as_meant` count.
+    as_printed, as_meant : float or str
+        The number that follows from each; "stops" or "nan" where there is none.
+    test : str
+        The pytest node that computes both.
+    package : str
+        What the package does.
+    """
+
+    id: str
+    sources: tuple[str, ...]
+    place: str
+    says: str
+    meant: str
+    number: str
+    as_printed: float | str
+    as_meant: float | str
+    test: str
+    package: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """What differs between sources where no side is wrong, and which the package takes.
+
+    `test` is the pytest node that shows the difference, "" without one.
+    """
+
+    id: str
+    sources: tuple[str, ...]
+    differs: str
+    package: str
+    test: str = ""
+
+
+def errata() -> tuple[Erratum, ...]:
+    """All slips, in the order of the list."""
+    return tuple(_entry(Erratum, table) for table in _content()["erratum"])
+
+
+def conventions() -> tuple[Convention, ...]:
+    """All conventions, in the order of the list."""
+    return tuple(_entry(Convention, table) for table in _content()["convention"])
+
+
+def count() -> str:
+    """For example "57 errata and 16 conventions"."""
+    return f"{len(errata())} errata and {len(conventions())} conventions"
+
+
+def render(console: Console) -> None:
+    """Print both lists, a paragraph an entry."""
+    console.print(Text("Errata", style="bold"))
+    for slip in errata():
+        lines = [
+            f"Says: {slip.says}",
+            f"Meant: {slip.meant}",
+            f"Effect: {slip.number}: {_shown(slip.as_printed)} as printed, "
+            f"{_shown(slip.as_meant)} as meant.",
+            f"Package: {slip.package}",
+            f"Shown by: {slip.test}",
+        ]
+        _paragraph(console, f"{slip.id} ({', '.join(slip.sources)}; {slip.place})", lines)
+    console.print(Text("Conventions", style="bold"))
+    for entry in conventions():
+        shown = [f"Shown by: {entry.test}"] if entry.test else []
+        lines = [entry.differs, f"Package: {entry.package}", *shown]
+        _paragraph(console, f"{entry.id} ({', '.join(entry.sources)})", lines)
+    console.print(f"{count()}.", highlight=False)
+
+
+def _paragraph(console: Console, heading: str, lines: Sequence[str]) -> None:
+    console.print(Text(heading, style="cyan"))
+    for line in lines:
+        console.print(Text(f"  {line}"))
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.6g}"
+
+
+@cache
+def _content() -> dict[str, Any]:
+    path = _resources.folder("validation") / "errata.toml"
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    ids = [table.get("id") for tables in content.values() for table in tables]
+    if len(set(ids)) < len(ids):
+        raise PyvwsError("validation/errata.toml has two entries with one id.")
+    return content
+
+
+def _entry(kind: Any, table: dict[str, Any]) -> Any:
+    """An entry, with exactly the fields of its kind and known sources."""
+    known = {field.name for field in fields(kind)}
+    strange = set(table) - known | set(table["sources"]) - _SOURCES
+    if strange:
+        raise PyvwsError(
+            f"validation/errata.toml, {table.get('id')}: {', '.join(sorted(strange))} is unknown."
+        )
+    try:
+        return kind(**{**table, "sources": tuple(table["sources"])})
+    except TypeError as error:
+        raise PyvwsError(f"validation/errata.toml, {table.get('id')}: {error}.") from None

@@ -22,8 +22,9 @@ class Row:
     `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
     was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
-    words what a comparison with Stan found. `tolerance` is the
-    largest difference that passes, 0 unless the case says why.
+    words what a comparison with Stan or with code of others found. `tolerance` is the largest
+    difference that passes, 0 unless the case says why. `sha256` is that of code of others, before
+    the named `edits`; `erratum` is the entry of the errata list that the row shows.
     """
 
     id: str
@@ -39,6 +40,9 @@ class Row:
     source: str
     measured: str = ""
     tolerance: int = 0
+    sha256: str = ""
+    edits: tuple[str, ...] = ()
+    erratum: str = ""
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -64,6 +68,10 @@ def render(rows: Sequence[Row], console: Console) -> None:
     console.print(table)
     for reason, ids in _reasons(rows).items():
         console.print(f"{', '.join(ids)}: {reason}", markup=False, highlight=False)
+    for (code, sha256), edits in _code_of_others(rows).items():
+        applied = f", edits {', '.join(edits)}" if edits else ""
+        line = f"{code}: sha256 {sha256}{applied}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     counts = Counter(row.verdict for row in rows)
     sources = sorted({row.source for row in rows if row.source})
     against = f" against {', '.join(sources)}" if sources else ""
@@ -91,9 +99,22 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "source": row.source,
             "measured": row.measured,
             "tolerance": row.tolerance,
+            "sha256": row.sha256,
+            "edits": list(row.edits),
+            "erratum": row.erratum,
         }
         for row in rows
     ]
+
+
+def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+    """Files and listings with their SHA-256, and the edits that any of their rows applied."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.sha256:
+            named = found.setdefault((row.r_function, row.sha256), [])
+            named += [edit for edit in row.edits if edit not in named]
+    return found
 
 
 def _gap(row: Row) -> str:

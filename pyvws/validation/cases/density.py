@@ -8,6 +8,7 @@ columns, Stan's own transform of a correlation matrix loses digits: it takes squ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, Literal
@@ -21,7 +22,7 @@ from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._stan_case import seeded_target
 
-__all__ = ["CASES", "DensityCase", "differences"]
+__all__ = ["CASES", "DensityCase", "differences", "judge_program"]
 
 # The two sums run over the same terms in another order: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12
@@ -37,6 +38,7 @@ POINTWISE_LIMIT: Final = 16.0
 _POINTS: Final = 200
 _RECORDS: Final = 60
 _COLUMNS: Final = (1, 3, 8)
+_SAME: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +64,36 @@ class DensityCase:
 
     def judge(self) -> tuple[bool, str]:
         """Whether the differences are within the limits, and the largest ones."""
-        found = np.max([self._at(K) for K in _COLUMNS], axis=0)
-        measured = (
-            f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
-            f"log-likelihood {found[2]:.1f} ulp of its largest term"
-        )
-        limits = (VALUE_LIMIT, GRADIENT_LIMIT, POINTWISE_LIMIT)
-        return bool((found <= limits).all()), measured
-
-    def _at(self, K: int) -> tuple[float, float, float]:
-        target = seeded_target(self.model, _RECORDS, K, seed=K)
-        return differences(target, self.engine, _points(target, K))
+        return judge_program(self.model, self.engine)
 
 
-def differences(target: PseudoPosterior, engine: str, points: Floats) -> tuple[float, float, float]:
+def judge_program(
+    model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
+) -> tuple[bool, str]:
+    """As `DensityCase.judge`; of another program of the model, with other names of its data."""
+    found = np.zeros(3)
+    for K in _COLUMNS:
+        target = seeded_target(model, _RECORDS, K, seed=K)
+        apart = differences(target, engine, _points(target, K), program, names)
+        found = np.maximum(found, apart)
+    measured = (
+        f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
+        f"log-likelihood {found[2]:.1f} ulp of its largest term"
+    )
+    limits = (VALUE_LIMIT, GRADIENT_LIMIT, POINTWISE_LIMIT)
+    return bool((found <= limits).all()), measured
+
+
+def differences(
+    target: PseudoPosterior,
+    engine: str,
+    points: Floats,
+    program: str | None = None,
+    names: Mapping[str, str] = _SAME,
+) -> tuple[float, float, float]:
     """Largest differences from Stan over points (P, D).
+
+    `program` stands for the package's program of the model; `names` are those of its data.
 
     Returns
     -------
@@ -87,11 +104,11 @@ def differences(target: PseudoPosterior, engine: str, points: Floats) -> tuple[f
     pointwise : float
         Of weighted record log-likelihoods, in ulp of the largest term.
     """
-    data: dict[str, Any] = stan_data(target)
-    if engine == "pystan":
+    data: dict[str, Any] = {names.get(key, key): v for key, v in stan_data(target).items()}
+    if program is None and engine == "pystan":
         program = shipped_program(target.model)
         data |= {"censored": 0, "bound": 0.0, "write_log_lik": 1}
-    else:
+    elif program is None:
         program = paper_program(target.model)
     stan = import_module(f"pyvws.engines.{engine}")
     theirs, their_gradients, written = stan.densities(program, data, points)

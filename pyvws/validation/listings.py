@@ -1,0 +1,263 @@
+"""The papers' own R and Stan listings, read at run time, against the package.
+
+Each listing is found in the paper's text, its SHA-256 recorded, the documented errata applied as
+named edits, and what results run in R or Stan. A listing is also run without each edit in turn,
+and must then stop or differ: where it no longer does, the erratum is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines.registry import engine_version
+from pyvws.errors import MissingDependencyError, PyvwsError
+from pyvws.lipschitz import lipschitz_bounds
+from pyvws.r import bridge
+from pyvws.validation._case import numbers
+from pyvws.validation._draws import Draws
+from pyvws.validation.cases.density import judge_program
+from pyvws.validation.compare import largest_ulp
+from pyvws.validation.edits import Edit, apply_edits
+from pyvws.validation.listing_edits import LISTING_EDITS, TODAYS_STAN, one_form
+from pyvws.validation.listing_text import Listing, Paper, find_listings, read_papers
+from pyvws.validation.report import Row
+from pyvws.weights import weights_from_bounds
+
+__all__ = ["run"]
+
+Numbers = dict[str, Floats]
+
+_SEEDS: Final = (1, 2, 3, 4, 5)
+_SHAPES: Final = ((1, 6), (4, 9), (12, 30))
+# Weights that clip at 1, at 0 and at neither; thresholds that drop draws.
+_TUNING: Final = (
+    (1.0, 0.0, 1.0),
+    (1.7, 0.3, 0.9),
+    (0.8, -0.25, 0.95),
+    (1.0, 0.0, 0.5),
+    (2.0, 0.1, 0.99),
+)
+_FIT: Final = {"weights": "stan_estimate_unweighted", "bounds": "stan_estimate_weighted"}
+# Our name of a quantity, the listing's variable, and where both are defined.
+_QUANTITIES: Final = {
+    "weights": (
+        ("weights", "weights", "step 4", "pyvws.weights:weights_from_bounds"),
+        ("by-record", "log_ratio_data", "step 3", "pyvws.lipschitz:lipschitz_bounds.by_record"),
+        ("by-draw", "log_ratio_theta", "step 2", "pyvws.lipschitz:lipschitz_bounds.by_draw"),
+        ("database", "L", "step 2", "pyvws.lipschitz:lipschitz_bounds.database"),
+    ),
+    "bounds": (
+        ("by-draw", "log_ratio_theta", "step 7", "pyvws.lipschitz:lipschitz_bounds.by_draw"),
+        ("database", "L", "step 7", "pyvws.lipschitz:lipschitz_bounds.database"),
+    ),
+}  # fmt: skip
+_ENGINES: Final = (("rstan", ()), ("pystan", TODAYS_STAN))
+
+
+def run(papers: Path, progress: Callable[[Row], None] | None = None) -> list[Row]:
+    """Run every listing of the papers in a file or folder and compare it with the package.
+
+    Parameters
+    ----------
+    papers : Path
+        Text, HTML or LaTeX source, as a file or a folder.
+    progress : callable, optional
+        Called with each row as it is done.
+
+    Returns
+    -------
+    list of Row
+        A listing that is not found makes a row "fail", a missing R or Stan one "skipped".
+
+    Raises
+    ------
+    InputError
+        If no paper with listings is there.
+    """
+    rows = []
+    for paper in read_papers(papers):
+        found = find_listings(paper)
+        for (key, kind), edits in LISTING_EDITS.items():
+            if key != paper.key:
+                continue
+            for row in _rows(paper, kind, found.get(kind), edits):
+                rows.append(row)
+                if progress is not None:
+                    progress(row)
+    return rows
+
+
+def _rows(
+    paper: Paper, kind: str, listing: Listing | None, edits: tuple[Edit, ...]
+) -> Iterator[Row]:
+    blank = Row(
+        id=f"listings/{paper.key}-{kind}",
+        paper=f"{paper.key}, Appendix {2 if kind == 'poisson' else 1}",
+        level="exact",
+        r_function=f"{', '.join(paper.files)}: listing {kind}",
+        python_function="",
+        seeds=_SEEDS,
+        shapes=_SHAPES,
+        largest_difference=None,
+        verdict="fail",
+        reason="",
+        source="",
+        sha256=listing.sha256 if listing else "",
+        edits=tuple(edit.name for edit in edits),
+    )
+    if listing is None:
+        yield replace(blank, reason=f"The paper has no listing of kind {kind}, or none was found.")
+    elif kind == "poisson":
+        yield from _stan_rows(blank, listing, edits)
+    else:
+        yield from _r_rows(blank, listing, edits)
+
+
+def _r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
+    available, missing = bridge.r_available()
+    if not available:
+        yield replace(blank, verdict="skipped", reason=missing)
+        return
+    blank = replace(blank, source=f"R {bridge.r_versions()['R']}")
+    try:
+        code = apply_edits(listing.code, edits)
+        gaps = _largest(listing.kind, code)
+    except PyvwsError as error:
+        yield replace(blank, reason=str(error))
+        return
+    for name, _, step, python_function in _QUANTITIES[listing.kind]:
+        gap, row_id = gaps[name], blank.id.replace(listing.kind, name)
+        yield replace(
+            blank,
+            id=row_id if listing.kind == "weights" else f"{row_id}-weighted",
+            paper=f"{blank.paper}, {step}",
+            python_function=python_function,
+            largest_difference=gap,
+            verdict="pass" if gap == 0 else "fail",
+            reason="" if gap == 0 else f"Differs by {gap} ulp." if gap else "The shapes differ.",
+        )
+    for edit in edits:
+        yield _without(blank, edit, lambda code: bool(_largest(listing.kind, code)), listing, edits)
+    infinite = replace(blank, id=f"{blank.id}-not-finite", erratum="listing-not-finite")
+    yield _differing(infinite, lambda: not _spoilt(listing.kind, code))
+
+
+def _largest(kind: str, code: str) -> dict[str, int | None]:
+    """Largest distance in ulp of each quantity of an R listing, None where shapes differ."""
+    found: dict[str, int | None] = {}
+    for shape in _SHAPES:
+        for seed in _SEEDS:
+            log_lik, tuning = Draws(seed).log_lik(*shape), _TUNING[seed - 1]
+            theirs, ours = _listed(kind, code, log_lik, tuning), _ours(log_lik, tuning)
+            for name, variable, *_ in _QUANTITIES[kind]:
+                gap = largest_ulp(ours[name], theirs[variable])
+                before = found.get(name, 0)
+                found[name] = None if gap is None or before is None else max(before, gap)
+    return found
+
+
+def _listed(kind: str, code: str, log_lik: Floats, tuning: Sequence[float]) -> Numbers:
+    inputs = dict(zip(("c", "g", "thresh"), tuning, strict=True)) | {
+        _FIT[kind]: {"log_lik": log_lik}
+    }
+    results = np.array([variable for _, variable, *_ in _QUANTITIES[kind]], dtype=object)
+    arguments: dict[str, Any] = {"code": code, "inputs": inputs, "results": results}
+    found = bridge.call("listings", "run_listing", arguments)
+    return {name: numbers(value) for name, value in found.items()}
+
+
+def _ours(log_lik: Floats, tuning: Sequence[float]) -> Numbers:
+    c, g, threshold = tuning
+    bounds = lipschitz_bounds(log_lik, method="leave_one_out", threshold=threshold)
+    return {
+        "weights": weights_from_bounds(bounds.by_record, c=c, g=g),
+        "by-record": bounds.by_record,
+        "by-draw": bounds.by_draw,
+        "database": np.array([bounds.database]),
+    }
+
+
+def _spoilt(kind: str, code: str) -> bool:
+    """Whether one record at -Inf leaves the listing without a finite bound of the others."""
+    log_lik = Draws(1).log_lik(4, 9)
+    log_lik[0, 2] = -np.inf
+    try:
+        theirs = _listed(kind, code, log_lik, _TUNING[0])
+    except bridge.RError:
+        return True
+    return not np.isfinite(theirs["log_ratio_theta"]).all()
+
+
+def _stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
+    for engine, more in _ENGINES:
+        named = (*edits, *more)
+        row = replace(
+            blank,
+            id=f"{blank.id}-{engine}",
+            level="density",
+            python_function="pyvws.pseudo_posterior:PseudoPosterior",
+            seeds=(1,),
+            shapes=((60, 1), (60, 3), (60, 8)),
+            edits=tuple(edit.name for edit in named),
+        )
+        try:
+            row = replace(row, source=f"{engine} {engine_version(engine)}")
+            passed, measured = _judge(engine, apply_edits(listing.code, named))
+        except MissingDependencyError as missing:
+            yield replace(row, verdict="skipped", reason=str(missing))
+            continue
+        except PyvwsError as error:
+            yield replace(row, reason=str(error))
+            continue
+        reason = "" if passed else f"Too far apart: {measured}"
+        yield replace(row, verdict="pass" if passed else "fail", reason=reason, measured=measured)
+        for edit in named if engine == "rstan" else more:
+            yield _without(row, edit, partial(_compiles, engine), listing, named)
+
+
+def _judge(engine: str, program: str) -> tuple[bool, str]:
+    return judge_program("poisson", engine, one_form(program))
+
+
+def _compiles(engine: str, program: str) -> bool:
+    return _judge(engine, program)[0]
+
+
+def _without(
+    row: Row, left_out: Edit, runs: Callable[[str], bool], listing: Listing, edits: tuple[Edit, ...]
+) -> Row:
+    """The listing with all edits but one, which must stop."""
+    rest = tuple(edit for edit in edits if edit.name != left_out.name)
+    row = replace(
+        row,
+        id=f"{row.id}-without-{left_out.name}",
+        edits=tuple(edit.name for edit in rest),
+        erratum=left_out.erratum,
+        measured="",
+    )
+    try:
+        code = apply_edits(listing.code, rest)
+    except PyvwsError as error:
+        return replace(row, reason=str(error))
+    return _differing(row, lambda: runs(code))
+
+
+def _differing(row: Row, runs: Callable[[], bool]) -> Row:
+    """A row that passes while the code stops or disagrees."""
+    verdict: Literal["pass", "fail"] = "pass"
+    try:
+        if runs():
+            verdict = "fail"
+    except PyvwsError:
+        verdict = "pass"
+    if verdict == "pass":
+        return replace(row, verdict=verdict, reason="", measured="stops, as known")
+    reason = f"It runs, but should not: see the erratum {row.erratum}."
+    return replace(row, verdict=verdict, reason=reason)

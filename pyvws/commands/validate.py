@@ -1,4 +1,4 @@
-"""pyvws validate: every number against R and Stan."""
+"""pyvws validate: every number against R and Stan, and against code of others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pyvws.errors import OutputError
+from pyvws.errors import InputError, OutputError
 
 __all__ = ["validate"]
 
@@ -25,23 +25,58 @@ def validate(
     cached: Annotated[
         bool, typer.Option("--cached", help="Compare with R's stored results: needs no R.")
     ] = False,
+    authors: Annotated[
+        Path | None,
+        typer.Option(help="Checkout of the risk-efficient paper's scripts to compare with."),
+    ] = None,
+    listings: Annotated[
+        Path | None,
+        typer.Option(help="Papers (text, HTML, LaTeX; file or folder) whose listings to run."),
+    ] = None,
+    errata: Annotated[
+        bool, typer.Option("--errata", help="Print the errata list and run nothing.")
+    ] = False,
 ) -> None:
     """Compare every number with R, and every density with Stan, a row a quantity.
 
-    Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row failed. 2: a
-    row could not run.
+    With --authors or --listings only code of others is compared; add --level for the package's own
+    rows as well. Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row
+    failed. 2: a row could not run.
     """
     from pyvws.commands._tables import names
+    from pyvws.validation import authors as author_rows
+    from pyvws.validation import errata as errata_list
+    from pyvws.validation import listings as listing_rows
     from pyvws.validation import report, runner
 
-    console = Console(stderr=True)
-    with console.status("comparing with R") as status:
-        rows = runner.run(
-            levels=names(level) or None,
-            source="cached" if cached else "auto",
-            progress=lambda row: status.update(f"{row.id}: {row.verdict}"),
-        )
-    report.render(rows, Console(width=None if sys.stdout.isatty() else 160))
+    output = Console(width=None if sys.stdout.isatty() else 160)
+    if errata:
+        errata_list.render(output)
+        return
+    for option, path in (("--authors", authors), ("--listings", listings)):
+        if path is not None and not path.exists():
+            raise InputError(f"{option}: {path} does not exist.")
+    rows: list[report.Row] = []
+    with Console(stderr=True).status("comparing") as status:
+
+        def progress(row: report.Row) -> None:
+            status.update(f"{row.id}: {row.verdict}")
+
+        if level or (authors is None and listings is None):
+            rows += runner.run(
+                levels=names(level) or None,
+                source="cached" if cached else "auto",
+                progress=progress,
+            )
+        if authors is not None:
+            rows += author_rows.run(authors, progress)
+        if listings is not None:
+            rows += listing_rows.run(listings, progress)
+    report.render(rows, output)
+    output.print(
+        f"Known slips of the papers: {errata_list.count()}; pyvws validate --errata lists them.",
+        highlight=False,
+    )
     if json_file is not None:
         _write_json(json_file, report.to_json(rows))
     raise typer.Exit(runner.exit_code(rows))

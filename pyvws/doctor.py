@@ -48,6 +48,7 @@ def examine() -> list[Check]:
         _distribution("pyvws"),
         _guarded("engine native", _native),
         *(_distribution(name) for name in ("nutpie", "numba")),
+        _guarded("engine ensemble", _ensemble),
         _compiler(),
         _guarded("engine cmdstan", _cmdstan),
         _guarded("engine pystan", _pystan),
@@ -87,6 +88,13 @@ def _distribution(name: str, install: str = "", use: str = "") -> Check:
     except PackageNotFoundError:
         return Check(name, False, reason=f"{use}Run: pip install {install or name}")
     return Check(name, True, found.version, str(found.locate_file("")))
+
+
+def _ensemble() -> tuple[str, str]:
+    from pyvws.engines.ensemble import emcee_version
+
+    said = emcee_version()
+    return said, str(distribution("emcee").locate_file("emcee"))
 
 
 def _native() -> tuple[str, str]:

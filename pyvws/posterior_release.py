@@ -26,6 +26,7 @@ from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism,
 __all__ = ["posterior_release"]
 
 _REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
+_FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
 
 
 def posterior_release(
@@ -54,7 +55,8 @@ def posterior_release(
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     problems = loop.problems()
     if problems:
-        warnings.warn(" ".join([*problems, _REMEDY]), ConvergenceWarning, stacklevel=3)
+        remedies = [_REMEDY] if weighting.bound is None else [_REMEDY, _FOR_CLAMPS]
+        warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=3)
     outcomes = loop.synthetic(final, table.design.matrix, settings.datasets)
     if settings.round:
         outcomes = [np.rint(values) for values in outcomes]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyvws._checks import open_unit_interval, positive, threshold_level, whole_number
 from pyvws.engines._engine import Engine, SamplerSettings
-from pyvws.engines.registry import ENGINES, engine_version
+from pyvws.engines.registry import STAN_ENGINES, engine_version
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms import (
@@ -86,8 +86,8 @@ class RunSettings:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
-        if self.program is not None and self.engine not in ENGINES[1:]:
-            raise InputError(f"A Stan program needs engine {', '.join(ENGINES[1:])} by its name.")
+        if self.program is not None and self.engine not in STAN_ENGINES:
+            raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         self._check_target()
         if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
             raise InputError(

@@ -59,7 +59,7 @@ def synthesize(
     draws, warmup, chains, target_accept
         Of each fit; S = draws x chains. As in `SamplerSettings`.
     engine : str or Engine
-        "native", "cmdstan", "rstan", "pystan", or an engine object.
+        "native", "ensemble", "cmdstan", "rstan", "pystan", or an engine object.
     seed : int
         Of sampling and synthesis; keep it confidential.
     **settings

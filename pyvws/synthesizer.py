@@ -62,7 +62,7 @@ class Synthesizer(RunSettings):
         Round the outcome to whole numbers first (halves to even, as R does).
     settings : SamplerSettings
         Draws, warm-up and chains of each fit.
-    engine : {"native", "cmdstan", "rstan", "pystan"} or an Engine
+    engine : {"native", "ensemble", "cmdstan", "rstan", "pystan"} or an Engine
         Sampler; all of them sample the same density.
     program : UserProgram, optional
         Your own Stan program instead of the model's, under a Stan engine named by a string. Its

@@ -37,6 +37,7 @@ class Mechanism(StrEnum):
 
 class Engine(StrEnum):
     native = "native"
+    ensemble = "ensemble"
     cmdstan = "cmdstan"
     rstan = "rstan"
     pystan = "pystan"

@@ -10,9 +10,10 @@ from pyvws.engines._engine import Engine
 from pyvws.engines._stan_run import Log, StanEngine
 from pyvws.errors import InputError
 
-__all__ = ["ENGINES", "engine_version", "find_engine", "find_stan_engine"]
+__all__ = ["ENGINES", "STAN_ENGINES", "engine_version", "find_engine", "find_stan_engine"]
 
-ENGINES: Final = ("native", "cmdstan", "rstan", "pystan")
+STAN_ENGINES: Final = ("cmdstan", "rstan", "pystan")
+ENGINES: Final = ("native", "ensemble", *STAN_ENGINES)
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:
@@ -20,7 +21,7 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
 
     Parameters
     ----------
-    name : {"native", "cmdstan", "rstan", "pystan"}
+    name : {"native", "ensemble", "cmdstan", "rstan", "pystan"}
         All sample the same density.
     log : callable, optional
         Called with the console text of each fit by Stan. It can hold data values: keep it with
@@ -42,14 +43,19 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
         from pyvws.engines.nuts import NativeEngine
 
         return NativeEngine()
+    if name == "ensemble":
+        from pyvws.engines.ensemble import EnsembleEngine
+
+        engine_version(name)
+        return EnsembleEngine()
     return find_stan_engine(name, log=log)
 
 
 def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
     """As `find_engine`, for the engines that can run any Stan program."""
     choice(name, "engine", ENGINES)
-    if name == "native":
-        raise InputError("The native engine runs no Stan program. Use cmdstan, rstan or pystan.")
+    if name not in STAN_ENGINES:
+        raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
     engine_version(name)
     if name == "cmdstan":
         from pyvws.engines.cmdstan import CmdStanEngine
@@ -70,6 +76,10 @@ def engine_version(name: str) -> str:
     Asking for rstan starts R.
     """
     choice(name, "engine", ENGINES)
+    if name == "ensemble":
+        from pyvws.engines.ensemble import emcee_version
+
+        return emcee_version()
     if name == "cmdstan":
         from pyvws.engines.cmdstan import cmdstan_version
 

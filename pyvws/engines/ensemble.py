@@ -1,0 +1,150 @@
+"""The ensemble engine: emcee's walkers, which need no gradient, for clamped densities.
+
+Where a record's term meets its clamp the density has a kink and beyond it a flat stretch, on which
+NUTS can fall short. Walkers propose differences of each other's positions, so neither matters; in
+many dimensions they mix slowly, and NUTS is the better engine everywhere else.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._sampled_scale import sampled_scale
+from pyvws.engines.diagnostics import diagnose
+from pyvws.errors import ConvergenceError, MissingDependencyError
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = ["EnsembleEngine", "emcee_version"]
+
+_THIN = 20  # Steps between draws of one walker.
+_WALKERS_A_DIMENSION = 3
+_JITTER = 1.0
+
+
+def emcee_version() -> str:
+    """emcee with its version. Raises MissingDependencyError where it is missing."""
+    try:
+        import emcee  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "emcee is not installed. Run: pip install 'pyvws[ensemble]'"
+        ) from None
+    return f"emcee {version('emcee')}"
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleEngine:
+    """Affine-invariant differential evolution, one ensemble of walkers a chain.
+
+    A chain's draws are those of its walkers, one walker after the other; diagnostics compare
+    walkers. `target_accept` is not read.
+    """
+
+    name: str = "ensemble"
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        began = time.perf_counter()
+        D, K = target.dimension, target.cells.n_coefficients
+        walkers = _walkers(D, settings.draws)
+        each = -(-settings.draws // walkers)
+        total = settings.chains * (settings.warmup + settings.draws)
+        log_density, restore = _density(target)
+        kept = []
+        for chain, stream in enumerate(np.random.SeedSequence(seed).spawn(settings.chains)):
+            done = chain * (settings.warmup + settings.draws)
+
+            def tick(share: float, done: int = done) -> None:
+                if progress is not None:
+                    progress(done + int(share * (settings.warmup + settings.draws)), total)
+
+            z = _run(log_density, D, walkers, settings.warmup, each, stream, tick)
+            kept.append(np.array([[restore(point) for point in walker] for walker in z]))
+        if progress is not None:
+            progress(total, total)
+        q = np.concatenate(kept)  # (chains x walkers, each, D)
+        if not np.isfinite(q).all():
+            raise ConvergenceError(
+                "The sampler returned infinite draws. Rescale the predictors, or check that the "
+                "weights leave enough of the data."
+            )
+        compared = target.model.diagnosed(q.reshape(-1, D), K).reshape(*q.shape[:2], -1)
+        flat = np.concatenate([part.reshape(-1, D)[: settings.draws] for part in kept])
+        return Posterior(
+            draws=target.model.constrain(flat, K),
+            chains=settings.chains,
+            diagnostics=diagnose(compared, 0),
+            seconds=time.perf_counter() - began,
+            engine=self.name,
+        )
+
+
+def _walkers(D: int, draws: int) -> int:
+    """An even number of walkers, each with at least four draws where there are enough."""
+    least = 2 * (D + 1)
+    return max(least, min(2 * ((_WALKERS_A_DIMENSION * D + 1) // 2), 2 * (draws // 8)))
+
+
+def _density(target: PseudoPosterior) -> tuple[Any, Any]:
+    """The log density on the sampled scale, -inf where it is not finite, and the way back to q."""
+    scale = sampled_scale(target.start())
+    evaluate = target.density_and_gradient()
+    q = np.empty(target.dimension)
+
+    def log_density(z: Floats) -> float:
+        jacobian, _ = scale.restore(z, q)
+        value = evaluate(q)[0] + jacobian
+        return float(value) if np.isfinite(value) else -np.inf
+
+    def restore(z: Floats) -> Floats:
+        point = np.empty(target.dimension)
+        scale.restore(z, point)
+        return point
+
+    return log_density, restore
+
+
+def _run(
+    log_density: Any,
+    D: int,
+    walkers: int,
+    warmup: int,
+    each: int,
+    stream: np.random.SeedSequence,
+    tick: Any,
+) -> Floats:
+    """Positions (walkers, each, D) after `warmup` steps, thinned."""
+    import emcee
+
+    rng = np.random.default_rng(stream)
+    moves = [(emcee.moves.DEMove(), 0.8), (emcee.moves.DESnookerMove(), 0.2)]
+    sampler = emcee.EnsembleSampler(walkers, D, log_density, moves=moves)
+    first = emcee.State(
+        rng.uniform(-_JITTER, _JITTER, (walkers, D)),
+        random_state=np.random.RandomState(stream.generate_state(8)).get_state(),
+    )
+    steps = warmup + each * _THIN
+    try:
+        for step, _state in enumerate(sampler.sample(first, iterations=steps), start=1):
+            if step % 50 == 0:
+                tick(step / steps)
+    except ValueError as error:
+        raise ConvergenceError(
+            "The sampler could not start: the density is not finite near the rough fit. Rescale "
+            "the predictors."
+        ) from error
+    chain = sampler.get_chain(discard=warmup, thin=_THIN)
+    return np.ascontiguousarray(np.swapaxes(chain, 0, 1))

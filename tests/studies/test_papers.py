@@ -14,6 +14,7 @@ from pyvws.io.cells import make_cells
 from pyvws.loop import SynthesisLoop
 from pyvws.models.registry import MODELS
 from pyvws.studies import negative_binomial_mixture as mixture
+from pyvws.studies.simulated_data import poisson_data
 
 
 @cache
@@ -21,14 +22,9 @@ def _study(seed: int) -> mixture.MixtureStudy:
     return mixture.run(seed=seed)
 
 
-@pytest.mark.r
 def test_poisson_bound_and_scalar_weight_are_those_of_the_figures() -> None:
     """Section 3.1: Delta of LW about 3.5 and an SW weight about 0.375, on the authors' data."""
-    from pyvws.r import bridge
-
-    y = np.asarray(
-        bridge.call("simulated_data", "poisson_counts", {"seed": 123, "n": 1000, "mu": 100.0})
-    )
+    y = poisson_data()
     model, cells = MODELS["poisson"], make_cells(y, np.ones((1000, 1)))
     loop = SynthesisLoop(
         model,

@@ -18,6 +18,7 @@ from pyvws.commands.combine import combine
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.risk import risk
+from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
 from pyvws.commands.utility import utility
 from pyvws.commands.validate import validate
@@ -53,6 +54,7 @@ app.command()(risk)
 app.command()(utility)
 app.command()(combine)
 app.command()(demo)
+app.add_typer(study, name="study")
 app.command()(validate)
 app.command()(doctor)
 

@@ -1,0 +1,59 @@
+"""The studies that `pyvws study` runs, by name; a study's module is imported when it is asked for.
+
+Another study in replicates is one module with a `STUDY` and one entry here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from pyvws.errors import InputError
+from pyvws.studies._replicates import ReplicatedStudy
+
+__all__ = ["STUDIES", "StudyEntry", "find_study"]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyEntry:
+    """A study in replicates: what it shows, with the key of its paper, and the module of it."""
+
+    about: str
+    module: str
+
+
+STUDIES: Final[dict[str, StudyEntry]] = {
+    "risk-efficient": StudyEntry(
+        "Radius r and number of datasets L on simulated counts (risk-efficient paper, 2.4)",
+        "pyvws.studies.risk_efficient",
+    ),
+}
+
+
+def find_study(name: str) -> ReplicatedStudy:
+    """The study of that name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `STUDIES`.
+
+    Returns
+    -------
+    ReplicatedStudy
+
+    Raises
+    ------
+    InputError
+        For another name.
+
+    Examples
+    --------
+    >>> find_study("risk-efficient").replicates
+    20
+    """
+    if name not in STUDIES:
+        raise InputError(f"A study is one of {', '.join(STUDIES)}. Got {name!r}.")
+    study: ReplicatedStudy = import_module(STUDIES[name].module).STUDY
+    return study

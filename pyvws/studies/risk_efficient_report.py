@@ -1,0 +1,171 @@
+"""What the risk-efficient study prints and writes: the paper's tables, risks, text and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyvws import rarith
+from pyvws._checks import Floats
+from pyvws.evaluation.whack_a_mole import risk_summary
+from pyvws.identification_risk import identification_risk
+from pyvws.studies._replicates import Report
+from pyvws.studies._results import Key, Result, write_whole
+from pyvws.studies.risk_efficient import simulate
+from pyvws.studies.risk_efficient_comparison import Cell, compare, explanation
+from pyvws.studies.risk_efficient_published import PUBLISHED, Published
+
+__all__ = ["report"]
+
+Rows = list[dict[str, Any]]
+
+
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Write tables.csv, risks.csv, explanation.txt and the figures; show the tables."""
+    rows = [row for result in results.values() for row in result.rows]
+    seeds = settings["data_seeds"]
+    replicates = len({row["replicate"] for row in rows})
+    cells = {seed: compare(rows, seed) for seed in seeds}
+    risks = _risk_rows(settings, rows)
+    averaged = {seed: _averaged(results, seed) for seed in seeds}
+    text = explanation(settings, rows, averaged)
+    lines = [
+        {
+            **{name: asdict(c.published)[name] for name in ("table", "row", "column")},
+            "published": c.published.value,
+            **{name: getattr(c, name) for name in ("data_seed", "low", "mean", "high", "inside")},
+        }
+        for of_seed in cells.values()
+        for c in of_seed
+    ]
+    files = {"tables.csv": _csv(lines), "risks.csv": _csv(risks)}
+    files["explanation.txt"] = "\n\n".join(text) + "\n"
+    for name, content in files.items():
+        write_whole(out / name, content)
+    shown = [*_published_tables(cells, replicates), _risk_table(risks, replicates), *text]
+    return Report(shown, [*files, *_figures(settings, results, out)])
+
+
+def _averaged(results: Mapping[Key, Result], seed: int) -> dict[str, Floats]:
+    """Each record's risk (n,) by synthesizer and r, averaged over the replicates on one dataset."""
+    own = [result.extra["risks"] for key, result in results.items() if key[1] == seed]
+    return {name: np.mean([risks[name] for risks in own], axis=0) for name in own[0]}
+
+
+def _csv(rows: Rows) -> str:
+    import polars as pl
+
+    return pl.DataFrame(rows).write_csv()
+
+
+def _published_tables(cells: Mapping[int, list[Cell]], replicates: int) -> Iterator[Any]:
+    """A table for each of the paper's, the halves of Table 6 apart, on each seed's data."""
+
+    def half(shown: Published) -> tuple[str, str]:
+        return shown.table, shown.column.rpartition(":")[0]
+
+    for title in dict.fromkeys(half(shown) for shown in PUBLISHED):
+        for seed, of_seed in cells.items():
+            chosen = [cell for cell in of_seed if half(cell.published) == title]
+            said = ", ".join([*filter(None, title), f"data of R's seed {seed}"])
+            yield _published_table(said, chosen, replicates)
+
+
+def _published_table(title: str, cells: list[Cell], replicates: int) -> Any:
+    from rich.table import Table
+
+    made = Table(
+        title=title, caption=f"published figure, in or OUT of the range of {replicates} replicates"
+    )
+    made.add_column("")
+    for column in dict.fromkeys(cell.published.column for cell in cells):
+        made.add_column(column)
+    for label in dict.fromkeys(cell.published.row for cell in cells):
+        made.add_row(
+            label,
+            *(
+                f"{cell.published.value} {'in ' if cell.inside else 'OUT'} {cell.range_text}"
+                for cell in cells
+                if cell.published.row == label
+            ),
+        )
+    return made
+
+
+def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
+    """Risks of the data, and the synthesizers' means over replicates, by data, r and mechanism."""
+    made: Rows = []
+    for seed in settings["data_seeds"]:
+        y = simulate(settings, seed)
+        for r in settings["radii"]:
+            risk = identification_risk(y, radius=r)
+            of_data = risk_summary(risk)
+            place = {"data_seed": seed, "radius": r}
+            first = {"risk_mean": rarith.mean(risk), "risk_iqr": of_data.iqr}
+            made.append({**place, "mechanism": "data", **first, "risk_max": of_data.maximum})
+            for name in ("synthesizer", "marginal", "pairwise"):
+                own = [
+                    row
+                    for row in rows
+                    if (row["data_seed"], row["mechanism"], row["radius"]) == (seed, name, r)
+                    and row["datasets"] == settings["datasets"]
+                ]
+                if own:
+                    means = {
+                        column: rarith.mean([float(row[column]) for row in own])
+                        for column in (
+                            *("risk_mean", "risk_iqr", "risk_max"),
+                            *("rose", "rose_much", "largest_rise"),
+                        )
+                    }
+                    made.append({**place, "mechanism": name, **means})
+    return made
+
+
+def _risk_table(risks: Rows, replicates: int) -> Any:
+    from rich.table import Table
+
+    made = Table(title="Identification risks; larger = riskier")
+    for heading in ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise"):
+        made.add_column(heading, justify="right")
+    for row in risks:
+        made.add_row(
+            *(str(row["data_seed"]), f"{row['radius']:.0%}", row["mechanism"]),
+            *(f"{row[name]:.3f}" for name in ("risk_mean", "risk_iqr", "risk_max")),
+            *(f"{row[name]:.1f}" if name in row else "" for name in ("rose", "rose_much")),
+            f"{row['largest_rise']:.3f}" if "largest_rise" in row else "",
+            end_section=row["mechanism"] == "pairwise",
+        )
+    made.caption = (
+        f"means over {replicates} replicates; rose: records whose risk is above the synthesizer's"
+    )
+    return made
+
+
+def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> list[str]:
+    """Violins of risks and the whack-a-mole scatters of the first replicate on the first data."""
+    from pyvws.report import risk_plots
+
+    seed = settings["data_seeds"][0]
+    risks = next(r.extra["risks"] for key, r in results.items() if key[1:] == (seed, 1))
+    y, made = simulate(settings, seed), {}
+    violins = {}
+    for r in settings["radii"]:
+        own = {"D": identification_risk(y, radius=r)}
+        for label, name in (("S", "synthesizer"), ("M", "marginal"), ("P", "pairwise")):
+            if f"{name} {r:g}" in risks:
+                own[label] = np.array(risks[f"{name} {r:g}"])
+        violins[f"r = {r:.0%}"] = own
+    made["risks.png"] = risk_plots.risk_violins(violins)
+    r = settings["pairwise_radius"]
+    pair = violins[f"r = {r:.0%}"]
+    made["whack-a-mole.png"] = risk_plots.whack_a_mole_scatter(
+        pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
+    )
+    for name, figure in made.items():
+        figure.savefig(out / name, dpi=120)
+    return list(made)

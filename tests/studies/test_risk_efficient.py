@@ -1,0 +1,128 @@
+"""The risk-efficient study: the paper's data, its figures, and a small run of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyvws import rarith
+from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws.studies._replicates import run_study
+from pyvws.studies.registry import STUDIES, find_study
+from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys, statistics
+from pyvws.studies.risk_efficient_comparison import Cell, compare, data_rows, same_data
+from pyvws.studies.risk_efficient_published import PUBLISHED
+
+_SMALL = {**SETTINGS, "draws": 100, "warmup": 100, "bootstrap": 40}
+
+
+def test_the_paper_s_row_of_the_data_is_that_of_seed_123() -> None:
+    """Row D of Table 6, eight figures without a model: R's seed 123 gives all, 1234 none."""
+    found = data_rows(SETTINGS)
+    assert {seed: same_data(row) for seed, row in found.items()} == {123: 8, 1234: 0}
+
+
+def test_statistics_are_those_of_the_bootstrap_function() -> None:
+    settings = {**SETTINGS, "bootstrap": 30, "n": 200}
+    rng = np.random.default_rng(3)
+    datasets = [rng.poisson(100, 200).astype(float) for _ in range(3)]
+    found = statistics(settings, datasets)
+    for name, statistic in (("mean", rarith.mean), ("median", lambda v: float(np.median(v)))):
+        interval = bootstrap_interval(datasets, statistic, n=200, replicates=30, seed=123)
+        assert found[name] == interval.estimate
+        assert found[f"{name}_lower"] == interval.lower
+        assert found[f"{name}_upper"] == interval.upper
+        assert found[f"{name}_length"] == interval.length
+
+
+def test_published_figures_are_whole_and_agree_among_themselves() -> None:
+    assert len(PUBLISHED) == 10 + 6 + 80
+    assert len({(p.table, p.row, p.column) for p in PUBLISHED}) == len(PUBLISHED)
+    # What two tables print is one figure.
+    values: dict[Any, set[str]] = {}
+    for shown in PUBLISHED:
+        values.setdefault(shown.key, set()).add(shown.value)
+    assert len(values) == 92
+    assert all(len(said) == 1 for said in values.values())
+    # A length is the distance of the ends, each rounded.
+    of = {(p.row, p.column): float(p.value) for p in PUBLISHED if p.table == "Table 6"}
+    for row, column in of:
+        name = column.partition(":")[0]
+        ends = of[row, f"{name}: upper"] - of[row, f"{name}: lower"]
+        assert abs(of[row, f"{name}: length"] - ends) < 0.0151
+
+
+def _cell(value: str, low: float, high: float) -> Cell:
+    return Cell(replace(PUBLISHED[0], value=value), 123, low, (low + high) / 2, high, 0.0)
+
+
+def test_a_figure_is_inside_when_it_may_have_been_rounded_from_inside() -> None:
+    assert _cell("0.0006", 0.00064, 0.0007).inside
+    assert not _cell("0.0006", 0.00066, 0.0007).inside
+    assert _cell("101.50", 99.0, 101.495).inside
+    assert not _cell("101.50", 99.0, 101.49).inside
+
+
+def test_ranges_by_hand() -> None:
+    rows = [
+        {"data_seed": seed, "mechanism": "pairwise", "radius": 0.15, "datasets": 20}
+        | {"u_m": u_m, "u_a": 0.0003}
+        for seed, u_m in ((123, 0.04), (123, 0.0478), (1234, 9.0))
+    ]
+    cells = {cell.published.column: cell for cell in compare(rows, 123)}
+    found = cells["U_m"]
+    assert (found.low, found.high) == (0.04, 0.0478)
+    assert found.mean == pytest.approx(0.0439)
+    # (0.0378 - 0.0439) over sd = 0.0078 / sqrt(2).
+    assert found.deviation == pytest.approx(-0.0061 / (0.0078 / 2**0.5))
+    assert not found.inside
+    assert cells["U_a"].inside
+    assert cells["U_a"].range_text == "[0.00030, 0.00030]"
+
+
+def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> None:
+    assert keys(2) == [("data", 123, 1), ("data", 1234, 1), ("data", 123, 2), ("data", 1234, 2)]
+    assert set(keys(2)) < set(keys(3))
+    assert all(find_study(name).name == name for name in STUDIES)
+
+
+def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> None:
+    study, out = replace(STUDY, settings=_SMALL), tmp_path / "out"
+    made = run_study(study, out, replicates=2, seed=1, jobs=2)
+    rows = pl.read_csv(out / "replicates.csv")
+    assert rows.height == 4 * 17
+    assert rows["divergences"].max() == 0
+    for (_seed, _replicate), part in rows.filter(datasets=20).group_by("data_seed", "replicate"):
+        u_m = {(row["mechanism"], row["radius"]): row["u_m"] for row in part.to_dicts()}
+        marginal = [u_m["marginal", r] for r in SETTINGS["radii"]]
+        assert max(u_m["synthesizer", 0.15], u_m["pairwise", 0.15]) < 0.7 * min(marginal)
+    one = rows.filter(mechanism="marginal", radius=0.2).group_by("datasets")
+    lengths = dict(one.agg(pl.col("mean_length").mean()).iter_rows())
+    assert lengths[1] < min(lengths[L] for L in (5, 10, 20, 30))
+    assert pl.read_csv(out / "tables.csv").height == 2 * len(PUBLISHED)
+    assert {"risks.csv", "explanation.txt", "risks.png", "whack-a-mole.png"} < {
+        path.name for path in out.iterdir()
+    }
+    console = Console(width=140)
+    with console.capture() as capture:
+        for shown in made.report.shown:
+            console.print(shown)
+    said = " ".join(capture.get().split())
+    for text in (
+        "Table 5, data of R's seed 123",
+        "Table 6, median, data of R's seed 1234",
+        "M (L = 1)",
+    ):
+        assert text in said
+    assert "of 92 published figures lie outside the range of 2 replicates" in said
+    before = (out / "replicates.csv").read_bytes()
+    (out / "replicates" / "data-1234-2.json").unlink()
+    again = run_study(study, out, replicates=2, seed=1, jobs=1)
+    assert again.computed == 1
+    assert (out / "replicates.csv").read_bytes() == before

@@ -15,7 +15,9 @@ from pyvws.evaluation.match_risk import match_risk
 from pyvws.identification_risk import identification_risk
 from pyvws.lipschitz import lipschitz_bounds
 from pyvws.pairwise import pairwise_weights
+from pyvws.perturbed_histogram import noise_scale
 from pyvws.reweight import reweight
+from pyvws.truncation import weighted_epsilon_weights
 from pyvws.validation._draws import Draws
 from pyvws.weights import lipschitz_weights, risk_weights, scalar_weights
 
@@ -223,14 +225,16 @@ def test_weighted_epsilon_target(shows) -> None:
 def test_truncation_without_size(shows) -> None:
     record, half = np.array([[-6.0]]), 5.0 / 2
     by_words = 0.0 if record.max() > half else 1.0
-    by_bound = 0.0 if lipschitz_bounds(record).database > half else 1.0
-    shows("truncation-without-size", by_words, by_bound)
+    bounds = lipschitz_bounds(record).by_record
+    (weight,) = weighted_epsilon_weights([1.0], bounds, epsilon=2 * half)
+    shows("truncation-without-size", by_words, weight)
 
 
 def test_variance_for_scale(shows) -> None:
     epsilon = 4.0
     variance = 8 / epsilon**2
     shows("variance-for-scale", 8 / epsilon, math.sqrt(variance / 2))
+    assert noise_scale(epsilon, "replace") == math.sqrt(variance / 2)
     assert stats.laplace(scale=2 / epsilon).var() == pytest.approx(variance)
 
 

@@ -31,9 +31,10 @@ def _options(
 ) -> None:
     """Run a study of the papers. --out keeps each replicate, so an interrupted study goes on."""
     if show:
-        width = max(map(len, STUDIES))
-        for name, entry in STUDIES.items():
-            print(f"{name:<{width}}  {entry.about}")
+        commands = context.command.commands  # type: ignore[attr-defined]
+        width = max(map(len, commands))
+        for name, command in commands.items():
+            print(f"{name:<{width}}  {command.get_short_help_str(limit=200)}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise typer.BadParameter("Name a study; --list shows them.")

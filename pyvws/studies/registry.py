@@ -1,6 +1,8 @@
 """The studies that `pyvws study` runs, by name; a study's module is imported when it is asked for.
 
-Another study in replicates is one module with a `STUDY` and one entry here.
+Another study in replicates is one module with a `STUDY` and one entry here. A study that reads a
+user's file, or takes options of its own, is a command in `pyvws.commands.study` instead; the list
+shows both.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ def _study(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_list_names_every_study_with_what_it_shows() -> None:
     run = _study("--list")
     assert run.returncode == 0
-    lines = run.stdout.splitlines()
-    assert [line.split("  ")[0] for line in lines] == list(STUDIES)
-    assert [line.split("  ")[-1] for line in lines] == [entry.about for entry in STUDIES.values()]
+    listed = dict(line.split("  ", 1) for line in run.stdout.splitlines())
+    for name, entry in STUDIES.items():
+        assert listed[name].strip() == f"{entry.about}."
 
 
 @pytest.mark.parametrize(

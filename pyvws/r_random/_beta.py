@@ -9,6 +9,7 @@ import math
 
 from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["fill_beta"]
@@ -83,7 +84,8 @@ def _one_at_most_one(stream: Stream, first: float, second: float) -> float:
 def fill_beta(stream: Stream, first: Floats, second: Floats, values: Floats) -> None:
     """A beta number for each pair of shapes."""
     for i in range(len(values)):
-        if min(first[i], second[i]) > 1.0:
-            values[i] = _both_above_one(stream, first[i], second[i])
+        a, b = at(first, i), at(second, i)
+        if min(a, b) > 1.0:
+            values[i] = _both_above_one(stream, a, b)
         else:
-            values[i] = _one_at_most_one(stream, first[i], second[i])
+            values[i] = _one_at_most_one(stream, a, b)

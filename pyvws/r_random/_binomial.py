@@ -12,6 +12,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["binomial", "fill_binomial"]
@@ -86,41 +87,51 @@ def _accepted(k: float, v: float, n: float, p: float) -> bool:
 
 
 @inlined_kernel
-def _btpe(stream: Stream, n: float, p: float) -> float:
-    """Algorithm BTPE for p of at most 1/2."""
+def _hat(n: float, p: float) -> tuple[float, float, float, float, float, float, float, float]:
+    """BTPE's first step: the middle, half the triangle's base, the height of the parallelograms,
+    the rates of the two tails, and the areas, cumulated from the second on."""
     q = 1.0 - p
     centre = n * p + p
     middle = np.floor(centre) + 0.5
-    # Half the triangle's base, its ends, the height of the parallelograms, the tails' rates.
     half = np.floor(2.195 * math.sqrt(n * p * q) - 4.6 * q) + 0.5
     left, right = middle - half, middle + half
-    c = 0.134 + 20.5 / (15.3 + np.floor(centre))
+    height = 0.134 + 20.5 / (15.3 + np.floor(centre))
     slope = (centre - left) / (centre - left * p)
     rate_left = slope * (1.0 + 0.5 * slope)
     slope = (right - centre) / (right * q)
     rate_right = slope * (1.0 + 0.5 * slope)
-    # Areas, cumulated.
-    p2 = half * (1.0 + c + c)
-    p3 = p2 + c / rate_left
-    p4 = p3 + c / rate_right
+    p2 = half * (1.0 + height + height)
+    p3 = p2 + height / rate_left
+    return middle, half, height, rate_left, rate_right, p2, p3, p3 + height / rate_right
+
+
+@inlined_kernel
+def _btpe(
+    stream: Stream,
+    n: float,
+    p: float,
+    hat: tuple[float, float, float, float, float, float, float, float],
+) -> float:
+    """Algorithm BTPE for p of at most 1/2."""
+    middle, half, height, rate_left, rate_right, p2, p3, p4 = hat
     while True:
         u = uniform(stream) * p4
         v = uniform(stream)
         if u <= half:
             return np.floor(middle - half * v + u)
         if u <= p2:
-            x = left + (u - half) / c
-            v = v * c + 1.0 - abs(middle - x) / half
+            x = middle - half + (u - half) / height
+            v = v * height + 1.0 - abs(middle - x) / half
             if v > 1.0 or v <= 0.0:
                 continue
             k = np.floor(x)
         elif u <= p3:
-            k = np.floor(left + math.log(v) / rate_left)
+            k = np.floor(middle - half + math.log(v) / rate_left)
             if k < 0.0:
                 continue
             v *= (u - p2) * rate_left
         else:
-            k = np.floor(right - math.log(v) / rate_right)
+            k = np.floor(middle + half - math.log(v) / rate_right)
             if k > n:
                 continue
             v *= (u - p3) * rate_right
@@ -129,20 +140,45 @@ def _btpe(stream: Stream, n: float, p: float) -> float:
 
 
 @inlined_kernel
-def binomial(stream: Stream, n: float, p: float) -> float:
-    """One binomial number; 0 trials or a certain outcome draw nothing."""
+def _is_few(n: float, p: float) -> bool:
+    """Whether the rarer of the two outcomes is expected less than 30 times."""
+    return n * min(p, 1.0 - p) < 30.0
+
+
+@inlined_kernel
+def _few(stream: Stream, n: float, p: float) -> float:
+    """By inversion; 0 trials or a certain outcome draw nothing."""
     if n == 0.0 or p == 0.0:
         return 0.0
     if p == 1.0:
         return n
-    smaller = min(p, 1.0 - p)
-    few = n * smaller < 30.0
-    found = _by_inversion(stream, n, smaller) if few else _btpe(stream, n, smaller)
+    found = _by_inversion(stream, n, min(p, 1.0 - p))
+    return n - found if p > 0.5 else found
+
+
+@inlined_kernel
+def binomial(stream: Stream, n: float, p: float) -> float:
+    """One binomial number."""
+    if _is_few(n, p):
+        return _few(stream, n, p)
+    rarer = min(p, 1.0 - p)
+    found = _btpe(stream, n, rarer, _hat(n, rarer))
     return n - found if p > 0.5 else found
 
 
 @kernel
 def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) -> None:
-    """A binomial number for each pair of parameters."""
+    """A binomial number for each pair of parameters; equal neighbours share their hat."""
+    last_n, last = 60.0, 0.5
+    hat = _hat(last_n, last)
     for i in range(len(values)):
-        values[i] = binomial(stream, size[i], prob[i])
+        n, p = at(size, i), at(prob, i)
+        if _is_few(n, p):
+            values[i] = _few(stream, n, p)
+            continue
+        rarer = min(p, 1.0 - p)
+        if n != last_n or rarer != last:
+            last_n, last = n, rarer
+            hat = _hat(n, rarer)
+        found = _btpe(stream, n, rarer, hat)
+        values[i] = n - found if p > 0.5 else found

@@ -169,7 +169,7 @@ class Counts(Seeded):
         values = np.empty(whole_number(n, "n", least=0))
         mean = parameter(mu, "mu", n, NOT_NEGATIVE)
         shape = parameter(theta, "theta", n, ABOVE_ZERO)
-        fill_gamma(self._stream, shape, np.ones(n), values)
+        fill_gamma(self._stream, shape, np.ones(1), values)
         fill_poisson(self._stream, mean * values / shape, values)
         return whole_numbers(values)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["fill_exponential", "standard_exponential"]
@@ -55,4 +56,4 @@ def standard_exponential(stream: Stream) -> float:
 def fill_exponential(stream: Stream, mean: Floats, values: Floats) -> None:
     """An exponential number for each mean."""
     for i in range(len(values)):
-        values[i] = mean[i] * standard_exponential(stream)
+        values[i] = at(mean, i) * standard_exponential(stream)

@@ -14,6 +14,7 @@ from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
 from pyvws.r_random._exponential import standard_exponential
 from pyvws.r_random._normal import standard_normal
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["fill_gamma", "gamma"]
@@ -109,4 +110,4 @@ def gamma(stream: Stream, shape: float, scale: float) -> float:
 def fill_gamma(stream: Stream, shape: Floats, scale: Floats, values: Floats) -> None:
     """A gamma number for each pair of parameters."""
     for i in range(len(values)):
-        values[i] = gamma(stream, shape[i], scale[i])
+        values[i] = gamma(stream, at(shape, i), at(scale, i))

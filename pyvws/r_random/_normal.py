@@ -12,6 +12,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["fill_normal", "normal_quantile", "standard_normal"]
@@ -88,7 +89,5 @@ def standard_normal(stream: Stream) -> float:
 def fill_normal(stream: Stream, mean: Floats, sd: Floats, values: Floats) -> None:
     """A normal number for each pair of parameters; a standard deviation of 0 draws nothing."""
     for i in range(len(values)):
-        if sd[i] == 0.0:
-            values[i] = mean[i]
-        else:
-            values[i] = mean[i] + sd[i] * standard_normal(stream)
+        centre, spread = at(mean, i), at(sd, i)
+        values[i] = centre if spread == 0.0 else centre + spread * standard_normal(stream)

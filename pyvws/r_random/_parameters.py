@@ -1,4 +1,4 @@
-"""Parameters of the generators, checked and repeated to one value for each number drawn."""
+"""Parameters of the generators: checked, and one value for each number drawn."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._checks import Floats, positions
+from pyvws._kernels import inlined_kernel
 from pyvws.errors import InputError
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "PROBABILITY",
     "TRIALS",
     "Rule",
+    "at",
     "parameter",
     "probabilities",
     "whole_numbers",
@@ -46,7 +48,7 @@ TRIALS: Final = Rule(
 
 
 def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
-    """A number or vector as n numbers, repeated from its start as R repeats it; shape (n,)."""
+    """One number as shape (1,), a vector as n numbers, repeated from its start as R repeats it."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -60,9 +62,13 @@ def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
     bad = ~(np.isfinite(array) & rule.holds(array))
     if bad.any():
         raise InputError(f"{name} must be {rule.words}. Not so: {positions(bad)}.")
-    if array.size == 1:
-        return np.full(n, array[0])
-    return array[np.arange(n) % array.size]
+    return array if array.size == 1 else array[np.arange(n) % array.size]
+
+
+@inlined_kernel
+def at(values: Floats, i: int) -> float:
+    """The value of a `parameter` for number i."""
+    return values[i if len(values) > 1 else 0]
 
 
 def probabilities(value: Any, name: str) -> Floats:

@@ -14,6 +14,7 @@ from pyvws._checks import Floats
 from pyvws._kernels import inlined_kernel, kernel
 from pyvws.r_random._exponential import standard_exponential
 from pyvws.r_random._normal import standard_normal
+from pyvws.r_random._parameters import at
 from pyvws.r_random._stream import Stream, uniform
 
 __all__ = ["fill_poisson", "poisson"]
@@ -27,12 +28,34 @@ _IN_V = np.array(
 )
 
 
+@kernel
+def _cumulated(mu: float) -> Floats:
+    """The cumulated probabilities of 0, ..., 35 at a mean below 10."""
+    table = np.empty(_LARGEST_IN_TABLE + 1)
+    probability = math.exp(-mu)
+    table[0] = probability
+    for k in range(1, len(table)):
+        probability *= mu / k
+        table[k] = table[k - 1] + probability
+    return table
+
+
 @inlined_kernel
-def _below_ten(stream: Stream, mu: float, at_zero: float) -> float:
+def _from_table(stream: Stream, table: Floats) -> float:
     """The first k whose cumulated probability reaches a uniform number."""
     while True:
         u = uniform(stream)
-        probability = at_zero
+        for k in range(len(table)):
+            if u <= table[k]:
+                return float(k)
+
+
+@inlined_kernel
+def _below_ten(stream: Stream, mu: float) -> float:
+    """The same without a table, for a mean that is used once."""
+    while True:
+        u = uniform(stream)
+        probability = math.exp(-mu)
         total = probability
         for k in range(_LARGEST_IN_TABLE + 1):
             if u <= total:
@@ -103,17 +126,16 @@ def poisson(stream: Stream, mu: float) -> float:
     """One Poisson number; a mean of 0 draws nothing."""
     if mu == 0.0:
         return 0.0
-    return _from_ten(stream, mu) if mu >= 10.0 else _below_ten(stream, mu, math.exp(-mu))
+    return _from_ten(stream, mu) if mu >= 10.0 else _below_ten(stream, mu)
 
 
 @kernel
 def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
     """A Poisson number for each mean."""
-    last, at_zero = 0.0, 1.0
-    for i in range(len(values)):
-        if 0.0 < mu[i] < 10.0:
-            if mu[i] != last:
-                last, at_zero = mu[i], math.exp(-mu[i])
-            values[i] = _below_ten(stream, mu[i], at_zero)
-        else:
-            values[i] = poisson(stream, mu[i])
+    if len(mu) == 1 and 0.0 < mu[0] < 10.0:
+        table = _cumulated(mu[0])
+        for i in range(len(values)):
+            values[i] = _from_table(stream, table)
+    else:
+        for i in range(len(values)):
+            values[i] = poisson(stream, at(mu, i))

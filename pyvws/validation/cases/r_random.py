@@ -141,10 +141,10 @@ def mixed(seed: int, n: int, size: int) -> Floats:
 def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
     """Numbers of every kind, one record at a time."""
     stream = RRandom(seed)
-    rows = []
+    rows: list[Any] = []
     for mean, size in zip(mu, theta, strict=True):
         component = int(stream.rmultinom(1, 1, prob).argmax())
-        numbers = [
+        numbers: list[Any] = [
             *([component + 1], stream.rnegbin(1, mean, size), stream.rpois(1, mean)),
             *(stream.rnorm(1, mean), stream.rgamma(1, size), stream.rbeta(1, size, 3.0)),
             *(stream.rexp(1), stream.rbinom(1, 200, prob[component])),

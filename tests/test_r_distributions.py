@@ -18,6 +18,7 @@ from scipy import stats
 
 from pyvws.errors import InputError
 from pyvws.r_random import RRandom
+from pyvws.r_random._normal import normal_quantile
 from pyvws.studies.simulated_data import risk_efficient_counts
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
@@ -51,6 +52,12 @@ def test_three_normal_numbers_by_hand():
     p = [(math.floor(2**27 * first) + second) / 2**27 for first, second in u.reshape(3, 2)]
     wanted = [2.0 + 3.0 * NormalDist().inv_cdf(value) for value in p]
     assert RRandom(42).rnorm(3, 2.0, 3.0) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_normal_quantiles_in_the_tails():
+    """Python's own AS 241, also where no stream of uniform numbers comes."""
+    for p in [10.0**k for k in range(-300, 0, 7)] + [0.074, 0.076, 0.5, 0.924, 0.926, 1 - 2**-40]:
+        assert normal_quantile(p) == pytest.approx(NormalDist().inv_cdf(p), rel=1e-14)
 
 
 def test_exponential_numbers_by_hand():

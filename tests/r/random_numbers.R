@@ -12,3 +12,12 @@ stream <- function(seed, calls, sample_kind = "Rejection") {
 }
 
 quantiles <- function(p) qnorm(p)
+
+# The uniform number of a word of 0, which comes once in 2^32.
+least <- function() {
+  set.seed(1, "Mersenne-Twister", "Inversion", "Rejection")
+  state <- get(".Random.seed", envir = globalenv())
+  state[c(2, 4)] <- 1:0 # one word used, and the second is 0
+  assign(".Random.seed", state, envir = globalenv())
+  runif(1)
+}

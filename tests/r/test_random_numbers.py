@@ -22,6 +22,7 @@ from random_parameters import (
 
 from pyvws.r.bridge import call
 from pyvws.r_random._normal import normal_quantile
+from pyvws.r_random._stream import fresh_stream, uniform
 
 # Parameters that give a number without drawing.
 WITHOUT_DRAWING: list[Call] = [
@@ -83,6 +84,13 @@ def test_normal_quantiles_far_out() -> None:
     p = np.concatenate([tail, np.arange(1, 20_000) / 20_000, 1 - 10.0 ** np.linspace(-15, -1, 999)])
     ours = np.array([normal_quantile(value) for value in p])
     assert (ours == call("random_numbers", "quantiles", {"p": p}, folder=HERE)).all()
+
+
+@pytest.mark.r
+def test_the_word_0_is_kept_off_0() -> None:
+    stream = fresh_stream(np.uint64(1))
+    stream[625], stream[-1] = 0, 1  # one tempered word used, and the second is 0
+    assert uniform(stream) == call("random_numbers", "least", {}, folder=HERE)[0] > 0
 
 
 @pytest.mark.r

@@ -6,7 +6,7 @@ They have no stored results: Stan runs now, or the row is skipped with the reaso
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,9 +17,23 @@ from pyvws.io.cells import make_cells
 from pyvws.models.registry import find_model
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
-from pyvws.validation.report import Row
+from pyvws.validation.report import Measurement, Row
 
-__all__ = ["StanCase", "seeded_target", "stan_row"]
+__all__ = ["Judgement", "StanCase", "seeded_target", "stan_row"]
+
+
+class Judgement(NamedTuple):
+    """Whether all comparisons pass, and what was measured in words and in numbers."""
+
+    passed: bool
+    measured: str
+    measurements: tuple[Measurement, ...] = ()
+
+    @classmethod
+    def of(cls, measured: str, *found: tuple[str, float, float]) -> Judgement:
+        """From sizes of differences: (what, size, the largest that passes) each."""
+        numbers = tuple(Measurement(what, float(size), 0.0, limit) for what, size, limit in found)
+        return cls(all(made.value <= made.high for made in numbers), measured, numbers)
 
 
 class StanCase(Protocol):
@@ -40,8 +54,8 @@ class StanCase(Protocol):
     @property
     def programs(self) -> str: ...
 
-    def judge(self) -> tuple[bool, str]:
-        """Whether all comparisons pass, and what was measured."""
+    def judge(self) -> Judgement:
+        """Compare now."""
 
 
 def _counts(draws: Draws, trend: Floats) -> Floats:
@@ -101,12 +115,14 @@ def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) 
 def stan_row(case: StanCase) -> Row:
     """The row of a case: passed, failed, or skipped where its Stan is missing."""
     verdict: Literal["pass", "fail", "skipped"]
+    found = Judgement(False, "")
     try:
         source = f"{case.engine} {engine_version(case.engine)}"
-        passed, measured = case.judge()
-        verdict, reason = ("pass", "") if passed else ("fail", f"Outside the limits: {measured}")
+        found = case.judge()
+        outside = f"Outside the limits: {found.measured}"
+        verdict, reason = ("pass", "") if found.passed else ("fail", outside)
     except MissingDependencyError as missing:
-        verdict, reason, measured, source = "skipped", str(missing), "", ""
+        verdict, reason, source = "skipped", str(missing), ""
     return Row(
         id=case.id,
         paper="vws2024, section 3",
@@ -119,5 +135,6 @@ def stan_row(case: StanCase) -> Row:
         verdict=verdict,
         reason=reason,
         source=source,
-        measured=measured,
+        measured=found.measured,
+        measurements=found.measurements,
     )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Row", "render", "to_json"]
+__all__ = ["Measurement", "Row", "render", "to_json"]
 
 _COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A number, and the interval `low` to `high` in which it passes; `what` has its unit."""
+
+    what: str
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +32,10 @@ class Row:
     `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
     was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
-    words what a comparison with Stan or with code of others found. `tolerance` is the largest
-    difference that passes, 0 unless the case says why. `sha256` is that of code of others, before
-    the named `edits`; `erratum` is the entry of the errata list that the row shows.
+    words what a comparison with Stan, with code of others or with a printed figure found, and
+    `measurements` in numbers. `tolerance` is the largest difference that passes, 0 unless the case
+    says why. `sha256` is that of code of others, before the named `edits`; `erratum` is the entry
+    of the errata list that the row shows.
     """
 
     id: str
@@ -43,6 +54,7 @@ class Row:
     sha256: str = ""
     edits: tuple[str, ...] = ()
     erratum: str = ""
+    measurements: tuple[Measurement, ...] = ()
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -102,6 +114,7 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "sha256": row.sha256,
             "edits": list(row.edits),
             "erratum": row.erratum,
+            "measurements": [asdict(found) for found in row.measurements],
         }
         for row in rows
     ]

@@ -20,8 +20,9 @@ MODELS = ("poisson", "negative-binomial")
 )
 def test_the_density_is_stans(case, need):
     need(case.engine)
-    passed, measured = case.judge()
-    assert passed, measured
+    found = case.judge()
+    assert found.passed, found.measured
+    assert found.measurements
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -15,7 +15,7 @@ from pyvws._checks import Floats
 from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
-from pyvws.validation._stan_case import seeded_target
+from pyvws.validation._stan_case import Judgement, seeded_target
 
 __all__ = ["CASES", "CensoredDensityCase"]
 
@@ -51,11 +51,14 @@ class CensoredDensityCase:
             return f"stan/{name}.stan"
         return f"r_reference/stan/{name}_censored.stan"
 
-    def judge(self) -> tuple[bool, str]:
+    def judge(self) -> Judgement:
         """Whether the differences are within the limits, and the largest ones."""
-        found = np.max([self._at(K) for K in _COLUMNS], axis=0)
-        measured = f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative"
-        return bool(found[0] <= VALUE_LIMIT and found[1] <= GRADIENT_LIMIT), measured
+        value, gradient = np.max([self._at(K) for K in _COLUMNS], axis=0)
+        return Judgement.of(
+            f"log density {value:.1e} relative, gradient {gradient:.1e} relative",
+            ("log density, relative", value, VALUE_LIMIT),
+            ("gradient, relative", gradient, GRADIENT_LIMIT),
+        )
 
     def _at(self, K: int) -> tuple[float, float]:
         target = seeded_target(self.model, _RECORDS, K, seed=K)

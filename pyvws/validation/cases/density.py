@@ -20,7 +20,7 @@ from pyvws._checks import Floats
 from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
-from pyvws.validation._stan_case import seeded_target
+from pyvws.validation._stan_case import Judgement, seeded_target
 
 __all__ = ["CASES", "DensityCase", "differences", "judge_program"]
 
@@ -62,15 +62,21 @@ class DensityCase:
         folder = "stan" if self.engine == "pystan" else "r_reference/stan"
         return f"{folder}/{self.model.replace('-', '_')}.stan"
 
-    def judge(self) -> tuple[bool, str]:
+    def judge(self) -> Judgement:
         """Whether the differences are within the limits, and the largest ones."""
-        return judge_program(self.model, self.engine)
+        return _judgement(self.model, self.engine)
 
 
 def judge_program(
     model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
 ) -> tuple[bool, str]:
     """As `DensityCase.judge`; of another program of the model, with other names of its data."""
+    return _judgement(model, engine, program, names)[:2]
+
+
+def _judgement(
+    model: str, engine: str, program: str | None = None, names: Mapping[str, str] = _SAME
+) -> Judgement:
     found = np.zeros(3)
     for K in _COLUMNS:
         target = seeded_target(model, _RECORDS, K, seed=K)
@@ -80,8 +86,12 @@ def judge_program(
         f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
         f"log-likelihood {found[2]:.1f} ulp of its largest term"
     )
-    limits = (VALUE_LIMIT, GRADIENT_LIMIT, POINTWISE_LIMIT)
-    return bool((found <= limits).all()), measured
+    return Judgement.of(
+        measured,
+        ("log density, relative", found[0], VALUE_LIMIT),
+        ("gradient, relative", found[1], GRADIENT_LIMIT),
+        ("log-likelihood, ulp of its largest term", found[2], POINTWISE_LIMIT),
+    )
 
 
 def differences(

@@ -21,7 +21,7 @@ from pyvws.engines._engine import Posterior, SamplerSettings
 from pyvws.engines.registry import find_engine
 from pyvws.log_likelihood import log_likelihood_blocks
 from pyvws.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import seeded_target
+from pyvws.validation._stan_case import Judgement, seeded_target
 
 __all__ = ["CASES", "PosteriorCase", "largest_gap", "quantities"]
 
@@ -57,7 +57,7 @@ class PosteriorCase:
         folder = "r_reference/stan" if self.engine == "rstan" else "stan"
         return f"{folder}/{self.model.replace('-', '_')}.stan"
 
-    def judge(self) -> tuple[bool, str]:
+    def judge(self) -> Judgement:
         """Whether all quantities agree, and the largest difference."""
         target = seeded_target(self.model, _RECORDS, _COLUMNS, seed=11, slope=_SLOPE)
         first, second = (
@@ -65,7 +65,8 @@ class PosteriorCase:
             for name in ("native", self.engine)
         )
         gap = largest_gap(first, second)
-        return gap <= LIMIT, f"{gap:.1f} Monte Carlo standard errors"
+        unit = "Monte Carlo standard errors"
+        return Judgement.of(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
 
 
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:

@@ -19,6 +19,10 @@ __all__ = ["binomial", "fill_binomial"]
 
 _LARGEST_BY_INVERSION = 110
 
+# Middle, half the triangle's base, height of the parallelograms, rates of the left and the right
+# tail, and the areas cumulated: with the parallelograms, with the left tail, all.
+_Hat = tuple[float, float, float, float, float, float, float, float]
+
 
 @kernel
 def _power(base: float, n: int) -> float:
@@ -73,7 +77,8 @@ def _accepted(k: float, v: float, n: float, p: float) -> bool:
             quotient /= g / i - odds
         return v <= quotient
     margin = distance / npq * ((distance * (distance / 3.0 + 0.625) + 0.1666666666666) / npq + 0.5)
-    square = np.int32(np.int64(distance) * np.int64(distance))  # R squares within 32 bits
+    # R 4.2 squares within 32 bits, so that distances beyond 46340 wrap around.
+    square = np.int32(np.int64(distance) * np.int64(distance))
     bell = -float(square) / (2.0 * npq)
     log_v = math.log(v)
     if log_v < bell - margin:
@@ -87,9 +92,8 @@ def _accepted(k: float, v: float, n: float, p: float) -> bool:
 
 
 @inlined_kernel
-def _hat(n: float, p: float) -> tuple[float, float, float, float, float, float, float, float]:
-    """BTPE's first step: the middle, half the triangle's base, the height of the parallelograms,
-    the rates of the two tails, and the areas, cumulated from the second on."""
+def _hat(n: float, p: float) -> _Hat:
+    """What BTPE sets up once for n and p."""
     q = 1.0 - p
     centre = n * p + p
     middle = np.floor(centre) + 0.5
@@ -106,12 +110,7 @@ def _hat(n: float, p: float) -> tuple[float, float, float, float, float, float, 
 
 
 @inlined_kernel
-def _btpe(
-    stream: Stream,
-    n: float,
-    p: float,
-    hat: tuple[float, float, float, float, float, float, float, float],
-) -> float:
+def _btpe(stream: Stream, n: float, p: float, hat: _Hat) -> float:
     """Algorithm BTPE for p of at most 1/2."""
     middle, half, height, rate_left, rate_right, p2, p3, p4 = hat
     while True:

@@ -1,64 +1,108 @@
 """Figures of identification risks, in the manner of [risk2024]: violins and whack-a-mole scatters.
 
 Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+Risks lie in [0, 1]: higher = riskier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pyvws._checks import Floats
+from pyvws._checks import finite_vector, non_negative, same_length
+from pyvws.errors import InputError
+from pyvws.report._drawing import HIGHLIGHT, colours, groups, panels, violins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["risk_violins", "whack_a_mole_scatter"]
 
-# Okabe and Ito's palette, in turn.
-_COLOURS = ("#999999", "#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
+def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Violins of by-record risks with bars at their means, a panel for each title.
 
-def risk_violins(groups: Mapping[str, Mapping[str, Floats]]) -> Figure:
-    """A panel for each title of by-record risks (N,) in [0, 1] under each label, means as bars.
+    Figures 2, 5a, 6 and 8 of [risk2024], 2 and 7 of its supplement; labels there are D for the
+    data, S for the synthesizer without weights, M for Marginal, P for Pairwise.
 
-    Higher = riskier (Figure 5a of [risk2024], Figure 2 of its supplement).
+    Parameters
+    ----------
+    risks : mapping of title to mapping of label to array_like of shape (N,)
+        Risks in [0, 1] of the records, from `pyvws.identification_risk`.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = risk_violins({"r = 20%": {"D": [0.9, 0.8, 0.95], "S": [0.1, 0.0, 0.4]}})
+    >>> drawn.axes[0].get_title(), drawn.axes[0].get_ylabel()
+    ('r = 20%', 'identification risk')
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.2 * len(groups), 4.0), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(groups), sharey=True))
-    for axis, (title, risks) in zip(axes, groups.items(), strict=True):
-        for place, values in enumerate(risks.values()):
-            drawn = axis.violinplot([values], positions=[place], widths=0.8, showmeans=True)
-            for part in (*drawn["bodies"], *(drawn[key] for key in drawn if key != "bodies")):
-                part.set_color(_COLOURS[place % len(_COLOURS)])
-        axis.set_xticks(range(len(risks)), list(risks))
-        axis.set_title(title, fontsize=10)
+    if not risks:
+        raise InputError("risks must hold at least one panel.")
+    width = max(3.2, 1.05 * max(len(by_label) for by_label in risks.values()))
+    figure, axes = panels(len(risks), size=(width, 4.0), sharey=True)
+    for axis, (title, by_label) in zip(axes, risks.items(), strict=True):
+        violins(axis, groups(by_label, f"risks[{title!r}]"), bar="mean")
+        axis.set_title(title, fontsize=11)
     axes[0].set_ylabel("identification risk")
-    axes[0].set_ylim(0.0, 1.0)
+    axes[0].set_ylim(-0.02, 1.02)
     return figure
 
 
-def whack_a_mole_scatter(unweighted: Floats, weighted: Mapping[str, Floats]) -> Figure:
-    """Risks (N,) under weighted synthesizers against the unweighted one, a panel each.
+def whack_a_mole_scatter(
+    unweighted: Any, weighted: Mapping[str, Any], *, rise: float = 0.0
+) -> Figure:
+    """Risks under weighted synthesizers against the unweighted one, a panel each.
 
-    Records above the diagonal, drawn larger, became riskier (Figure 5b of [risk2024], Figure 3 of
-    its supplement).
+    Figures 3, 5b and 9 of [risk2024], 3 of its supplement. The line is y = x; records above it,
+    drawn larger and in orange, became riskier.
+
+    Parameters
+    ----------
+    unweighted : array_like, shape (N,)
+        Risks in [0, 1] under the synthesizer without weights.
+    weighted : mapping of label to array_like of shape (N,)
+        Risks of the same records under weighted synthesizers.
+    rise : float
+        Smallest increase that is highlighted, 0.25 in the paper; 0 highlights every increase.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, or lengths that differ.
+
+    Examples
+    --------
+    >>> drawn = whack_a_mole_scatter([0.1, 0.9], {"Marginal": [0.5, 0.2]}, rise=0.25)
+    >>> drawn.axes[0].get_title()
+    'Marginal: 1 of 2 rose by 0.25 or more'
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(weighted), 4.0), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(weighted), sharex=True, sharey=True))
-    top = max(float(unweighted.max()), *(float(risk.max()) for risk in weighted.values()))
-    for axis, (label, risk) in zip(axes, weighted.items(), strict=True):
-        rose = risk > unweighted
-        axis.scatter(unweighted[~rose], risk[~rose], s=8, color=_COLOURS[0])
-        axis.scatter(unweighted[rose], risk[rose], s=18, color="#E69F00")
-        axis.plot([0.0, top], [0.0, top], color="black", linewidth=1)
-        axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} rose", fontsize=10)
+    before, after = finite_vector(unweighted, "unweighted"), groups(weighted, "weighted")
+    least = non_negative(rise, "rise")
+    figure, axes = panels(len(after), size=(4.4, 4.2), sharex=True, sharey=True)
+    top = max(float(before.max()), *(float(risk.max()) for risk in after.values()))
+    said = f"rose by {least:g} or more" if least else "rose"
+    for axis, (label, risk) in zip(axes, after.items(), strict=True):
+        same_length(before, risk, ("unweighted", f"weighted[{label!r}]"))
+        rose = (risk - before >= least) & (risk > before)
+        axis.plot([0.0, top], [0.0, top], color=colours(["LW"])["LW"], linewidth=1.2)
+        axis.scatter(before[~rose], risk[~rose], s=9, color=colours(["S"])["S"], alpha=0.6)
+        axis.scatter(
+            before[rose], risk[rose], s=28, color=HIGHLIGHT, edgecolor="black", linewidth=0.4
+        )
+        axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} {said}", fontsize=10)
         axis.set_xlabel("risk, unweighted")
     axes[0].set_ylabel("risk, weighted")
     return figure

@@ -153,17 +153,17 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
     """Write table.csv and the figures into `folder`; returns the files' names."""
     import polars as pl
 
-    from pyvws.report import plots
+    from pyvws import plots
 
     pl.DataFrame(result.rows).write_csv(folder / "table.csv")
-    labels = list(result.fits)
+    labels, both = list(result.fits), ("LW", "CW")
     figures = {
         "bounds-and-weights.png": plots.bounds_and_weights(
             {label: fit.bounds.by_record for label, fit in result.fits.items()},
             {label: fit.weights for label, fit in result.fits.items() if label != "unweighted"},
         ),
         "before-and-after.png": plots.before_and_after(
-            {label: (result.fits[label], result.fits[f"{label}_final"]) for label in ("LW", "CW")}
+            {label: (_scatter(result, label), _scatter(result, f"{label}_final")) for label in both}
         ),
         "utility.png": plots.utility(
             {
@@ -176,3 +176,7 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=120)
     return ["table.csv", *figures]
+
+
+def _scatter(result: MixtureStudy, label: str) -> tuple[Floats, Floats]:
+    return result.fits[label].weights, result.fits[label].bounds.by_record

@@ -28,7 +28,7 @@ LAYERS = (
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"},
     {"evaluation"},
     {"report"},
-    {"posterior_release", "histogram_release"},
+    {"posterior_release", "histogram_release", "plots"},
     {"synthesizer"},
     {"synthesis"},
     {"r", "validation", "studies", "doctor"},

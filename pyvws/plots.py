@@ -1,0 +1,44 @@
+"""Every figure of the papers, one function each: `from pyvws import plots`.
+
+Okabe and Ito's colours, the papers' labels. A function takes arrays, checks them, and returns a
+matplotlib Figure that belongs to no window; save it with `savefig`. docs/figures.md lists which
+function draws which figure.
+"""
+
+from __future__ import annotations
+
+from pyvws.report.density_plots import densities, parameter_densities, posterior_density
+from pyvws.report.example_plots import risk_examples
+from pyvws.report.replicate_plots import (
+    contraction,
+    replicate_violins,
+    utility_against_epsilon,
+)
+from pyvws.report.risk_plots import risk_violins, whack_a_mole_scatter
+from pyvws.report.utility_plots import intervals, utility
+from pyvws.report.weight_plots import (
+    before_and_after,
+    bounds_against_weights,
+    bounds_and_weights,
+    weights_against_outcome,
+    weights_before_and_after,
+)
+
+__all__ = [
+    "before_and_after",
+    "bounds_against_weights",
+    "bounds_and_weights",
+    "contraction",
+    "densities",
+    "intervals",
+    "parameter_densities",
+    "posterior_density",
+    "replicate_violins",
+    "risk_examples",
+    "risk_violins",
+    "utility",
+    "utility_against_epsilon",
+    "weights_against_outcome",
+    "weights_before_and_after",
+    "whack_a_mole_scatter",
+]

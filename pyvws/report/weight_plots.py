@@ -1,0 +1,234 @@
+"""Figures of weights and of by-record Lipschitz bounds, before and after re-weighting [vws2024].
+
+Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+Bounds are in nats: higher = less private. Weights lie in [0, 1]: lower = more protected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyvws._checks import finite_vector, same_length
+from pyvws.errors import InputError
+from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, violins
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "before_and_after",
+    "bounds_against_weights",
+    "bounds_and_weights",
+    "weights_against_outcome",
+    "weights_before_and_after",
+]
+
+_BOUND = "by-record Lipschitz bound (nats)"
+_DOT = {"s": 12, "alpha": 0.6, "linewidths": 0, "rasterized": True}
+
+
+def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+    """Violins of by-record bounds and of weights (Figures 1, 3a-b, 6a, 6c-d, 10, 13 of [vws2024]).
+
+    Parameters
+    ----------
+    bounds : mapping of label to array_like of shape (N,)
+        By-record Lipschitz bounds in nats; the top of a violin is the database bound.
+    weights : mapping of label to array_like of shape (N,)
+        Weights in [0, 1]. Labels need not be those of `bounds`.
+
+    Returns
+    -------
+    Figure
+        Two panels, a violin for each label with a bar at its median.
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = bounds_and_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
+    >>> [axis.get_ylabel() for axis in drawn.axes]
+    ['by-record Lipschitz bound (nats)', 'weight']
+    """
+    figure, (left, right) = panels(2, size=(5.5, 4.2))
+    violins(left, groups(bounds, "bounds"))
+    left.set_ylabel(_BOUND)
+    left.set_ylim(bottom=0.0)
+    violins(right, groups(weights, "weights"))
+    right.set_ylabel("weight")
+    right.set_ylim(-0.03, 1.03)
+    return figure
+
+
+def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+    """By-record bounds against weights, a panel each (Figures 4 and 8 of [vws2024]).
+
+    The dashed line is the database bound, the largest of the records'. The nearer the points come
+    to it, the less utility is lost for the same bound.
+
+    Parameters
+    ----------
+    bounds, weights : mapping of label to array_like of shape (N,)
+        Bounds in nats and weights in [0, 1] of the same records, under the same labels.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For labels or lengths that differ, or missing values.
+
+    Examples
+    --------
+    >>> drawn = bounds_against_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
+    >>> drawn.axes[0].get_title()
+    'LW'
+    """
+    high, across = groups(bounds, "bounds"), groups(weights, "weights")
+    if high.keys() != across.keys():
+        raise InputError("bounds and weights must have the same labels.")
+    figure, axes = panels(len(high), size=(5.0, 4.2), sharey=True)
+    colour = colours(high)
+    for axis, label in zip(axes, high, strict=True):
+        same_length(high[label], across[label], (f"bounds[{label!r}]", f"weights[{label!r}]"))
+        axis.scatter(across[label], high[label], color=colour[label], **_DOT)
+        axis.axhline(high[label].max(), label="database bound", **LIMIT)
+        axis.set(title=label, xlabel="weight", xlim=(-0.03, 1.03))
+    axes[0].set_ylabel(_BOUND)
+    legend_below(figure, axes[:1])
+    return figure
+
+
+def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]) -> Figure:
+    """Bounds against weights before and after re-weighting (Figures 5 and 9 of [vws2024]).
+
+    Parameters
+    ----------
+    fits : mapping of label to ((weights, bounds), (weights, bounds))
+        Before and after Algorithm 3, each array of shape (N,), weights in [0, 1], bounds in nats.
+
+    Returns
+    -------
+    Figure
+        A panel for each label; the dashed line is the database bound before.
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = before_and_after({"LW": (([0.4, 0.9], [3.0, 2.0]), ([0.4, 1.0], [3.0, 2.2]))})
+    >>> drawn.axes[0].get_legend_handles_labels()[1][:2]
+    ['LW', 'LW_final']
+    """
+    if not fits:
+        raise InputError("fits must hold at least one label.")
+    figure, axes = panels(len(fits), size=(5.5, 4.2))
+    for axis, (label, pair) in zip(axes, fits.items(), strict=True):
+        names = (label, f"{label}_final")
+        colour, marks = colours(names), ("o", "^")
+        top = 0.0
+        for name, mark, (weights, bounds) in zip(names, marks, pair, strict=True):
+            x, y = finite_vector(weights, f"weights of {name}"), finite_vector(bounds, "bounds")
+            same_length(x, y, ("weights", "bounds"))
+            axis.scatter(x, y, color=colour[name], label=name, marker=mark, **_DOT)
+            top = top or float(y.max())
+        axis.axhline(top, label="database bound before", **LIMIT)
+        axis.set(xlabel="weight", ylabel=_BOUND, xlim=(-0.03, 1.03), title=label)
+    legend_below(figure, axes)
+    return figure
+
+
+def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
+    """Each record's weight before and after re-weighting (Figures 6b and 10b of [vws2024]).
+
+    Points above the line: records that count for more, for the same database bound.
+
+    Parameters
+    ----------
+    weights : mapping of label to (before, after)
+        Weights in [0, 1], each array of shape (N,).
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = weights_before_and_after({"LW": ([0.4, 0.9], [0.45, 1.0])})
+    >>> drawn.axes[0].get_ylabel()
+    'weight after'
+    """
+    if not weights:
+        raise InputError("weights must hold at least one label.")
+    figure, axes = panels(len(weights), size=(4.4, 4.2), sharey=True)
+    colour = colours(weights)
+    for axis, (label, (before, after)) in zip(axes, weights.items(), strict=True):
+        x, y = finite_vector(before, "weights before"), finite_vector(after, "weights after")
+        same_length(x, y, ("weights before", "weights after"))
+        axis.plot([0, 1], [0, 1], label="no change", color="black", linewidth=1)
+        axis.scatter(x, y, color=colour[label], **_DOT)
+        axis.set(title=label, xlabel="weight before", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        axis.legend(frameon=False, loc="lower right")
+    axes[0].set_ylabel("weight after")
+    return figure
+
+
+def weights_against_outcome(
+    outcome: Any, weights: Mapping[str, Any], *, name: str = "outcome"
+) -> Figure:
+    """Weights against the confidential outcome, a panel each (Figure 5 of [risk2024]'s supplement).
+
+    Shows which records a mechanism singles out, and what c and g do to them.
+
+    Parameters
+    ----------
+    outcome : array_like, shape (N,)
+        Confidential values.
+    weights : mapping of title to array_like of shape (N,)
+        Weights in [0, 1] of the same records.
+    name : str
+        Of the outcome, on the axis.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = weights_against_outcome([5.0, 9.0], {"c = 1, g = 0": [1.0, 0.2]}, name="income")
+    >>> drawn.axes[0].get_xlabel()
+    'income'
+    """
+    y, columns = finite_vector(outcome, "outcome"), groups(weights, "weights")
+    figure, axes = panels(len(columns), columns=3, size=(4.4, 3.8), sharey=True)
+    for axis, (title, column) in zip(axes, columns.items(), strict=True):
+        same_length(y, column, ("outcome", f"weights[{title!r}]"))
+        axis.scatter(y, column, color=_one_colour(), **_DOT)
+        axis.set(title=title, xlabel=name, ylim=(-0.03, 1.03))
+        axis.ticklabel_format(axis="x", style="plain", useOffset=False)
+        axis.tick_params(axis="x", labelrotation=25)
+    axes[0].set_ylabel("weight")
+    return figure
+
+
+def _one_colour() -> str:
+    return colours(["LW"])["LW"]

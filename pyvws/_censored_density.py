@@ -70,11 +70,11 @@ def censored_density(
         raise InputError(
             f"The likelihood of {model.name} cannot be censored. Choose another model."
         )
-    pairs, count = np.unique(
-        np.column_stack([cells.cell_of_record, weights]), axis=0, return_counts=True
+    pairs, place = np.unique(
+        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
     )
     cell, weight = pairs[:, 0].astype(np.intp), np.ascontiguousarray(pairs[:, 1])
-    count = count.astype(np.float64)
+    count = np.bincount(place.ravel(), weights=cells.multiplicity).astype(np.float64)
     prior = model.density_data(cells, np.zeros(cells.n_records))
     data = model.term_data(cells)
     first = coefficient_dimension(cells.n_coefficients)

@@ -18,7 +18,8 @@ from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells
 from pyvws.lipschitz import LipschitzBounds
 from pyvws.mechanisms import Match
-from pyvws.models._model import Model
+from pyvws.models._model import Draws, Model
+from pyvws.prediction import predicted
 from pyvws.reweight import reweight
 from pyvws.search import Try, leveled
 from pyvws.weights import risk_weights, scalar_weights, weights_from_bounds
@@ -239,6 +240,17 @@ class SynthesisLoop:
 
     def synthetic(self, fit: WeightedFit, design: Floats, datasets: int) -> list[Floats]:
         """Outcomes (N,) of each dataset, one posterior draw a dataset, evenly thinned."""
+        cells = self.cells
+        seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
+        return [
+            predicted(self.model, draw, design, rng, outcome=seen)
+            for draw, rng in self.predictors(fit, datasets)
+        ]
+
+    def predictors(
+        self, fit: WeightedFit, datasets: int
+    ) -> list[tuple[Draws, np.random.Generator]]:
+        """The posterior draw that each dataset is made from, and its own stream."""
         S = fit.posterior.n_draws
         if datasets > S:
             raise InputError(
@@ -246,12 +258,8 @@ class SynthesisLoop:
             )
         places = (np.arange(datasets) * S) // datasets
         streams = self._seeds.spawn(datasets)
-        cells = self.cells
-        seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [
-            self.model.predict(
-                fit.posterior.draw(int(place)), design, np.random.default_rng(stream), outcome=seen
-            )
+            (fit.posterior.draw(int(place)), np.random.default_rng(stream))
             for place, stream in zip(places, streams, strict=True)
         ]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyvws._checks import Floats
 from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.engines.registry import find_engine, find_stan_engine
@@ -23,10 +25,73 @@ from pyvws.report.summary import posterior_columns, record_columns, summarize, t
 from pyvws.run_settings import RunSettings
 from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism, target_window
 
-__all__ = ["posterior_release"]
+__all__ = ["FittedRun", "fitted_run", "posterior_release"]
 
 _REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
 _FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRun:
+    """A run up to its datasets.
+
+    `own` is the mechanism's fit and its risks, `final` the fit that makes the datasets, `constants`
+    what searches found, `console` what Stan printed.
+    """
+
+    settings: RunSettings
+    table: ConfidentialTable
+    loop: SynthesisLoop
+    own: Weighting
+    final: WeightedFit
+    constants: dict[str, float]
+    statement: PrivacyStatement
+    console: str
+
+    def summary(self, *, seed: int, input_sha256: str | None, began: float) -> dict[str, Any]:
+        """summary.json."""
+        return summarize(
+            self.loop,
+            self.final,
+            self.statement,
+            seed=seed,
+            input_sha256=input_sha256,
+            table=self.table,
+            settings={**self.settings.recorded(self.table.model), **self.constants},
+            seconds=time.perf_counter() - began,
+        )
+
+
+def fitted_run(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    table: ConfidentialTable,
+    *,
+    seed: int,
+    listener: Listener,
+    multiplicity: Floats | None = None,
+) -> FittedRun:
+    """Fits as the mechanism says, on a table whose records stand for `multiplicity` (N,) each."""
+    console: list[str] = []
+    model = table.model
+    cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=_source(settings, cells, table, console),
+        settings=settings.settings,
+        seed=seed,
+        listener=listener,
+    )
+    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+    problems = loop.problems()
+    if problems:
+        remedies = [_REMEDY] if weighting.bound is None else [_REMEDY, _FOR_CLAMPS]
+        warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=4)
+    statement = _statement(settings, mechanism, loop, table, weighting, final)
+    return FittedRun(
+        settings, table, loop, weighting, final, constants, statement, "".join(console)
+    )
 
 
 def posterior_release(
@@ -41,26 +106,10 @@ def posterior_release(
     began: float,
 ) -> Release:
     """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
-    console: list[str] = []
-    model = table.model
-    cells = make_cells(model.encode(table.y), table.design.matrix)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=_source(settings, cells, table, console),
-        settings=settings.settings,
-        seed=seed,
-        listener=listener,
-    )
-    weighting, final, constants = _fitted(settings, mechanism, loop, table)
-    problems = loop.problems()
-    if problems:
-        remedies = [_REMEDY] if weighting.bound is None else [_REMEDY, _FOR_CLAMPS]
-        warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=3)
-    outcomes = loop.synthetic(final, table.design.matrix, settings.datasets)
+    run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
+    outcomes = run.loop.synthetic(run.final, table.design.matrix, settings.datasets)
     if settings.round:
         outcomes = [np.rint(values) for values in outcomes]
-    statement = _statement(settings, mechanism, loop, table, weighting, final)
     frame = open_frame(source)
     return Release(
         datasets=[
@@ -73,20 +122,11 @@ def posterior_release(
             )
             for values in outcomes
         ],
-        privacy=statement.released(),
-        records=table_like(record_columns(weighting, final), table.implementation),
-        posterior=table_like(posterior_columns(final.posterior), table.implementation),
-        summary=summarize(
-            loop,
-            final,
-            statement,
-            seed=seed,
-            input_sha256=input_sha256,
-            table=table,
-            settings={**settings.recorded(model), **constants},
-            seconds=time.perf_counter() - began,
-        ),
-        console="".join(console),
+        privacy=run.statement.released(),
+        records=table_like(record_columns(run.own, run.final), table.implementation),
+        posterior=table_like(posterior_columns(run.final.posterior), table.implementation),
+        summary=run.summary(seed=seed, input_sha256=input_sha256, began=began),
+        console=run.console,
     )
 
 

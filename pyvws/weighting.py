@@ -148,7 +148,7 @@ def _count(
     tolerance: float,
     epsilon: float | None,
 ) -> Weighting:
-    risk = _count_risk(mechanism, y, known)
+    risk = _count_risk(loop, mechanism, y, known)
     label, g = _LABELS[mechanism.name], mechanism.g
 
     def weights_at(c: float) -> Floats:
@@ -166,15 +166,23 @@ def _count(
     return Weighting(fit, risk, {"c": c})
 
 
-def _count_risk(mechanism: CountWeighted | Censored, y: Floats, known: Sequence[Any]) -> Floats:
+def _count_risk(
+    loop: SynthesisLoop, mechanism: CountWeighted | Censored, y: Floats, known: Sequence[Any]
+) -> Floats:
+    """Risks (N,) among all records of the table, each with its multiplicity."""
+    each = loop.cells.one_by_one()
     ball: dict[str, Any] = {
         "radius": mechanism.radius,
         "radius_kind": mechanism.radius_kind,
-        "known": list(known) or None,
+        "known": [column[each] for column in known] or None,
     }
     if isinstance(mechanism, PairwiseWeighted):
-        return np.asarray(1.0 - pairwise_weights(y, **ball))
-    return identification_risk(y, **ball)
+        risk = np.asarray(1.0 - pairwise_weights(y[each], **ball))
+    else:
+        risk = identification_risk(y[each], **ball)
+    found = np.empty(len(y))
+    found[each] = risk  # Equal records have equal risks.
+    return found
 
 
 def _censored(
@@ -193,7 +201,7 @@ def _censored(
         weights = weights_from_bounds(bounds, c=mechanism.c, g=mechanism.g)
         label = "Censored LW"
     elif mechanism.weights == "cw":
-        risk = _count_risk(mechanism, y, known)
+        risk = _count_risk(loop, mechanism, y, known)
         weights = risk_weights(risk, c=mechanism.c, g=mechanism.g)
         label = "Censored CW"
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import warnings
 from pathlib import Path
@@ -25,6 +26,10 @@ from pyvws.commands._choices import (
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
+
+
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
+_UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
 def _match(text: str | None) -> str | float | None:
@@ -155,6 +160,9 @@ def synthesize(
     seed: Annotated[
         int | None, typer.Option(help="Makes the run repeatable. Drawn and noted if not given.")
     ] = None,
+    memory: Annotated[
+        str, typer.Option(help="A larger table is tallied and read in steps, never held whole.")
+    ] = "2GB",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the output folder whole.")
     ] = False,
@@ -169,6 +177,8 @@ def synthesize(
     from pyvws.engines._engine import SamplerSettings
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
+    from pyvws.io.large_files import open_large, table_bytes
+    from pyvws.large_release import large_release
     from pyvws.mechanisms import make_mechanism
     from pyvws.models.registry import find_model
     from pyvws.report._folder import check_folder
@@ -224,21 +234,42 @@ def synthesize(
         engine=engine.value,
         program=None if stan is None else UserProgram(_text(stan), stan_log_lik.value),
     )
-    source = read_table(table)
+    chosen = secrets.randbits(31) if seed is None else seed
+    large = table_bytes(table) > _bytes(memory)
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught, console_listener(console) as listener:
         warnings.simplefilter("always", ConvergenceWarning)
-        release = settings.fit(
-            source.frame,
-            seed=secrets.randbits(31) if seed is None else seed,
-            listener=listener,
-            release_frame=source.as_written,
-            input_sha256=source.sha256,
-        )
+        if large:
+            privacy = large_release(
+                settings,
+                open_large(table),
+                out,
+                seed=chosen,
+                overwrite=overwrite,
+                listener=listener,
+            )
+        else:
+            source = read_table(table)
+            release = settings.fit(
+                source.frame,
+                seed=chosen,
+                listener=listener,
+                release_frame=source.as_written,
+                input_sha256=source.sha256,
+            )
+            release.write(out, overwrite=overwrite, format=source.format)
+            privacy = release.privacy
     for warning in caught:
         console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
-    release.write(out, overwrite=overwrite, format=source.format)
-    _tell(release.privacy, out)
+    _tell(privacy, out)
+
+
+def _bytes(text: str) -> float:
+    """2GB, 500MB or a number of bytes."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or float(found["number"]) == 0:
+        raise InputError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
+    return float(found["number"]) * _UNITS[(found["unit"] or "").upper()]
 
 
 def _text(path: Path) -> str:

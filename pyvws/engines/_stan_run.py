@@ -111,13 +111,15 @@ def stan_data(target: PseudoPosterior) -> dict[str, Any]:
     What the model needs besides goes with them.
     """
     cells = target.cells
-    y = cells.outcome[cells.cell_of_record]
+    each = cells.one_by_one()
+    cell = cells.cell_of_record[each]
+    y = cells.outcome[cell]
     return {
-        "n": cells.n_records,
+        "n": cells.total_records,
         "K": cells.n_coefficients,
         "y": y.astype(np.int64) if target.model.whole_numbers else y,
-        "X": cells.rows[cells.row_of_cell[cells.cell_of_record]],
-        "weights": target.weights,
+        "X": cells.rows[cells.row_of_cell[cell]],
+        "weights": target.weights[each],
         **target.model.stan_settings(),
     }
 

@@ -26,6 +26,8 @@ class Cells:
         Which design row and which value a cell has.
     cell_of_record : ndarray of int, shape (N,)
         Which cell a record belongs to.
+    multiplicity : ndarray, shape (N,), optional
+        How many records each of the N stands for, where a table was tallied before; 1 without it.
     """
 
     rows: Floats
@@ -33,11 +35,27 @@ class Cells:
     row_of_cell: NDArray[np.intp]
     value_of_cell: NDArray[np.intp]
     cell_of_record: NDArray[np.intp]
+    multiplicity: Floats | None = None
 
     @property
     def n_records(self) -> int:
-        """N, the number of records."""
+        """N, the number of records that weights are for."""
         return len(self.cell_of_record)
+
+    @property
+    def total_records(self) -> int:
+        """Records of the whole table, each with its multiplicity."""
+        return self.n_records if self.multiplicity is None else int(self.multiplicity.sum())
+
+    def mean(self, values: Floats) -> float:
+        """Mean over the whole table of a value by record (N,)."""
+        return float(np.average(values, weights=self.multiplicity))
+
+    def one_by_one(self) -> NDArray[np.intp]:
+        """Which of the N each record of the whole table is, in their order."""
+        if self.multiplicity is None:
+            return np.arange(self.n_records)
+        return np.repeat(np.arange(self.n_records), self.multiplicity.astype(np.intp))
 
     @property
     def n_cells(self) -> int:
@@ -56,6 +74,8 @@ class Cells:
 
     def weight_sums(self, weights: Floats) -> Floats:
         """Sum of the records' weights in each cell: weights (N,) to (C,)."""
+        if self.multiplicity is not None:
+            weights = weights * self.multiplicity
         sums = np.bincount(self.cell_of_record, weights=weights, minlength=self.n_cells)
         return np.asarray(sums, dtype=np.float64)
 
@@ -72,8 +92,8 @@ class Cells:
         return smallest
 
 
-def make_cells(outcome: Floats, design: Floats) -> Cells:
-    """Cells of an outcome (N,) and a design matrix (N, K)."""
+def make_cells(outcome: Floats, design: Floats, multiplicity: Floats | None = None) -> Cells:
+    """Cells of an outcome (N,) and a design matrix (N, K); a record may stand for several."""
     values, value_of_record = np.unique(outcome, return_inverse=True)
     row_of_record = np.zeros(len(outcome), dtype=np.intp)
     for column in np.asarray(design, dtype=np.float64).T:
@@ -88,4 +108,5 @@ def make_cells(outcome: Floats, design: Floats) -> Cells:
         row_of_cell=cells // len(values),
         value_of_cell=cells % len(values),
         cell_of_record=cell_of_record,
+        multiplicity=multiplicity,
     )

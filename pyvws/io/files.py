@@ -7,7 +7,7 @@ import hashlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
@@ -15,8 +15,17 @@ import polars as pl
 from pyvws._checks import positions
 from pyvws.errors import InputError
 
-__all__ = ["TableFile", "read_table", "write_table"]
+__all__ = [
+    "CSV_NULLS",
+    "TableFile",
+    "csv_header",
+    "file_kind",
+    "read_table",
+    "refuse_uneven_rows",
+    "write_table",
+]
 
+CSV_NULLS: Final = ["", "NA"]
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -37,18 +46,16 @@ class TableFile:
 
 def read_table(path: Path) -> TableFile:
     """Read a csv (UTF-8, comma, header) or parquet file; raise InputError if that fails."""
-    kind = _SUFFIXES.get(path.suffix.lower())
-    if kind is None:
-        raise InputError(f"{path.name}: the name must end in .csv or .parquet.")
+    kind = file_kind(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
     try:
         if kind == "csv":
-            _refuse_what_polars_mends(content, path.name)
+            refuse_uneven_rows(io.BytesIO(content), path.name)
             as_written = pl.read_csv(content, infer_schema=False)
-            frame = pl.read_csv(content, infer_schema_length=None, null_values=["", "NA"])
+            frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
         else:
             frame = as_written = pl.read_parquet(content)
     except InputError:
@@ -71,15 +78,32 @@ def write_table(frame: Any, path: Path, *, format: str) -> None:
         frame.write_parquet(path)
 
 
-def _refuse_what_polars_mends(content: bytes, name: str) -> None:
+def file_kind(path: Path) -> str:
+    """ "csv" or "parquet", by the file's name; InputError for another one."""
+    kind = _SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(f"{path.name}: the name must end in .csv or .parquet.")
+    return kind
+
+
+def csv_header(file: BinaryIO) -> list[str]:
+    """The first row that is not empty; the file is left after its first lines."""
+    return next(filter(None, csv.reader(line.decode("utf-8-sig") for line in file)), [])
+
+
+def refuse_uneven_rows(file: BinaryIO, name: str) -> None:
     """polars renames a repeated header and fills short rows silently; a release needs neither."""
-    rows = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""))
-    header = next(filter(None, rows), [])
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    try:
+        rows = csv.reader(text)
+        header = next(filter(None, rows), [])
+        # An empty line is an empty cell where there is one column, a short row elsewhere.
+        uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
+    finally:
+        text.detach()  # The caller closes the file.
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
         raise InputError(f"{name}: column names must differ. Given twice: {', '.join(twice)}.")
-    # An empty line is an empty cell where there is one column, a short row elsewhere.
-    uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
     if header and uneven.any():
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. "

@@ -13,7 +13,7 @@ import narwhals as nw
 from pyvws.io.files import write_table
 from pyvws.report._folder import private_write, whole_folder
 
-__all__ = ["Release"]
+__all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +72,36 @@ class Release:
         with whole_folder(target, overwrite=overwrite) as partial:
             release = partial / "release"
             release.mkdir(mode=0o755)
-            digits = max(2, len(str(len(self.datasets))))
             for number, dataset in enumerate(self.datasets, start=1):
-                path = release / f"synthetic-{number:0{digits}d}.{format}"
+                path = release / synthetic_name(number, len(self.datasets), format)
                 write_table(_polars(dataset), path, format=format)
-            (release / "privacy.json").write_bytes(_json(self.privacy))
+            (release / "privacy.json").write_bytes(json_bytes(self.privacy))
             confidential = partial / "confidential"
             confidential.mkdir(mode=0o700)
-            private_write(confidential / "records.parquet", _parquet(self.records))
-            private_write(confidential / "posterior.parquet", _parquet(self.posterior))
-            private_write(confidential / "summary.json", _json(self.summary))
+            private_write(confidential / "records.parquet", parquet_bytes(self.records))
+            private_write(confidential / "posterior.parquet", parquet_bytes(self.posterior))
+            private_write(confidential / "summary.json", json_bytes(self.summary))
             if self.console:
                 private_write(confidential / "engine.log", self.console.encode())
         return target
+
+
+def synthetic_name(number: int, datasets: int, format: str) -> str:
+    """The file of the dataset of that number, from 1."""
+    return f"synthetic-{number:0{max(2, len(str(datasets)))}d}.{format}"
 
 
 def _polars(table: Any) -> Any:
     return nw.from_native(table, eager_only=True).to_polars()
 
 
-def _parquet(table: Any) -> bytes:
+def parquet_bytes(table: Any) -> bytes:
+    """A table of any kind as a parquet file."""
     buffer = io.BytesIO()
     _polars(table).write_parquet(buffer)
     return buffer.getvalue()
 
 
-def _json(content: dict[str, Any]) -> bytes:
+def json_bytes(content: dict[str, Any]) -> bytes:
+    """A dictionary as a JSON file."""
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()

@@ -46,7 +46,7 @@ def summarize(
                 "label": fit.label,
                 "Delta": _number(fit.bounds.database),
                 "epsilon": _number(fit.bounds.epsilon),
-                "mean_weight": float(fit.weights.mean()),
+                "mean_weight": cells.mean(fit.weights),
                 "diagnostics": _diagnostics(fit),
                 "seconds": fit.posterior.seconds,
             }
@@ -66,7 +66,7 @@ def summarize(
             "total_seconds": seconds,
             "sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits),
         },
-        "records": cells.n_records,
+        "records": cells.total_records,
         "cells": cells.n_cells,
         "design_columns": list(table.design.names),
         "engine": released.posterior.engine,

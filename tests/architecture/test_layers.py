@@ -23,12 +23,13 @@ LAYERS = (
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
     {"weights", "pairwise", "reweight", "search", "bound_search", "accounting", "caveats"}
-    | {"fit_sources", "truncation", "censoring"}
+    | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"},
     {"evaluation"},
     {"report"},
     {"posterior_release", "histogram_release", "plots"},
+    {"large_release"},
     {"synthesizer"},
     {"synthesis"},
     {"r", "validation", "studies", "doctor"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,3 +79,22 @@ def test_rows_that_agree_in_every_column_but_the_last_stay_apart():
     X = np.repeat([[1.0, 2.0, 0.0], [1.0, 2.0, 1e-12]], 2, axis=0)
     cells = make_cells(np.zeros(4), X)
     assert cells.cell_of_record.tolist() == [0, 0, 1, 1]
+
+
+def test_a_tally_is_the_table_it_was_made_of():
+    y, times = np.array([3.0, 5.0, 3.0]), np.array([2.0, 1.0, 4.0])
+    design = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    weights = np.array([0.5, 0.25, 0.125])
+    tally = make_cells(y, design, times)
+    each = tally.one_by_one()
+    whole = make_cells(y[each], design[each])
+    assert (tally.n_records, tally.total_records, whole.total_records) == (3, 7, 7)
+    assert tally.weight_sums(weights).tolist() == whole.weight_sums(weights[each]).tolist()
+    assert tally.mean(weights) == pytest.approx(whole.mean(weights[each]))
+    assert tally.largest_weights(weights).tolist() == [0.5, 0.25, 0.125]
+    assert whole.one_by_one().tolist() == list(range(7))
+
+
+def test_smallest_positive_weights():
+    cells = make_cells(np.array([3.0, 3.0, 5.0]), np.ones((3, 1)))
+    assert cells.smallest_positive_weights(np.array([0.0, 0.5, 0.0])).tolist() == [0.5, np.inf]

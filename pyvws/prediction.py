@@ -1,0 +1,31 @@
+"""Synthetic outcomes in steps, so that a stream is read alike however a table is held."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.models._model import Draws, Model
+
+__all__ = ["AT_ONCE", "predicted"]
+
+AT_ONCE: Final = 1 << 20  # Records a step.
+
+
+def predicted(
+    model: Model,
+    draw: Draws,
+    design: Floats,
+    rng: np.random.Generator,
+    *,
+    outcome: Floats | None = None,
+) -> Floats:
+    """As `Model.predict`, `AT_ONCE` records at a time."""
+    parts = [slice(at, at + AT_ONCE) for at in range(0, len(design), AT_ONCE)]
+    made = [
+        model.predict(draw, design[part], rng, outcome=None if outcome is None else outcome[part])
+        for part in parts
+    ]
+    return made[0] if len(made) == 1 else np.concatenate(made)

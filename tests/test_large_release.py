@@ -1,0 +1,204 @@
+"""Files that are never held whole: the same release as from memory, in steps."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws import mechanisms
+from pyvws.engines._engine import SamplerSettings
+from pyvws.errors import InputError, OutputError
+from pyvws.io import large_files
+from pyvws.io.files import read_table
+from pyvws.io.large_files import open_large, table_bytes
+from pyvws.large_release import large_release
+from pyvws.models.registry import find_model
+from pyvws.run_settings import RunSettings
+
+_FAST = SamplerSettings(draws=1500, warmup=500, chains=2)
+
+
+def households(n: int = 3000) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    region = rng.choice(["north", "south", "east"], n)
+    mean = np.where(region == "north", 12.0, 7.0)
+    return pl.DataFrame(
+        {
+            "id": [f"{i:05d}" for i in range(n)],
+            "region": region,
+            "urban": rng.random(n) < 0.5,
+            "visits": rng.poisson(mean * rng.gamma(6, 1 / 6, n)),
+            "zip": [f"0{code}" for code in rng.integers(100, 104, n)],
+        }
+    )
+
+
+def settings(**changes: Any) -> RunSettings:
+    given = {
+        "outcome": "visits",
+        "formula": "~ region + urban",
+        "datasets": 3,
+        "settings": _FAST,
+        **changes,
+    }
+    return RunSettings(**given)
+
+
+def written(table: pl.DataFrame, path: Path) -> Path:
+    table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several batches from a small file, in memory and from the file alike."""
+    monkeypatch.setattr("pyvws.prediction.AT_ONCE", 700)
+    monkeypatch.setattr("pyvws.large_release.AT_ONCE", 700)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_unweighted_datasets_are_those_from_memory(tmp_path: Path, suffix: str) -> None:
+    path = written(households(), tmp_path / f"in.{suffix}")
+    run = settings(mechanism="unweighted", keep=("zip",))
+    statement = large_release(run, open_large(path), tmp_path / "out", seed=5)
+    source = read_table(path)
+    memory = vws.Synthesizer(**{name: getattr(run, name) for name in run.__dataclass_fields__}).fit(
+        source.frame, seed=5, release_frame=source.as_written
+    )
+    memory.write(tmp_path / "memory", format=suffix)
+    assert statement == memory.privacy
+    for number in (1, 2, 3):
+        name = f"release/synthetic-{number:02d}.{suffix}"
+        one, other = (read_table(tmp_path / where / name) for where in ("out", "memory"))
+        assert one.as_written.equals(other.as_written)
+        assert one.as_written.columns == ["region", "urban", "visits", "zip"]
+    for name in ("records.parquet", "posterior.parquet"):
+        one, other = (
+            pl.read_parquet(tmp_path / where / "confidential" / name) for where in ("out", "memory")
+        )
+        assert one.equals(other)
+    summary = json.loads((tmp_path / "out" / "confidential" / "summary.json").read_text())
+    assert summary["records"] == 3000
+    assert summary["input_sha256"] == source.sha256
+    mode = (tmp_path / "out" / "confidential" / "records.parquet").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+@pytest.mark.parametrize("mechanism", ["lw", "cw", "pairwise"])
+def test_weights_and_risks_are_those_from_memory(tmp_path: Path, mechanism: str) -> None:
+    path = written(households(), tmp_path / "in.parquet")
+    ball = {} if mechanism == "lw" else {"radius": 0.3, "known": ("region", "zip")}
+    made = mechanisms.make_mechanism(mechanism, **ball)
+    large_release(settings(mechanism=made), open_large(path), tmp_path / "out", seed=5)
+    records = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")
+    memory = vws.synthesize(
+        pl.read_parquet(path),
+        outcome="visits",
+        formula="~ region + urban",
+        mechanism=made,
+        datasets=3,
+        draws=1500,
+        warmup=500,
+        chains=2,
+        seed=5,
+    ).records
+    assert len(records) == 3000
+    if mechanism == "lw":  # The unweighted fits are equal; the weighted ones within their noise.
+        np.testing.assert_allclose(records["weight"], memory["weight"], atol=1e-9)
+    else:
+        np.testing.assert_array_equal(records["risk"], memory["risk"])
+        np.testing.assert_array_equal(records["weight"], memory["weight"])
+    ratio = records["lipschitz_bound"].max() / memory["lipschitz_bound"].max()
+    assert 0.9 < ratio < 1.1
+
+
+def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from pyvws.cli import app
+
+    path = written(households(800), tmp_path / "in.csv")
+    assert 10_000 < table_bytes(path) < 1e6
+    calls = []
+    real = large_release
+
+    def spy(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        calls.append(args)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr("pyvws.large_release.large_release", spy)
+    options = [
+        *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--datasets", "2"),
+        *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1"),
+    ]
+    for memory, times in (("1GB", 0), ("10KB", 1)):
+        out = tmp_path / memory
+        result = CliRunner().invoke(app, [*options, "--memory", memory, "--out", str(out)])
+        assert result.exit_code == 0, result.output
+        assert len(calls) == times
+        assert len(list((out / "release").iterdir())) == 3
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_missing_values_are_counted_not_shown(tmp_path: Path, suffix: str) -> None:
+    table = households(50).with_columns(
+        visits=pl.when(pl.int_range(50) < 3).then(None).otherwise(pl.col("visits"))
+    )
+    path = written(table, tmp_path / f"in.{suffix}")
+    with pytest.raises(InputError) as caught:
+        large_release(settings(), open_large(path), tmp_path / "out", seed=1)
+    assert str(caught.value) == (
+        "Column 'visits' has missing or infinite values in 3 records. Remove or impute these "
+        "records first."
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_large_way_refuses(tmp_path: Path) -> None:
+    path = written(households(50), tmp_path / "in.parquet")
+    table = open_large(path)
+    with pytest.raises(InputError, match="column 'regoin', which the table lacks"):
+        large_release(settings(formula="~ regoin"), table, tmp_path / "out", seed=1)
+    histogram = mechanisms.PerturbedHistogram(epsilon=1.0, range=(0, 100))
+    run = settings(formula="~ 1", mechanism=histogram)
+    with pytest.raises(InputError, match="fits in memory"):
+        large_release(run, table, tmp_path / "out", seed=1)
+    named = written(households(50).rename({"zip": large_files.COUNT}), tmp_path / "named.parquet")
+    with pytest.raises(InputError, match="cannot be named"):
+        large_release(settings(), open_large(named), tmp_path / "out", seed=1)
+    short = tmp_path / "short.csv"
+    short.write_text("visits,zip\n1,2\n3\n")
+    with pytest.raises(InputError, match="every row needs 2 cells"):
+        open_large(short)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("1")
+    with pytest.raises(OutputError, match="is not empty"):
+        large_release(settings(mechanism="unweighted"), table, tmp_path / "full", seed=1)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "full", "in.parquet", "named.parquet", "short.csv",
+    ]  # fmt: skip
+
+
+def test_a_continuous_outcome_that_does_not_collapse(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"share": rng.beta(0.5, 3, 2000)})
+    path = written(table, tmp_path / "in.csv")
+    run = settings(
+        outcome="share",
+        formula="~ 1",
+        model=find_model("beta", range=(0.0, 1.0)),
+        mechanism="unweighted",
+    )
+    large_release(run, open_large(path), tmp_path / "out", seed=2)
+    made = pl.read_csv(tmp_path / "out" / "release" / "synthetic-01.csv")
+    assert len(made) == 2000
+    assert abs(made["share"].mean() - table["share"].mean()) < 0.03

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +36,15 @@ def validate(
         Path | None,
         typer.Option(help="Papers (text, HTML, LaTeX; file or folder) whose listings to run."),
     ] = None,
+    report_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", help="Folder for validation.html, validation.json and validation.xml."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what the folder of --report holds.")
+    ] = False,
     errata: Annotated[
         bool, typer.Option("--errata", help="Print the errata list and run nothing.")
     ] = False,
@@ -44,10 +56,11 @@ def validate(
     failed. 2: a row could not run.
     """
     from pyvws.commands._tables import names
+    from pyvws.report._folder import check_folder
     from pyvws.validation import authors as author_rows
+    from pyvws.validation import document, report, runner
     from pyvws.validation import errata as errata_list
     from pyvws.validation import listings as listing_rows
-    from pyvws.validation import report, runner
 
     output = Console(width=None if sys.stdout.isatty() else 160)
     if errata:
@@ -56,7 +69,10 @@ def validate(
     for option, path in (("--authors", authors), ("--listings", listings)):
         if path is not None and not path.exists():
             raise InputError(f"{option}: {path} does not exist.")
+    if report_folder is not None:
+        check_folder(report_folder, overwrite=overwrite)
     rows: list[report.Row] = []
+    began, clock = datetime.now(UTC), time.perf_counter()
     with Console(stderr=True).status("comparing") as status:
 
         def progress(row: report.Row) -> None:
@@ -79,6 +95,16 @@ def validate(
     )
     if json_file is not None:
         _write_json(json_file, report.to_json(rows))
+    if report_folder is not None:
+        for path in document.write_report(
+            report_folder,
+            rows,
+            began=began,
+            seconds=time.perf_counter() - clock,
+            command=shlex.join(["pyvws", *sys.argv[1:]]),
+            overwrite=overwrite,
+        ):
+            print(path)
     raise typer.Exit(runner.exit_code(rows))
 
 

@@ -33,7 +33,7 @@ class Row:
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
     was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
     words what a comparison with Stan, with code of others or with a printed figure found, and
-    `measurements` in numbers. `tolerance` is the largest difference that passes, 0 unless the case
+    `measurements` in numbers. `tolerance` is the largest difference that passes, 0 unless `why`
     says why. `sha256` is that of code of others, before the named `edits`; `erratum` is the entry
     of the errata list that the row shows.
     """
@@ -55,6 +55,7 @@ class Row:
     edits: tuple[str, ...] = ()
     erratum: str = ""
     measurements: tuple[Measurement, ...] = ()
+    why: str = ""
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -114,6 +115,7 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "sha256": row.sha256,
             "edits": list(row.edits),
             "erratum": row.erratum,
+            "why": row.why,
             "measurements": [asdict(found) for found in row.measurements],
         }
         for row in rows

@@ -168,4 +168,5 @@ def _row(
         reason=reason,
         source=source,
         tolerance=case.tolerance,
+        why=case.why,
     )

@@ -1,0 +1,219 @@
+"""Figures of the validation report as inline SVG: colours from the page, and text for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from pyvws.validation.report import Measurement, Row
+
+__all__ = ["Figure", "figures"]
+
+_WIDTH: Final = 900
+_LABELS: Final = 330
+_PLOT: Final = _WIDTH - _LABELS - 40
+_LINE: Final = 21
+_TOP: Final = 14
+_FOOT: Final = 44
+_PLACES: Final = (("0", 0, 0), ("1 to 3", 1, 3), ("4 to 15", 4, 15), ("16 to 255", 16, 255))
+_BEYOND: Final = 256
+_EDGE: Final = 1.9  # Half widths of an interval; what lies further out is drawn here.
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A title, a sentence that says what is seen, and the drawing."""
+
+    title: str
+    text: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    x: float
+    passed: bool
+    said: str
+    limit: float | None = None
+
+
+Lane = tuple[str, list[_Dot]]
+
+
+def figures(rows: Sequence[Row]) -> list[Figure]:
+    """The figures that these rows give; those without a number in them are left out."""
+    exact = [row for row in rows if row.level == "exact" and row.largest_difference is not None]
+    made = [_counted(exact), _allowed(exact)]
+    for level, title in (("density", "Densities"), ("posterior", "Posteriors")):
+        made.append(_shares([row for row in rows if row.level == level], title))
+    made.append(_printed([row for row in rows if row.level == "paper"]))
+    return [figure for figure in made if figure is not None]
+
+
+def _counted(rows: Sequence[Row]) -> Figure | None:
+    """Bars: how many exact rows differ by how much."""
+    if not rows:
+        return None
+    gaps = [int(row.largest_difference or 0) for row in rows]
+    counts = [(f"{label} ulp", sum(low <= g <= high for g in gaps)) for label, low, high in _PLACES]
+    counts.append((f"{_BEYOND} ulp and more", sum(gap >= _BEYOND for gap in gaps)))
+    said = ", ".join(f"{label}: {count}" for label, count in counts)
+    text = f"Quantities compared with R by their largest difference. {said}."
+    svg, most = _canvas(len(counts), text, foot=8), max(count for _, count in counts)
+    for line, (label, count) in enumerate(counts):
+        y = _TOP + line * _LINE
+        _text(svg, _LABELS - 10, y + 14, label, anchor="end")
+        width = max(count / most * _PLOT, 1.0 if count else 0.0)
+        ET.SubElement(
+            svg, "rect", {"x": f"{_LABELS}", "y": f"{y + 3}", "width": f"{width:.1f}"}
+            | {"height": f"{_LINE - 7}", "class": "bar"},
+        )  # fmt: skip
+        _text(svg, _LABELS + width + 6, y + 14, str(count))
+    return Figure("Differences from R", text, _written(svg))
+
+
+def _allowed(rows: Sequence[Row]) -> Figure | None:
+    """Lanes of the exact rows that allow more than 0 ulp: the difference and what is allowed."""
+    own = [row for row in rows if row.tolerance]
+    if not own:
+        return None
+    most = max(max(row.tolerance, row.largest_difference or 0) for row in own)
+    top = math.log2(1 + most)
+
+    def place(ulp: int) -> float:
+        return math.log2(1 + ulp) / top
+
+    lanes: list[Lane] = []
+    for row in own:
+        gap = int(row.largest_difference or 0)
+        said = f"{row.id}: {gap} of {row.tolerance} ulp"
+        lanes.append(
+            (row.id, [_Dot(place(gap), row.verdict == "pass", said, place(row.tolerance))])
+        )
+    ticks = [(place(2**power - 1), str(2**power - 1)) for power in range(int(top) + 1)]
+    text = (
+        f"{len(own)} quantities may differ from R by more than 0 ulp, each for a stated reason. "
+        "Dot: largest difference; bar: the largest that passes; scale: logarithm of 1 + ulp."
+    )
+    title = "Quantities that are allowed a difference"
+    return Figure(title, text, _lanes(lanes, ticks, "ulp", text))
+
+
+def _shares(rows: Sequence[Row], title: str) -> Figure | None:
+    """Lanes of measured differences as a share of the largest that passes."""
+    lanes: list[Lane] = []
+    for row in rows:
+        for found in row.measurements:
+            share = found.value / found.high
+            said = f"{row.id}, {found.what}: {found.value:.2g}, limit {found.high:.2g}"
+            at, passed = min(share if math.isfinite(share) else _EDGE, _EDGE), share <= 1
+            part = f", {found.what.partition(',')[0]}" if len(row.measurements) > 1 else ""
+            lanes.append((f"{row.id}{part}", [_Dot(at / _EDGE, passed, said)]))
+    if not lanes:
+        return None
+    largest = max(found.value / found.high for row in rows for found in row.measurements)
+    text = (
+        f"{title}: {len(lanes)} measured differences from Stan, each as a share of its limit; the "
+        f"largest is {largest:.2f} of its limit, and the line at 1 is the limit."
+    )
+    ticks = [(tick / 2 / _EDGE, f"{tick / 2:g}") for tick in range(4)]
+    return Figure(
+        f"{title} against Stan",
+        text,
+        _lanes(lanes, ticks, "share of the limit", text, lines=(1 / _EDGE,)),
+    )
+
+
+def _printed(rows: Sequence[Row]) -> Figure | None:
+    """Lanes of printed figures in their Monte Carlo intervals, a lane a row of a table."""
+    lanes: dict[str, list[_Dot]] = {}
+    count = inside = 0
+    for row in rows:
+        for found in row.measurements:
+            at = max(-_EDGE, min(_EDGE, _standardized(found)))
+            passed = found.low <= found.value <= found.high
+            said = f"{row.paper}: {found.value:g} in {found.low:.4g} to {found.high:.4g}"
+            lane = row.paper.rpartition(", ")[0]
+            lanes.setdefault(lane, []).append(_Dot((at / _EDGE + 1) / 2, passed, said))
+            count, inside = count + 1, inside + passed
+    if not lanes:
+        return None
+    text = (
+        f"{inside} of {count} printed figures lie inside their Monte Carlo intervals. Each dot is "
+        "a printed figure, placed in its interval: -1 is the lower end, 1 the upper end."
+    )
+    places = [(0.5 * (1 + tick / _EDGE), f"{tick:g}") for tick in (-1, 0, 1)]
+    drawn = _lanes(
+        list(lanes.items()), places, "place in the interval", text,
+        lines=(places[0][0], places[2][0]),
+    )  # fmt: skip
+    return Figure("Printed figures beside recomputed ones", text, drawn)
+
+
+def _standardized(found: Measurement) -> float:
+    half = (found.high - found.low) / 2
+    middle = (found.high + found.low) / 2
+    return (found.value - middle) / half if half > 0 else 0.0 if found.value == middle else _EDGE
+
+
+def _lanes(
+    lanes: Sequence[Lane],
+    ticks: Sequence[tuple[float, str]],
+    axis: str,
+    text: str,
+    *,
+    lines: Sequence[float] = (),
+) -> str:
+    svg = _canvas(len(lanes), text)
+    bottom = _TOP + len(lanes) * _LINE
+    for at, label in ticks:
+        x = f"{_LABELS + at * _PLOT:.1f}"
+        ET.SubElement(svg, "line", _ends(x, _TOP, x, bottom) | {"class": "grid"})
+        _text(svg, float(x), bottom + 16, label, anchor="middle")
+    for at in lines:
+        x = f"{_LABELS + at * _PLOT:.1f}"
+        ET.SubElement(svg, "line", _ends(x, _TOP, x, bottom) | {"class": "edge"})
+    _text(svg, _LABELS + _PLOT / 2, bottom + 34, axis, anchor="middle")
+    for number, (label, dots) in enumerate(lanes):
+        y = _TOP + number * _LINE + _LINE / 2
+        _text(svg, _LABELS - 10, y + 4, label, anchor="end")
+        for dot in dots:
+            _mark(svg, dot, y)
+    return _written(svg)
+
+
+def _mark(svg: ET.Element, dot: _Dot, y: float) -> None:
+    """A filled dot for a pass and a cross for a failure, so that colour is not all."""
+    x = _LABELS + dot.x * _PLOT
+    if dot.limit is not None:
+        at = f"{_LABELS + dot.limit * _PLOT:.1f}"
+        ET.SubElement(svg, "line", _ends(at, y - 7, at, y + 7) | {"class": "limit"})
+    group = ET.SubElement(svg, "g", {"class": "pass" if dot.passed else "fail"})
+    ET.SubElement(group, "title").text = dot.said
+    if dot.passed:
+        ET.SubElement(group, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
+        return
+    for way in (-5, 5):
+        ET.SubElement(group, "line", _ends(f"{x - 5:.1f}", y - way, f"{x + 5:.1f}", y + way))
+
+
+def _canvas(lanes: int, text: str, *, foot: int = _FOOT) -> ET.Element:
+    height = _TOP + lanes * _LINE + foot
+    shape = {"viewBox": f"0 0 {_WIDTH} {height}", "role": "img", "aria-label": text}
+    return ET.Element("svg", shape)
+
+
+def _ends(x1: str, y1: float, x2: str, y2: float) -> dict[str, str]:
+    return {"x1": x1, "y1": f"{y1:.1f}", "x2": x2, "y2": f"{y2:.1f}"}
+
+
+def _text(svg: ET.Element, x: float, y: float, said: str, *, anchor: str = "start") -> None:
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
+    ET.SubElement(svg, "text", place).text = said
+
+
+def _written(svg: ET.Element) -> str:
+    return ET.tostring(svg, encoding="unicode", short_empty_elements=True)

@@ -1,0 +1,179 @@
+"""The document of a validation: one folder with JSON, one self-contained page, and JUnit XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pyvws.report._folder import whole_folder
+from pyvws.validation import errata, provenance
+from pyvws.validation._figures import figures
+from pyvws.validation.junit import to_junit
+from pyvws.validation.report import Row, to_json
+
+__all__ = ["FILES", "content", "to_html", "write_report"]
+
+FILES: Final = ("validation.html", "validation.json", "validation.xml")
+_LEVELS: Final = {
+    "exact": "Numbers against R",
+    "density": "Densities against Stan",
+    "posterior": "Posteriors against Stan",
+    "paper": "Printed tables, recomputed",
+    "others": "Code of the papers and of their authors",
+}
+_MARK: Final = re.compile(r"([_:./])")
+_VERDICTS: Final = ("pass", "fail", "skipped")
+
+
+def write_report(
+    folder: Path,
+    rows: Sequence[Row],
+    *,
+    began: datetime,
+    seconds: float,
+    command: str = "",
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write the document of these rows into `folder`, whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that does not exist or is empty, unless `overwrite`.
+    rows : sequence of Row
+        What was compared, and what could not be.
+    began : datetime
+        When the run began, with its zone.
+    seconds : float
+        How long it took.
+    command : str
+        The command that was run, for the reader.
+    overwrite : bool
+        Replace what the folder holds.
+
+    Returns
+    -------
+    list of Path
+        The page, the JSON and the XML.
+
+    Raises
+    ------
+    OutputError
+        If the folder is not empty or cannot be written; nothing is left behind.
+    """
+    found = content(rows, began=began, seconds=seconds, command=command)
+    with whole_folder(folder, overwrite=overwrite) as partial:
+        page = to_html(found, rows)
+        (partial / FILES[0]).write_text(page, encoding="utf-8")
+        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
+        (partial / FILES[1]).write_text(text, encoding="utf-8")
+        (partial / FILES[2]).write_bytes(to_junit(rows, began=began, seconds=seconds))
+    return [folder / name for name in FILES]
+
+
+def content(
+    rows: Sequence[Row], *, began: datetime, seconds: float, command: str = ""
+) -> dict[str, Any]:
+    """All that the document says, as plain values; parameters as of `write_report`."""
+    verdicts: Counter[str] = Counter(row.verdict for row in rows)
+    return {
+        "verdict": _verdict(verdicts),
+        "counts": {name: verdicts[name] for name in _VERDICTS},
+        "levels": [
+            {"level": level, "title": title} | _counted([row for row in rows if _of(row) == level])
+            for level, title in _LEVELS.items()
+        ],
+        "began": began.astimezone(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "command": command,
+        "versions": provenance.versions(),
+        "machine": provenance.machine(),
+        "sha256": provenance.hashes(),
+        "rows": [_finite(row) for row in to_json(rows)],
+        "errata": [_finite(asdict(slip)) for slip in errata.errata()],
+        "conventions": [asdict(entry) for entry in errata.conventions()],
+    }
+
+
+def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
+    """The page of a `content`: no script, style or image from elsewhere."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pyvws.validation", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    groups = {level: [row for row in rows if _of(row) == level] for level in _LEVELS}
+    page: str = environment.get_template("page.html.j2").render(
+        **found,
+        titles=_LEVELS,
+        groups=groups,
+        figures=figures(rows),
+        not_installed=provenance.NOT_INSTALLED,
+        duration=_duration(found["seconds"]),
+        span=_span,
+        breakable=_breakable,
+    )
+    return page + "\n"
+
+
+def _breakable(text: str) -> Any:
+    """A name that a narrow column may break after its marks."""
+    from markupsafe import Markup, escape
+
+    return Markup(_MARK.sub(r"\1<wbr>", str(escape(text))))
+
+
+def _verdict(verdicts: Counter[str]) -> str:
+    """ "fail" if a row failed, "incomplete" if one could not run or none did, else "pass"."""
+    if verdicts["fail"]:
+        return "fail"
+    return "incomplete" if verdicts["skipped"] or not verdicts["pass"] else "pass"
+
+
+def _of(row: Row) -> str:
+    """The level of a row, or "others" where code of others was run."""
+    return "others" if row.id.partition("/")[0] in ("authors", "listings") else row.level
+
+
+def _counted(rows: Sequence[Row]) -> dict[str, int]:
+    verdicts: Counter[str] = Counter(row.verdict for row in rows)
+    equal = sum(row.largest_difference == 0 for row in rows)
+    return {"rows": len(rows), **{name: verdicts[name] for name in _VERDICTS}, "equal_bits": equal}
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that JSON does not know as text, at any depth."""
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _finite(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    infinite = isinstance(value, float) and not abs(value) < float("inf")
+    return str(value) if infinite else value
+
+
+def _duration(seconds: float) -> str:
+    """For example "4 min 12 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """ "1 to 5" for neighbours, else the numbers themselves."""
+    run = list(range(numbers[0], numbers[0] + len(numbers))) if numbers else []
+    if len(run) > 2 and list(numbers) == run:
+        return f"{run[0]} to {run[-1]}"
+    return ", ".join(map(str, numbers))

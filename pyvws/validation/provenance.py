@@ -1,0 +1,123 @@
+"""What a validation ran on: versions, machine, and a SHA-256 of every reference and program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from pyvws import __version__, _resources
+from pyvws.engines.registry import engine_version
+from pyvws.errors import PyvwsError
+from pyvws.r import bridge
+from pyvws.validation.expected import LONG_DOUBLE_BITS
+
+__all__ = ["NOT_INSTALLED", "hashes", "machine", "versions"]
+
+NOT_INSTALLED: Final = "not installed"
+
+_PYTHON: Final = (
+    *("numpy", "scipy", "numba", "llvmlite", "nutpie", "arviz-stats", "pandas", "polars"),
+    *("narwhals", "pyarrow", "formulaic", "rpy2", "rpy2-rinterface", "cmdstanpy", "pystan"),
+    *("httpstan", "emcee", "scikit-learn", "opendp"),
+)
+_R: Final = ("rstan", "StanHeaders", "MASS", "coda", "BH", "RcppEigen", "RcppParallel")
+_FILES: Final = {
+    "r_reference": ("*.R", "stan/*.stan"),
+    "stan": ("*.stan",),
+    "validation": ("errata.toml", "expected/*.json", "reproduce/*.py"),
+}
+
+
+def versions() -> dict[str, dict[str, str]]:
+    """Versions by group (Python, R, Stan) and name; "not installed" where a part is missing.
+
+    Starts R where there is one.
+    """
+    return {
+        "Python": {
+            "Python": platform.python_version(),
+            "pyvws": __version__,
+            **{name: _installed(version, name) for name in _PYTHON},
+        },
+        "R": _r_versions(),
+        "Stan": {
+            "rstan": _installed(engine_version, "rstan"),
+            "PyStan": _installed(engine_version, "pystan"),
+            "CmdStan": _installed(engine_version, "cmdstan"),
+        },
+    }
+
+
+def machine() -> dict[str, str]:
+    """Operating system, C library and processor: what last bits can depend on. No host name."""
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "distribution": _distribution(),
+        "C library": " ".join(platform.libc_ver()).strip(),
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "processors": str(os.cpu_count()),
+        "bits of long double": str(LONG_DOUBLE_BITS),
+    }
+
+
+def hashes() -> dict[str, str]:
+    """SHA-256 by file: R references, Stan programs, stored results, errata; the package as one.
+
+    The last entry covers every Python file of the package: the digest of the lines
+    "<SHA-256>  <path>" of its files in order, as ``sha256sum`` prints them.
+    """
+    found = {}
+    for name, patterns in _FILES.items():
+        folder = _resources.folder(name)
+        for pattern in patterns:
+            for path in sorted(folder.glob(pattern)):
+                found[f"{name}/{path.relative_to(folder).as_posix()}"] = _sha256(path)
+    package = Path(bridge.__file__).resolve().parents[1]
+    files = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix())
+    lines = [f"{_sha256(path)}  {path.relative_to(package).as_posix()}\n" for path in files]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    found[f"pyvws/ ({len(files)} Python files)"] = digest
+    return found
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _installed(look: Callable[[str], str], name: str) -> str:
+    try:
+        return look(name)
+    except (PackageNotFoundError, PyvwsError):
+        return NOT_INSTALLED
+
+
+def _r_versions() -> dict[str, str]:
+    try:
+        answer = bridge.call("doctor", "installed", {"packages": list(_R)})
+    except PyvwsError:
+        return {"R": NOT_INSTALLED}
+    own = (str(found) or NOT_INSTALLED for found in answer["versions"])
+    return {"R": str(answer["r_version"][0]), **dict(zip(_R, own, strict=True))}
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except OSError:
+        return ""
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.caveats import CAVEATS, TRUST
+from pyvws.models._outcome_scale import UNCLAMPED
 
 __all__ = ["LedgerEntry", "PrivacyStatement", "growth_per_doubling", "rounded_up"]
 
@@ -70,8 +71,9 @@ class PrivacyStatement:
     lipschitz_bound : float
         Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. Of a
         censored fit, the bound that it enforces.
-    enforced, data_weights : bool
-        Whether each record's term is clamped at the bound, and whether weights come from the data.
+    enforced, data_weights, prepared_from_data : bool
+        Whether each record's term is clamped at the bound, whether weights come from the data, and
+        whether the model's terms do (levels, or values moved off the ends of a range).
     target : float, optional
         The epsilon that was asked for.
     growth : float
@@ -101,6 +103,7 @@ class PrivacyStatement:
     lipschitz_bound: float
     enforced: bool = False
     data_weights: bool = True
+    prepared_from_data: bool = False
     target: float | None = None
     growth: float = 0.0
     datasets: int
@@ -117,15 +120,16 @@ class PrivacyStatement:
     def guarantee(self) -> str:
         """ "dp", "asymptotic-dp" or "none".
 
-        "dp" where terms are clamped and no weight depends on the data; "asymptotic-dp" for the
-        other weighted mechanisms at the full maximum, censored ones with weights from the data
+        "dp" where terms are clamped and neither weights nor terms depend on other records;
+        "asymptotic-dp" for the other weighted mechanisms at the full maximum, other censored ones
         among them. "none" otherwise, and where synthetic values depend on the data besides the
         posterior draw.
         """
         if self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
-        if self.enforced and not self.data_weights:
-            return "dp"
+        if self.enforced:
+            local = not (self.data_weights or self.prepared_from_data)
+            return "dp" if local else "asymptotic-dp"
         weighted = self.mechanism != "unweighted"
         return "asymptotic-dp" if weighted and self.threshold == 1.0 else "none"
 
@@ -139,8 +143,11 @@ class PrivacyStatement:
         """datasets x epsilon_per_dataset, by sequential composition."""
         return self.datasets * self.epsilon_per_dataset
 
-    def caveats(self) -> list[str]:
-        """What a reader must know before relying on the numbers, a sentence each."""
+    def caveats(self, *, exact: bool = False) -> list[str]:
+        """What a reader must know before relying on the numbers, a sentence each.
+
+        Diagnostics are told only to the agency itself (`exact`): they are figures of the data.
+        """
         above = self.target is not None and self.epsilon_per_dataset > self.target
         problems = "problems of draws" if self.enforced else "problems"
         applies = {
@@ -148,6 +155,7 @@ class PrivacyStatement:
             "estimated": not self.enforced,
             "enforced": self.enforced,
             "weights": self.data_weights,
+            "prepared": self.enforced and self.prepared_from_data,
             "composition": True,
             "rounded figures": True,
             "records": True,
@@ -166,14 +174,18 @@ class PrivacyStatement:
             "draws": self.draws,
             "datasets": self.datasets,
             "threshold": self.threshold,
-            "problems": " ".join(self.problems),
+            "problems": " ".join(self.problems) if exact else "the agency has the figures.",
         }
         said = [CAVEATS[key].format(**facts) for key, holds in applies.items() if holds]
-        return [*said, *self.model_caveats]
+        of_model = [
+            said for said in self.model_caveats if not (self.enforced and said in UNCLAMPED)
+        ]
+        return [*said, *of_model]
 
     def ledger(self) -> list[LedgerEntry]:
         """Every use of the confidential data and its cost."""
-        made = f"{self.datasets} synthetic datasets, one posterior draw each"
+        several = "s" if self.datasets > 1 else ""
+        made = f"{self.datasets} synthetic dataset{several}, one posterior draw each"
         return [
             *(LedgerEntry(use, None) for use in self.uses),
             LedgerEntry(made, self.epsilon_total),
@@ -210,5 +222,5 @@ class PrivacyStatement:
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "ledger": [entry.written(round_up) for entry in self.ledger()],
             "trust_assumptions": list(TRUST),
-            "caveats": self.caveats(),
+            "caveats": self.caveats(exact=not round_up),
         }

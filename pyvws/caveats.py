@@ -38,11 +38,14 @@ CAVEATS: Final = {
         "the method treats them as given, and their own disclosure is not accounted."
     ),
     "composition": (
-        "Each synthetic dataset spends epsilon_per_dataset; all {datasets} together "
-        "spend epsilon_total."
+        "Each synthetic dataset spends epsilon_per_dataset; together they spend epsilon_total."
     ),
     "rounded figures": "Figures here are rounded up to one decimal, each on its own.",
-    "records": "The number of records is released.",
+    "records": "The number of records is released, and no guarantee covers it.",
+    "prepared": (
+        "The model took its levels, or the way off the ends of its range, from the whole outcome, "
+        "so other records have a part in each record's term; that is not accounted."
+    ),
     "growth": (
         "Over random halves of the draws the bound is lower by about bound_growth_per_doubling: "
         "with more draws it would still rise."
@@ -78,10 +81,10 @@ CAVEATS: Final = {
         "optimistic, so no guarantee is claimed."
     ),
     "rounded": "The confidential outcome was rounded to whole numbers before modelling.",
-    "problems": "Convergence diagnostics fell short, so the bound may be understated: {problems}",
+    "problems": "Convergence diagnostics fell short, so the bound may be understated; {problems}",
     "problems of draws": (
         "Convergence diagnostics fell short, so the draws may not be those of the posterior that "
-        "the guarantee is about: {problems}"
+        "the guarantee is about; {problems}"
     ),
 }
 

@@ -176,6 +176,7 @@ def _statement(
         lipschitz_bound=final.bounds.database if weighting.bound is None else weighting.bound,
         enforced=enforced,
         data_weights=data_weights(mechanism, downscaled=settings.downscale),
+        prepared_from_data=loop.model.prepared_from_data,
         target=settings.target_epsilon,
         growth=growth_per_doubling(final.bounds.by_draw),
         datasets=settings.datasets,

@@ -119,6 +119,7 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "censored", "enforced": True}, "asymptotic-dp"),
         ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
         ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
+        ({"enforced": True, "data_weights": False, "prepared_from_data": True}, "asymptotic-dp"),
         ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
     ],
 )
@@ -140,7 +141,9 @@ def test_what_is_said_only_where_it_applies():
         "aimed at a smaller epsilon": {"target": 6.6},
         "with more draws it would still rise": {"growth": 0.1},
         "in dollars": {"model_caveats": ("The bound is in dollars.",)},
-        "bound may be understated: LW: R-hat is high.": {"problems": ("LW: R-hat is high.",)},
+        "bound may be understated; the agency has the figures": {
+            "problems": ("LW: R-hat is high.",)
+        },
     }
     for words, changes in extras.items():
         said = statement(**changes).caveats()
@@ -148,7 +151,7 @@ def test_what_is_said_only_where_it_applies():
         (added,) = set(said) - set(plain)
         assert words in added
     everything = " ".join(plain)
-    for words in ("deletion of one record", "4000 draws", "all 20 together", "not strictly"):
+    for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly"):
         assert words in everything
 
 
@@ -157,6 +160,12 @@ def test_an_enforced_bound_is_not_said_to_be_estimated():
     assert "clamped at half of epsilon_per_dataset" in said
     for words in ("estimated from", "weights are computed", "still rise"):
         assert words not in said
+
+
+def test_diagnostics_stay_with_the_agency():
+    made = statement(problems=("LW: R-hat reaches 1.013.",))
+    assert "1.013" not in json.dumps(made.released())
+    assert "1.013" in json.dumps(made.exact())
 
 
 def test_a_release_is_plain_json_even_without_a_bound():

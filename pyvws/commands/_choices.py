@@ -21,6 +21,12 @@ __all__ = [
 class Model(StrEnum):
     negative_binomial = "negative-binomial"
     poisson = "poisson"
+    normal = "normal"
+    gamma = "gamma"
+    logistic = "logistic"
+    ordinal = "ordinal"
+    beta = "beta"
+    normal_mixture = "normal-mixture"
 
 
 class Mechanism(StrEnum):

@@ -67,6 +67,10 @@ class Model(Protocol):
         """Whether `predict` looks at the confidential outcome: no guarantee survives that."""
 
     @property
+    def prepared_from_data(self) -> bool:
+        """Whether `prepare` took from the outcome what changes the terms of every record."""
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What the family adds to the privacy statement, a sentence each."""
 
@@ -143,6 +147,10 @@ class Family:
 
     @property
     def reads_outcome(self) -> bool:
+        return False
+
+    @property
+    def prepared_from_data(self) -> bool:
         return False
 
     @property

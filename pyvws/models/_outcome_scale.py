@@ -17,6 +17,7 @@ from pyvws.errors import ConvergenceError, InputError
 __all__ = [
     "DENSITY_CAVEAT",
     "OUTCOME_SCALES",
+    "UNCLAMPED",
     "check_scale",
     "decode",
     "encode",
@@ -32,6 +33,9 @@ DENSITY_CAVEAT: Final = (
     "and not every parameter value."
 )
 """Holds for every family with a continuous outcome."""
+
+UNCLAMPED: Final = (DENSITY_CAVEAT,)
+"""Caveats that do not apply where every record's term is clamped."""
 
 _UNIT_CAVEATS: Final = {
     "identity": (

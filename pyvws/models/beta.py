@@ -81,6 +81,10 @@ class Beta(Family):
         return False
 
     @property
+    def prepared_from_data(self) -> bool:
+        return self.squeeze > 0
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         ends = (_ENDS_CAVEAT,) if self.squeeze else ()
         return _RANGE_CAVEAT, *ends, DENSITY_CAVEAT

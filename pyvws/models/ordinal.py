@@ -78,6 +78,10 @@ class Ordinal(Family):
         return True
 
     @property
+    def prepared_from_data(self) -> bool:
+        return self.from_data
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         return (_LEVELS_CAVEAT,) if self.from_data else ()
 

@@ -6,7 +6,7 @@ They have no stored results: Stan runs now, or the row is skipped with the reaso
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation.report import Measurement, Row
 
-__all__ = ["Judgement", "StanCase", "seeded_target", "stan_row"]
+__all__ = ["FAMILIES", "Judgement", "StanCase", "seeded_target", "stan_row"]
 
 
 class Judgement(NamedTuple):
@@ -63,11 +63,11 @@ def _counts(draws: Draws, trend: Floats) -> Floats:
 
 
 def _amounts(draws: Draws, trend: Floats) -> Floats:
-    return np.asarray(2.0 + trend + draws.bell(len(trend), 0.0, 1.5))
+    return np.asarray(2.0 + 4.0 * trend + draws.bell(len(trend), 0.0, 1.5))
 
 
 def _shares(draws: Draws, trend: Floats) -> Floats:
-    found = 1.0 / (1.0 + np.exp(1.0 - trend - draws.bell(len(trend), 0.0, 1.5)))
+    found = 1.0 / (1.0 + np.exp(1.0 - 3.0 * trend - draws.bell(len(trend), 0.0, 1.5)))
     found[-1] = 0.0
     return np.asarray(found)
 
@@ -77,16 +77,17 @@ def _positive(draws: Draws, trend: Floats) -> Floats:
 
 
 def _binary(draws: Draws, trend: Floats) -> Floats:
-    return (draws.bell(len(trend), 0.5, 1.5) + trend > 0.0).astype(np.float64)
+    return (draws.bell(len(trend), 0.5, 1.5) + 4.0 * trend > 0.0).astype(np.float64)
 
 
 def _levels(draws: Draws, trend: Floats) -> Floats:
     cuts = np.array([-1.0, 0.5, 1.0])
-    places = np.searchsorted(cuts, draws.bell(len(trend), 0.5, 1.5) + trend)
+    places = np.searchsorted(cuts, draws.bell(len(trend), 0.5, 1.5) + 4.0 * trend)
     return np.asarray(3.0 * places)
 
 
-# An outcome that the family can have, n values around a trend (n,).
+# An outcome that the family can have, n values around a trend (n,), multiplied where noise is large
+# so that its coefficient lies far from 0.
 _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "poisson": _counts,
     "negative-binomial": _counts,
@@ -96,6 +97,9 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "ordinal": _levels,
     "beta": _shares,
 }
+
+FAMILIES: Final = tuple(_OUTCOMES)
+"""Models that `seeded_target` makes outcomes for."""
 
 
 def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) -> PseudoPosterior:

@@ -8,11 +8,11 @@ import pytest
 from pyvws.engines import pystan
 from pyvws.engines._stan_run import shipped_program, stan_data
 from pyvws.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import seeded_target
+from pyvws.validation._stan_case import FAMILIES, seeded_target
 from pyvws.validation.cases import censored_density, density
 from pyvws.validation.report import Row
 
-MODELS = ("poisson", "negative-binomial")
+COUNTS = ("poisson", "negative-binomial")
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_the_density_is_stans(case, need):
     assert found.measurements
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", COUNTS)
 def test_a_clamp_replaces_each_term_by_its_clamped_value(model, need):
     need("pystan")
     target = seeded_target(model, 40, 2, seed=3)
@@ -46,7 +46,7 @@ def test_a_clamp_replaces_each_term_by_its_clamped_value(model, need):
     np.testing.assert_allclose(written["log_lik"], clamped, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", FAMILIES)
 def test_without_its_flag_stan_writes_no_log_likelihood(model, need):
     need("pystan")
     target = seeded_target(model, 10, 1, seed=3)

@@ -106,4 +106,7 @@ CASES: Final = tuple(
     CensoredDensityCase(model=model, engine=engine)
     for model in ("poisson", "negative-binomial", "beta")
     for engine in ("pystan", "rstan")
+) + tuple(
+    CensoredDensityCase(model=model, engine="pystan")
+    for model in ("normal", "gamma", "logistic", "ordinal")
 )

@@ -30,6 +30,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Radius r and number of datasets L on simulated counts (risk-efficient paper, 2.4)",
         "pyvws.studies.risk_efficient",
     ),
+    "five-mechanisms": StudyEntry(
+        "Five synthesizers at a set epsilon on repeated samples from Beta(0.5, 3) (slides)",
+        "pyvws.studies.five_mechanisms",
+    ),
 }
 
 

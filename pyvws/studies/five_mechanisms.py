@@ -1,0 +1,203 @@
+"""The simulation study of [global2022]: five synthesizers on repeated samples from Beta(0.5, 3).
+
+A replicate draws n = 2000 records by R's generators and makes one dataset of each synthesizer at
+each epsilon, with and without downscaling, from an intercept-only beta regression on (0, 1). The
+unweighted and the LW fit are shared. The histogram has the default bins and noise of a seed, so
+that a replicate can be repeated; that is right for simulated data and for no release. Downscaling
+does not touch it, so its downscaled row repeats the other one. The data are simulated: nothing here
+is confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import expit
+
+from pyvws import rarith
+from pyvws._checks import Floats
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.fit_sources import ModelSource
+from pyvws.io.cells import make_cells
+from pyvws.loop import SynthesisLoop, WeightedFit
+from pyvws.models.beta import Beta
+from pyvws.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.studies._replicates import ReplicatedStudy, whole_seed
+from pyvws.studies._results import Key, Result
+from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
+from pyvws.studies.simulated_data import beta_proportions
+
+__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics", "truth"]
+
+SETTINGS: Mapping[str, Any] = {
+    "n": 2000,
+    "shapes": [0.5, 3.0],
+    "epsilons": [5.0, 4.0, 3.0],
+    "passes": 5,
+    # One chain: replicates share the processors already.
+    "draws": 1000,
+    "warmup": 500,
+}
+
+COLUMNS = (
+    *("mechanism", "epsilon", "replicate", "downscaled", "lipschitz"),
+    *("u_m", "u_a", "q15", "median", "mean", "q90"),
+)
+"""Columns of replicates.csv; lipschitz, in nats, is empty for the histogram."""
+
+_RANGE = (0.0, 1.0)
+
+
+def keys(replicates: int) -> list[Key]:
+    """A key for each replicate."""
+    return [("beta", number) for number in range(1, replicates + 1)]
+
+
+def statistics(y: Floats) -> dict[str, float]:
+    """Q15, median, mean and Q90 of an outcome, by R's rules."""
+    q15, median, q90 = (float(value) for value in rarith.quantile(y, [0.15, 0.5, 0.9]))
+    return {"q15": q15, "median": median, "mean": rarith.mean(y), "q90": q90}
+
+
+def truth(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Q15, median, mean and Q90 of the distribution that the data come from."""
+    made = stats.beta(*settings["shapes"])
+    q15, median, q90 = (float(value) for value in made.ppf([0.15, 0.5, 0.9]))
+    return {"q15": q15, "median": median, "mean": float(made.mean()), "q90": q90}
+
+
+def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+    """One local database, and a row for each synthesizer, epsilon and downscaling.
+
+    `extra` holds what explains each row, in the order of the rows, and the unweighted and the LW
+    fit themselves under "plain".
+    """
+    data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
+    y = beta_proportions(data_seed, settings["n"], *settings["shapes"])
+    loop = _loop(settings, y, whole_seed(seed))
+    five = FiveSynthesizers(loop, settings["passes"])
+    rows = _Rows(loop, y, int(key[1]))
+    for epsilon in settings["epsilons"]:
+        noise, draw = seed.spawn(2)
+        noisy = five.histogram(y, epsilon, range=_RANGE, seed=whole_seed(noise))
+        drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
+        for downscaled in (False, True):
+            for name, made in five.fits(epsilon, downscaled=downscaled).items():
+                rows.add(name, epsilon, downscaled, made)
+            rows.add_histogram(epsilon, downscaled, noisy, drawn)
+    plain = {
+        name: {"lipschitz": fit.bounds.database, "curve_u_a": _curve(y, fit)}
+        for name, fit in (("unweighted", loop.unweighted()), ("LW", loop.lipschitz()))
+    }
+    extra = {"data_seed": data_seed, "fits": len(loop.fits), "plain": plain, "rows": rows.why}
+    return Result(rows.made, extra)
+
+
+def _loop(settings: Mapping[str, Any], y: Floats, seed: int) -> SynthesisLoop:
+    model = Beta(range=_RANGE).prepare(y, "y")
+    cells = make_cells(model.encode(y), np.ones((len(y), 1)))
+    return SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine()),
+        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
+        seed=seed,
+    )
+
+
+class _Rows:
+    """Rows of one replicate, and what explains each."""
+
+    def __init__(self, loop: SynthesisLoop, y: Floats, number: int) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.why: list[dict[str, Any]] = []
+        self._loop, self._y, self._number = loop, y, number
+        self._drawn: dict[int, Floats] = {}
+
+    def add(self, name: str, epsilon: float, downscaled: bool, made: Made) -> None:
+        """The row of a fit; a fit that downscaling left as it was keeps its dataset."""
+        fit = made.fit
+        if id(fit) not in self._drawn:
+            design = np.ones((len(self._y), 1))
+            (self._drawn[id(fit)],) = self._loop.synthetic(fit, design, 1)
+        self._row(name, epsilon, downscaled, fit.bounds.database, self._drawn[id(fit)])
+        diagnostics = fit.posterior.diagnostics
+        why: dict[str, Any] = {
+            "curve_u_a": _curve(self._y, fit),
+            "mean_weight": float(fit.weights.mean()),
+            "out": int((fit.weights == 0).sum()),
+            "rhat": diagnostics.rhat_max,
+            "ess": diagnostics.ess_bulk_min,
+            "divergences": diagnostics.divergences,
+        }
+        if made.bound is not None:
+            why["clamped"] = int((fit.weights * fit.maxima >= made.bound).sum())
+            why["largest_term"] = float(fit.bounds.by_draw.max())
+            why["largest_effect"] = largest_effect(self._loop, made)
+        if made.c is not None:
+            why |= {"c": made.c, "tries": made.tries, "short": made.short}
+        self.why.append(why)
+
+    def add_histogram(
+        self, epsilon: float, downscaled: bool, noisy: NoisyHistogram, drawn: Floats
+    ) -> None:
+        """The row of the histogram; what explains it is the distance of its bins from the data."""
+        self._row(HISTOGRAM, epsilon, downscaled, None, drawn)
+        counts = np.histogram(self._y, noisy.edges)[0] / len(self._y)
+        self.why.append(
+            {
+                "curve_u_a": _straight(self._y, noisy.edges, noisy.probabilities),
+                "bins_u_a": _straight(self._y, noisy.edges, counts),
+                "bins": len(counts),
+                "first_bin": float(counts[0]),
+                "noise_scale": noisy.scale,
+            }
+        )
+
+    def _row(
+        self, name: str, epsilon: float, downscaled: bool, bound: float | None, drawn: Floats
+    ) -> None:
+        utility = ecdf_utility(self._y, [drawn])
+        values = (name, epsilon, self._number, downscaled, bound, utility.maximum, utility.average)
+        self.made.append(
+            {**dict(zip(COLUMNS, values, strict=False)), **statistics(drawn)},
+        )
+
+
+def _curve(y: Floats, fit: WeightedFit) -> float:
+    """U_a of the fitted density itself at the mean draw: what no luck of a draw explains."""
+    draws = fit.posterior.draws
+    mu, kappa = float(expit(draws["beta"]).mean()), float(draws["kappa"].mean())
+    return _squared(y, stats.beta.cdf(np.sort(y), mu * kappa, (1.0 - mu) * kappa))
+
+
+def _straight(y: Floats, edges: Floats, shares: Floats) -> float:
+    """U_a of a histogram with values uniform inside its bins, shares (B,)."""
+    reached = np.concatenate([[0.0], np.cumsum(shares)])
+    return _squared(y, np.interp(np.sort(y), edges, reached))
+
+
+def _squared(y: Floats, at_sorted: Floats) -> float:
+    """Mean squared distance of a distribution function at the sorted y (N,) from the data's."""
+    return float(((np.arange(1, len(y) + 1) / len(y) - at_sorted) ** 2).mean())
+
+
+def _report(*arguments: Any) -> Any:
+    from pyvws.studies.five_mechanisms_report import report
+
+    return report(*arguments)
+
+
+STUDY = ReplicatedStudy(
+    name="five-mechanisms",
+    settings=SETTINGS,
+    replicates=100,
+    keys=keys,
+    replicate=replicate,
+    report=_report,
+)

@@ -1,0 +1,176 @@
+"""The five-mechanisms study: its columns, its order, its check of the clamp, a small run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyvws.errors import PyvwsError
+from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.studies._replicates import replicate_seed, run_study
+from pyvws.studies.five_mechanisms import (
+    COLUMNS,
+    SETTINGS,
+    STUDY,
+    _loop,
+    _squared,
+    _straight,
+    keys,
+    statistics,
+    truth,
+)
+from pyvws.studies.five_mechanisms_order import Cases, check_censored, compare
+from pyvws.studies.five_synthesizers import (
+    HISTOGRAM,
+    NAMES,
+    FiveSynthesizers,
+    Made,
+    _nearest,
+    largest_effect,
+)
+from pyvws.studies.registry import find_study
+from pyvws.studies.simulated_data import beta_proportions
+
+_SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 200, "warmup": 150}
+
+
+def _row(name: str, u_a: float, number: int = 1, **more: Any) -> dict[str, Any]:
+    place = {"mechanism": name, "epsilon": 5.0, "replicate": number, "downscaled": False}
+    return {**place, "u_a": u_a, **more}
+
+
+def test_the_slides_true_values() -> None:
+    true = truth(SETTINGS)
+    found = {name: round(value, 4) for name, value in true.items()}
+    assert found == {"q15": 0.0065, "median": 0.0790, "mean": 0.1429, "q90": 0.3862}
+
+
+def test_order_of_three_replicates_by_hand() -> None:
+    values = {
+        "weighted": (1.0, 1.0, 1.0),
+        "weighted-epsilon": (2.0, 3.0, 4.0),  # 1, 2, 3 above: 2 +- 1 / sqrt(3)
+        "censored-weighted": (0.0, 2.0, 4.0),  # -1, 1, 3: 1 +- 2 / sqrt(3)
+        "censored-unweighted": (9.0, 9.0, 9.0),
+        HISTOGRAM: (5.0, 5.0, 5.1),
+    }
+    rows = [
+        _row(name, value, number)
+        for name, of_name in values.items()
+        for number, value in enumerate(of_name)
+    ]
+    pairs = compare(Cases(rows))
+    assert [pair.verdict for pair in pairs] == [
+        *("as on the slides", "not told apart", "as on the slides", "as on the slides"),
+        "the other way round",
+    ]
+    assert (pairs[0].mean, pairs[0].error) == (2.0, pytest.approx(3**-0.5))
+    assert (pairs[1].mean, pairs[1].error) == (1.0, pytest.approx(2 * 3**-0.5))
+
+
+def test_a_term_above_the_bound_stops_the_report() -> None:
+    good = _row("censored-weighted", 0.1, clamped=1, largest_term=2.5, largest_effect=2.5)
+    assert check_censored(Cases([good, _row("weighted", 0.1)])) == (1.0, 1.0)
+    for name in ("largest_term", "largest_effect"):
+        with pytest.raises(PyvwsError, match="a term above epsilon / 2"):
+            check_censored(Cases([good, {**good, name: 2.5000001}]))
+
+
+def test_the_effect_of_one_record_shows_a_missing_clamp() -> None:
+    loop = _loop({"draws": 100, "warmup": 100}, beta_proportions(1, 60), 1)
+    fit = loop.fit(np.ones(60), "Censored", bound=1.5)
+    assert largest_effect(loop, Made(fit, bound=1.5)) <= 1.5 + 1e-9
+    assert (fit.weights * fit.maxima).max() > 3.0
+    assert largest_effect(loop, Made(fit)) > 3.0
+
+
+def test_a_failed_search_takes_the_largest_bound_below() -> None:
+    assert _nearest([2.6, 2.3, 2.45, 2.51], 2.5) == 2
+    assert _nearest([2.6, 2.53, 2.7], 2.5) == 1
+
+
+def test_distances_of_a_curve_by_hand() -> None:
+    y = np.array([0.6, 0.2])
+    # ECDF 0.5 and 1 at 0.2 and 0.6; two bins of 0.75 and 0.25 reach 0.3 and 0.8.
+    edges, shares = np.array([0.0, 0.5, 1.0]), np.array([0.75, 0.25])
+    assert _straight(y, edges, shares) == pytest.approx((0.2**2 + 0.2**2) / 2)
+    assert _squared(y, np.array([0.5, 1.0])) == 0.0
+
+
+def test_shared_fits_are_made_once() -> None:
+    loop = _loop({"draws": 200, "warmup": 150}, beta_proportions(2, 200), 1)
+    five = FiveSynthesizers(loop, passes=1)
+    plain, down = (five.fits(3.0, downscaled=lowered) for lowered in (False, True))
+    labels = [fit.label for fit in loop.fits]
+    assert labels.count("unweighted") == 1
+    assert labels.count("Weighted-epsilon") == 1
+    lw = loop.lipschitz()
+    assert (down["censored-weighted"].fit.weights == down["weighted"].fit.weights).all()
+    assert (plain["censored-weighted"].fit.weights == lw.weights).all()
+    out = plain["weighted-epsilon"].fit.weights == 0
+    assert (out >= (lw.bounds.by_record > 1.5)).all()
+    assert (plain["censored-unweighted"].fit.weights == 1).all()
+    assert plain["weighted"].fit.weights == pytest.approx(
+        np.minimum(1.0, plain["weighted"].c * lw.weights)
+    )
+    for made in down.values():
+        assert made.fit.weights.max() <= 1.0
+    count = len(loop.fits)
+    five.fits(3.0, downscaled=True)
+    assert len(loop.fits) == count + 2  # The censored ones alone; the others are kept.
+
+
+def test_a_small_study_has_the_columns_and_resumes(tmp_path: Path) -> None:
+    study, out = replace(STUDY, settings=_SMALL), tmp_path / "out"
+    made = run_study(study, out, replicates=2, seed=1, jobs=1)
+    header = (out / "replicates.csv").read_text().splitlines()[0]
+    assert header == (
+        "mechanism,epsilon,replicate,downscaled,lipschitz,u_m,u_a,q15,median,mean,q90"
+    )
+    rows = pl.read_csv(out / "replicates.csv")
+    assert rows.columns == list(COLUMNS)
+    assert rows["downscaled"].dtype == pl.Boolean
+    cases = rows.group_by("mechanism", "epsilon", "replicate", "downscaled").len()
+    assert cases.height == rows.height == len(NAMES) * 2 * 2 * 2
+    assert set(rows["mechanism"]) == set(NAMES)
+    histogram = rows.filter(mechanism=HISTOGRAM)
+    assert histogram["lipschitz"].is_null().all()
+    assert rows.filter(pl.col("mechanism") != HISTOGRAM)["lipschitz"].is_not_null().all()
+    halves = histogram.partition_by("downscaled", include_key=False)
+    assert halves[0].equals(halves[1])
+    censored = rows.filter(pl.col("mechanism").str.starts_with("censored"))
+    assert (censored["lipschitz"] <= censored["epsilon"] / 2).all()
+    assert {"summary.csv", "explanation.txt", "lipschitz.png", "median.png"} < {
+        path.name for path in out.iterdir()
+    }
+    console = Console(width=140)
+    with console.capture() as capture:
+        for shown in made.report.shown:
+            console.print(shown)
+    said = " ".join(capture.get().split())
+    for text in ("Order of avg-ECDF at epsilon 5", "Censored bounds: the largest term", "PH: 6"):
+        assert text in said
+    before = (out / "replicates.csv").read_bytes()
+    (out / "replicates" / "beta-2.json").unlink()
+    assert run_study(study, out, replicates=2, seed=1, jobs=1).computed == 1
+    assert (out / "replicates.csv").read_bytes() == before
+
+
+def test_keys_seeds_and_the_registry() -> None:
+    assert keys(2) == [("beta", 1), ("beta", 2)]
+    assert find_study("five-mechanisms").replicates == 100
+    seeds = {tuple(replicate_seed(1, key).generate_state(2)) for key in keys(50)}
+    assert len(seeds) == 50
+
+
+def test_statistics_and_distances_are_those_of_the_package() -> None:
+    y = beta_proportions(5, 300)
+    found = statistics(y)
+    assert found["median"] == pytest.approx(np.median(y))
+    assert found["q15"] == pytest.approx(np.quantile(y, 0.15))
+    assert ecdf_utility(y, [y]).average == 0.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -13,24 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from documents import ROOT, blocks, commands, run
 
 import pyvws as vws
 
-_ROOT = Path(__file__).parents[1]
-_README = (_ROOT / "README.md").read_text(encoding="utf-8")
+_README = (ROOT / "README.md").read_text(encoding="utf-8")
 # The demo is seeded, but another processor's last bits can lead the sampler to other draws: bounds
 # (largest of 4000 draws) then move by some per cent, distances near 0 by more.
 _DEMO_TOLERANCE = [0.15, 0.15, 0.05, 0.4, 0.4, 0.02, 0.02, 0.02, 0.02]
-
-
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", _README, flags=re.DOTALL)
-
-
-def _commands() -> list[str]:
-    text = "\n".join(_blocks("sh")).replace("\\\n", " ")
-    lines = [line.split("#")[0].strip() for line in text.splitlines()]
-    return [line for line in lines if line]
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +34,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
         pytest.param(command, marks=[pytest.mark.r] if "validate" in command else [])
-        for command in _commands()
+        for command in commands(_README)
         if command.startswith("pyvws")
     ],
 )
@@ -72,12 +47,12 @@ def test_each_pyvws_command_runs(command: str, workplace: Path, need: Callable[[
     for engine in ("pystan", "rstan"):
         if engine in command or "posterior" in command:
             need(engine)
-    run = _run(command, workplace)
-    assert run.returncode == 0, run.stderr
+    done = run(command, workplace)
+    assert done.returncode == 0, done.stderr
 
 
 def test_there_are_commands_of_each_kind() -> None:
-    kinds = {command.split()[0] for command in _commands()}
+    kinds = {command.split()[0] for command in commands(_README)}
     assert kinds == {"make", "pip", "pyvws"}
 
 
@@ -86,9 +61,9 @@ def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     venv = Path(sys.prefix)
     if not (venv / ".installed").exists():
         pytest.skip("runs in the environment that make test creates")
-    assert "make demo" in _commands()
-    run = _run(f"make -C {_ROOT} demo VENV={venv} OUT={tmp_path / 'demo'}", tmp_path)
-    assert run.returncode == 0, run.stderr
+    assert "make demo" in commands(_README)
+    done = run(f"make -C {ROOT} demo VENV={venv} OUT={tmp_path / 'demo'}", tmp_path)
+    assert done.returncode == 0, done.stderr
     made = pl.read_csv(tmp_path / "demo" / "table.csv")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -100,28 +75,28 @@ def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
         gaps = np.abs(np.array([float(cell) for cell in row[1:]]) / figures - 1)
         assert (gaps <= _DEMO_TOLERANCE).all()
     for name in ("utility.png", "before-and-after.png", "bounds-and-weights.png"):
-        assert name in run.stdout
+        assert name in done.stdout
         assert (tmp_path / "demo" / name).stat().st_size > 10_000
 
 
 def test_make_test_runs_the_suite() -> None:
-    run = _run("make -n test", _ROOT)
-    assert run.returncode == 0
-    assert "-m pytest" in run.stdout
-    assert "need-r.sh" in run.stdout
+    done = run("make -n test", ROOT)
+    assert done.returncode == 0
+    assert "-m pytest" in done.stdout
+    assert "need-r.sh" in done.stdout
 
 
 @pytest.mark.slow
 def test_pip_installs_the_package(tmp_path: Path) -> None:
-    assert "pip install ." in _commands()
+    assert "pip install ." in commands(_README)
     offline = f"--no-deps --no-build-isolation --target {tmp_path / 'site'}"
-    run = _run(f"{sys.executable} -m pip install -q {offline} {_ROOT}", tmp_path)
-    assert run.returncode == 0, run.stderr
+    done = run(f"{sys.executable} -m pip install -q {offline} {ROOT}", tmp_path)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "pyvws" / "_resources_data" / "r_reference").is_dir()
 
 
 def test_each_extra_that_it_names_exists() -> None:
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = set(re.findall(r"'\.\[(\w+)\]'", _README))
     assert {"r", "pystan"} <= named <= set(project["optional-dependencies"])
 
@@ -129,7 +104,7 @@ def test_each_extra_that_it_names_exists() -> None:
 @pytest.mark.slow
 def test_the_python_example_runs(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-    for example in _blocks("python"):
+    for example in blocks(_README, "python"):
         exec(compile(example, "README.md", "exec"), {})
     assert (workplace / "out-python" / "release" / "synthetic-05.csv").exists()
 
@@ -137,7 +112,7 @@ def test_the_python_example_runs(workplace: Path, monkeypatch: pytest.MonkeyPatc
 def test_each_name_of_the_table_exists_on_both_sides() -> None:
     rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \| `vws\.(\w+)", _README, flags=re.MULTILINE)
     assert len(rows) >= 9
-    scripts = "\n".join(path.read_text() for path in (_ROOT / "r_reference").glob("*.R"))
+    scripts = "\n".join(path.read_text() for path in (ROOT / "r_reference").glob("*.R"))
     for in_r, in_python in rows:
         assert callable(getattr(vws, in_python))
         for name in re.findall(r"`(\w+)", in_r):
@@ -146,6 +121,6 @@ def test_each_name_of_the_table_exists_on_both_sides() -> None:
 
 def test_its_pictures_and_files_exist() -> None:
     for path in re.findall(r"\]\(([^)#]+)\)", _README):
-        assert (_ROOT / path).exists()
+        assert (ROOT / path).exists()
     for name in ("CITATION.cff", "SECURITY.md", "LICENSE", "CHANGELOG.md"):
-        assert (_ROOT / name).exists()
+        assert (ROOT / name).exists()

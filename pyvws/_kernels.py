@@ -2,19 +2,56 @@
 
 numba caches beside the source file by default, which may be a system folder, or one that a wheel
 is later built from. A NUMBA_CACHE_DIR that is set already is respected.
+
+numba takes a kernel as unchanged while its own file is, whatever became of the kernels that it
+calls. So each state of the package's sources has a folder of its own.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from platformdirs import user_cache_path
 
-__all__ = ["inlined_kernel", "kernel"]
+__all__ = ["inlined_kernel", "kernel", "sources_digest"]
 
+_PACKAGE = Path(__file__).parent
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+_UNUSED_SECONDS = 90 * 24 * 3600
+
+
+@cache
+def _cache_folder() -> Path:
+    """The folder of these sources, made where it is not there; unused ones of others go."""
+    folder = user_cache_path("pyvws", appauthor=False) / "numba" / sources_digest(_PACKAGE)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.utime(folder)
+    for other in folder.parent.iterdir():
+        if other.stat().st_mtime < time.time() - _UNUSED_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+def sources_digest(package: Path) -> str:
+    """A name for the state of every module with kernels in a folder."""
+    made = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        content = path.read_bytes()
+        if b"_kernels" not in content:
+            continue
+        made.update(f"{path.relative_to(package)} {len(content)} ".encode())
+        made.update(content)
+    return made.hexdigest()[:24]
 
 
 def kernel(function: _Function) -> _Function:
@@ -33,9 +70,7 @@ def _compiled(function: _Function, *, forceinline: bool) -> _Function:
     before = config.CACHE_DIR
     try:
         if not before:
-            folder = user_cache_path("pyvws", appauthor=False) / "numba"
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            config.CACHE_DIR = str(folder)
+            config.CACHE_DIR = str(_cache_folder())
         compiled.enable_caching()
     except (OSError, RuntimeError):
         pass  # No writable folder: the kernel is compiled anew in each process.

@@ -1,0 +1,42 @@
+"""Compiled kernels are those of the sources that are there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyvws
+from pyvws._kernels import sources_digest
+
+
+def test_each_state_of_the_sources_has_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.py", "sub/b.py"):
+        (tmp_path / name).write_text("from pyvws._kernels import kernel\n")
+    names = {sources_digest(tmp_path)}
+    (tmp_path / "notes.txt").write_text("no source: _kernels")
+    (tmp_path / "plain.py").write_text("x = 1\n")
+    assert {sources_digest(tmp_path)} == names
+    (tmp_path / "sub" / "b.py").write_text("from pyvws._kernels import kernel as k\n")
+    names.add(sources_digest(tmp_path))
+    (tmp_path / "sub" / "b.py").rename(tmp_path / "b.py")
+    names.add(sources_digest(tmp_path))
+    assert len(names) == 3
+
+
+def test_kernels_are_cached_under_that_name(tmp_path: Path) -> None:
+    program = (
+        "import os\nos.environ.pop('NUMBA_CACHE_DIR', None)\n"
+        "from pyvws.balls import count_inside\n"
+        "from pyvws import _ball_kernels, _kernels\n"
+        "import numpy as np\n"
+        "one = np.ones((1, 2))\n"
+        "_ball_kernels.count_box(one, one, one, np.array([0]), np.array([1]), True)\n"
+    )
+    cache = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    subprocess.run([sys.executable, "-c", program], env=cache, check=True)
+    package = Path(pyvws.__file__).parent
+    (folder,) = (tmp_path / "pyvws" / "numba").iterdir()
+    assert folder.name == sources_digest(package)
+    assert list(folder.rglob("*.nbi"))

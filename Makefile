@@ -1,4 +1,5 @@
 # make demo   an environment, the package and its main job: no R, no Stan, no compiler
+# make docs   the documentation site, in site/; any warning stops it
 # make test   everything the tests need, R included, and the whole suite
 
 PYTHON ?= python3
@@ -6,7 +7,7 @@ VENV ?= .venv
 OUT ?= demo
 R ?= yes
 
-.PHONY: demo test validate lint clean
+.PHONY: demo docs test validate lint clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/pyvws demo --out $(OUT) --overwrite
@@ -22,6 +23,9 @@ endif
 validate: $(VENV)/.installed-for-tests
 	$(VENV)/bin/pyvws validate
 
+docs: $(VENV)/.installed-for-docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict --quiet
+
 lint: $(VENV)/.installed-for-tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -34,10 +38,14 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-for-tests: pyproject.toml $(VENV)/.installed
 	@if [ "$(R)" != no ]; then sh tools/need-r.sh; fi
-	$(VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev,dask,dp,ensemble,pystan,cmdstan$(if $(filter no,$(R)),,$(comma)r)]'
+	$(VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev,docs,dask,dp,ensemble,pystan,cmdstan$(if $(filter no,$(R)),,$(comma)r)]'
+	@touch $@
+
+$(VENV)/.installed-for-docs: pyproject.toml $(VENV)/.installed
+	$(VENV)/bin/python -m pip install --quiet --no-compile --editable '.[docs]'
 	@touch $@
 
 comma := ,
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo build dist site

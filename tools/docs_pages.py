@@ -1,0 +1,144 @@
+"""Hooks of mkdocs: pages and pictures that follow from the package are made when the site is built.
+
+Errata and references come from their lists and the gallery from tools/gallery.py, so that no page
+copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from pyvws import plots
+from pyvws.references import REFERENCES
+from pyvws.validation.errata import Convention, Erratum, conventions, count, errata
+
+ROOT = Path(__file__).resolve().parents[1]
+_KEY = re.compile(r"(?<!\[)\[(" + "|".join(REFERENCES) + r")\](?![\[(:])")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made here, and the gallery's pictures."""
+    made: dict[str, str | bytes] = {
+        "errata.md": errata_page(),
+        "references.md": references_page(),
+        "gallery.md": gallery_page(),
+        **pictures(),
+    }
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Link the keys of papers, outside of examples."""
+    if page.file.src_uri == "references.md":
+        return markdown
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
+    return "".join(
+        part if part.startswith("```") else _KEY.sub(r"[[\1]](references.md#\1)", part)
+        for part in parts
+    )
+
+
+def references_page() -> str:
+    """Every paper under its key."""
+    entries = [f"## {key} {{ #{key} }}\n\n{entry}\n" for key, entry in sorted(REFERENCES.items())]
+    lead = "Pages, docstrings and validation rows cite the papers by these keys.\n"
+    return "\n".join(["# References\n", lead, *entries])
+
+
+def errata_page() -> str:
+    """Slips and conventions from validation/errata.toml, a heading an entry."""
+    lead = (
+        f"{count()} of the papers, their listings and the authors' scripts. Each number on this "
+        "page is computed by the test that stands under it. `pyvws validate --errata` prints the "
+        "same lists.\n"
+    )
+    return "\n".join(
+        [
+            "# Errata and conventions\n",
+            lead,
+            "## Errata\n",
+            *map(_erratum, errata()),
+            "## Conventions\n",
+            "Where sources differ and none is wrong, the package takes one side and says which.\n",
+            *map(_convention, conventions()),
+        ]
+    )
+
+
+def _erratum(slip: Erratum) -> str:
+    return (
+        f"### {slip.id} {{ #{slip.id} }}\n\n"
+        f"{_sources(slip.sources)}; {_plain(slip.place)}\n\n"
+        f"- **Says:** {_plain(slip.says)}\n- **Meant:** {_plain(slip.meant)}\n"
+        f"- **{_plain(slip.number)}:** {_shown(slip.as_printed)} as printed, "
+        f"{_shown(slip.as_meant)} as meant\n- **Package:** {_plain(slip.package)}\n"
+        f"- **Test:** `{slip.test}`\n"
+    )
+
+
+def _convention(entry: Convention) -> str:
+    test = f"- **Test:** `{entry.test}`\n" if entry.test else ""
+    return (
+        f"### {entry.id} {{ #{entry.id} }}\n\n{_sources(entry.sources)}\n\n"
+        f"- **Differs:** {_plain(entry.differs)}\n- **Package:** {_plain(entry.package)}\n{test}"
+    )
+
+
+def _sources(keys: tuple[str, ...]) -> str:
+    return ", ".join(f"[{key}]" if key in REFERENCES else key for key in keys)
+
+
+def _plain(text: str) -> str:
+    """Text as it is: none of its characters means formatting."""
+    return re.sub(r"([\\`*_\[\]<>{}#|$])", r"\\\1", text)
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.6g}"
+
+
+def gallery_page() -> str:
+    """A heading, a picture with a text alternative and a link for each function of pyvws.plots."""
+    sections = [
+        "# Gallery\n",
+        "Every function of `pyvws.plots`, drawn from simulated data when this site was built. "
+        "[Figures of the papers](figures.md) says which figure each one draws.\n",
+    ]
+    for name in _gallery().FIGURES:
+        function = getattr(plots, name)
+        said = " ".join((function.__doc__ or "").split("\n\n")[0].split())
+        without_keys = re.sub(r" ?\[[a-z]+\d{4}\]", "", said).replace('"', "'")
+        sections.append(
+            f"## {name}\n\n{said}\n\n![{without_keys}](gallery/{name}.png){{ loading=lazy }}\n\n"
+            f"[Arguments of {name}][{function.__module__}.{name}]\n"
+        )
+    return "\n".join(sections)
+
+
+def pictures() -> dict[str, bytes]:
+    """The gallery's figures as PNG, by their place in the site."""
+    found = {}
+    for name, draw in _gallery().FIGURES.items():
+        buffer = io.BytesIO()
+        draw().savefig(buffer, format="png", dpi=90)
+        found[f"gallery/{name}.png"] = buffer.getvalue()
+    return found
+
+
+def _gallery() -> Any:
+    if "gallery" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools" / "gallery.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules["gallery"] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules["gallery"]

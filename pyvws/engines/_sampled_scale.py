@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.models._conditional import from_conditional, pull_back_conditional
-from pyvws.models._model import Start
+from pyvws.models._model import SampledScale, Start
 
-__all__ = ["SampledScale", "sampled_scale"]
-
-
-class SampledScale(Protocol):
-    """A change of variables z -> q of length D; neither way raises."""
-
-    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
-        """Fill q from z; the log Jacobian, and what `pull_back` needs."""
-
-    def pull_back(self, state: Any, gradient: Floats) -> None:
-        """Turn the gradient in q into that in z, the Jacobian's added, in place."""
+__all__ = ["sampled_scale"]
 
 
 class _OwnScale:
@@ -59,6 +49,8 @@ class _ConditionalScale:
 
 def sampled_scale(start: Start) -> SampledScale:
     """The scale around a start."""
+    if start.scale is not None:
+        return start.scale
     if start.information is None:
         return _OwnScale(start)
     return _ConditionalScale(start.centre, start.information)

@@ -22,6 +22,7 @@ __all__ = [
     "coefficient_dimension",
     "constrain_coefficients",
     "log_coefficient_prior",
+    "log_sech_squared",
     "pull_back_factor",
     "unconstrain_coefficients",
 ]
@@ -36,7 +37,7 @@ def coefficient_dimension(K: int) -> int:
 
 
 @kernel
-def _log_sech_squared(y: float) -> float:
+def log_sech_squared(y: float) -> float:
     """log(1 - tanh(y)^2) without cancellation."""
     a = abs(y)
     return 2.0 * (math.log(2.0) - a - math.log1p(math.exp(-2.0 * a)))
@@ -51,7 +52,7 @@ def cholesky_factor(y: Any, K: int) -> Any:
         log_rest = 0.0
         for j in range(i):
             L[i, j] = math.tanh(y[at]) * math.exp(0.5 * log_rest)
-            log_rest += _log_sech_squared(y[at])
+            log_rest += log_sech_squared(y[at])
             at += 1
         L[i, i] = math.exp(0.5 * log_rest)
     return L
@@ -97,7 +98,7 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
             # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ on L_ii, and
             # the normal's - log L_ii.
             power = 0.5 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
-            logp += power * _log_sech_squared(q[at])
+            logp += power * log_sech_squared(q[at])
             grad[at] -= 2.0 * power * math.tanh(q[at])
             at += 1
     pull_back_factor(q[2 * K :], K, by_L, grad[2 * K :])
@@ -117,9 +118,9 @@ def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
         later = by_L[i, i] * L[i, i]
         for j in range(i - 1, -1, -1):
             z = math.tanh(y[at + j])
-            log_rest = _log_sech_squared(y[at + j])
+            log_rest = log_sech_squared(y[at + j])
             for m in range(j):
-                log_rest += 0.5 * _log_sech_squared(y[at + m])
+                log_rest += 0.5 * log_sech_squared(y[at + m])
             grad[at + j] += by_L[i, j] * math.exp(log_rest) - later * z
             later += by_L[i, j] * L[i, j]
         at += i

@@ -12,25 +12,42 @@ from pyvws._checks import Floats
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells
 
-__all__ = ["Draws", "Family", "Model", "Start", "check_counts"]
+__all__ = ["Draws", "Family", "Model", "SampledScale", "Start", "check_counts"]
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
 
 
+class SampledScale(Protocol):
+    """A change of variables z -> q of length D, around a start at z = 0; neither way raises."""
+
+    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
+        """Fill q from z; the log Jacobian, and what `pull_back` needs."""
+
+    def pull_back(self, state: Any, gradient: Floats) -> None:
+        """Turn the gradient in q into that in z, the Jacobian's added, in place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where sampling starts: an unconstrained point (D,), and the information on its beta.
+    """Where sampling starts: an unconstrained point (D,), and what is known of its surroundings.
 
     Where `information` (K, K) is given, the first K entries are a rough fit of beta and the next
-    ones the coefficient prior's; without it the density is sampled on its own scale.
+    ones the coefficient prior's. A family of another layout can give a `scale` of its own instead.
+    With neither the density is sampled as it is.
     """
 
     centre: Floats
     information: Floats | None = None
+    scale: SampledScale | None = None
 
     def scattered(self, steps: Floats) -> Floats:
         """Points (n, D) that lie `steps` (n, D) away, for beta in rough standard errors."""
+        if self.scale is not None:
+            points = np.empty_like(steps)
+            for step, point in zip(steps, points, strict=True):
+                self.scale.restore(step, point)
+            return points
         if self.information is None:
             return np.asarray(self.centre + steps)
         K = len(self.information)

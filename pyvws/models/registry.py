@@ -13,6 +13,7 @@ from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
+from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 
@@ -26,6 +27,7 @@ _FAMILIES: tuple[Model, ...] = (
     Logistic(),
     Ordinal(),
     Beta(),
+    NormalMixture(),
 )
 
 MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}

@@ -14,6 +14,7 @@ from pyvws._checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.io.cells import make_cells
+from pyvws.models._model import Model
 from pyvws.models.registry import find_model
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
@@ -86,6 +87,12 @@ def _levels(draws: Draws, trend: Floats) -> Floats:
     return np.asarray(3.0 * places)
 
 
+def _groups(draws: Draws, trend: Floats) -> Floats:
+    """Two groups far apart, the smaller one without spread, as incomes of 0 among others."""
+    near = draws.uniform(len(trend)) < 0.3
+    return np.where(near, -3.0, 2.0 + trend + draws.bell(len(trend), 0.0, 1.0))
+
+
 # An outcome that the family can have, n values around a trend (n,), multiplied where noise is large
 # so that its coefficient lies far from 0.
 _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
@@ -96,13 +103,16 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "logistic": _binary,
     "ordinal": _levels,
     "beta": _shares,
+    "normal-mixture": _groups,
 }
 
 FAMILIES: Final = tuple(_OUTCOMES)
 """Models that `seeded_target` makes outcomes for."""
 
 
-def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) -> PseudoPosterior:
+def seeded_target(
+    model: str | Model, n: int, K: int, *, seed: int, slope: float = 0.0
+) -> PseudoPosterior:
     """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1.
 
     `slope` is the coefficient of the columns after the first, the intercept.
@@ -111,8 +121,9 @@ def seeded_target(model: str, n: int, K: int, *, seed: int, slope: float = 0.0) 
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
     weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
     weights[:2] = 0.0, 1.0
-    outcome = _OUTCOMES[model](draws, slope * design[:, 1:].sum(axis=1))
-    family = find_model(model).prepare(outcome, "y")
+    family = find_model(model)
+    outcome = _OUTCOMES[family.name](draws, slope * design[:, 1:].sum(axis=1))
+    family = family.prepare(outcome, "y")
     return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
 
 

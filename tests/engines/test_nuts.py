@@ -22,6 +22,7 @@ from pyvws.validation._stan_case import seeded_target
 # Five Monte Carlo standard errors: a fair engine leaves them once in two million times.
 _ERRORS = 5.0
 _SETTINGS = SamplerSettings(draws=500, warmup=300, chains=2)
+_SHORT = SamplerSettings(draws=50, warmup=100, chains=2)
 
 
 def _target(model: str = "poisson", *, weights: float = 1.0, n: int = 60) -> PseudoPosterior:
@@ -62,10 +63,10 @@ def test_same_seed_gives_same_draws_on_any_number_of_cores(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = seeded_target(model, 60, 1, seed=5)
-    first = NativeEngine().sample(target, _SETTINGS, seed=7)
+    first = NativeEngine().sample(target, _SHORT, seed=7)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    second = NativeEngine().sample(target, _SETTINGS, seed=7)
-    other = NativeEngine().sample(target, _SETTINGS, seed=8)
+    second = NativeEngine().sample(target, _SHORT, seed=7)
+    other = NativeEngine().sample(target, _SHORT, seed=8)
     for name, values in first.draws.items():
         np.testing.assert_array_equal(values, second.draws[name])
     assert not np.array_equal(first.draws["beta"], other.draws["beta"])
@@ -103,7 +104,7 @@ class _FarOut:
 def test_a_start_far_out_ends_in_an_error_and_no_panic(model: str) -> None:
     far_out: Any = _FarOut(seeded_target(model, 60, 1, seed=5))
     with pytest.raises(ConvergenceError, match="Rescale the predictors"):
-        NativeEngine().sample(far_out, _SETTINGS, seed=1)
+        NativeEngine().sample(far_out, _SHORT, seed=1)
 
 
 def test_predictors_in_any_unit_mix_alike() -> None:

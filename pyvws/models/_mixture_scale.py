@@ -1,0 +1,129 @@
+"""The map under which a mixture's coefficients look nearly normal to a sampler.
+
+Raw coefficients x_k, beta_k = B x_k with B = diag(s) L, are taken as in
+`pyvws.models._conditional`, with one information H (K, K) and one centre b (K,) for all components,
+so that nothing changes when components swap their roles: M = I + B' H B = R R' and
+x_k = R^-T (R^-1 B' H b + z_k). Where H outweighs the prior, beta_k is near b + H^-1/2 z_k whatever
+the scales s are, so well-known coefficients do not tie the scales down; where a scale nears 0, x_k
+nears z_k, so unimportant coefficients make no funnel. It is a change of variables, so the target
+stays what it is however rough H and b are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws._kernels import kernel
+from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+from pyvws.models._small_matrices import (
+    cholesky,
+    product,
+    solve_lower,
+    solve_upper,
+    transposed_product,
+    transposed_times,
+)
+
+__all__ = ["MixtureScale"]
+
+
+@kernel
+def _restore(p: Any, H: Any, pull: Any, C: int, q: Any) -> tuple[float, Any, Any, Any, Any]:
+    """Fill q (D,) from p (D,), whose first C K entries are z; pull = H b (K,).
+
+    Returns the log Jacobian and what `_pull_back` needs: B, R, H B and R^-1 B' H b.
+    """
+    K = len(pull)
+    at = C * K
+    q[:] = p
+    B = cholesky_factor(p[at + K : at + K + K * (K - 1) // 2], K)
+    for i in range(K):
+        B[i, : i + 1] *= math.exp(p[at + i])
+    HB = product(H, B)
+    M = transposed_product(B, HB)
+    for i in range(K):
+        M[i, i] += 1.0
+    R = cholesky(M)
+    centre = solve_lower(R, transposed_times(B, pull))
+    for c in range(C):
+        q[c * K : (c + 1) * K] = solve_upper(R, centre + p[c * K : (c + 1) * K])
+    jacobian = 0.0
+    for k in range(K):
+        jacobian -= C * math.log(R[k, k])
+    return jacobian, B, R, HB, centre
+
+
+@kernel
+def _pull_back(
+    p: Any, q: Any, pull: Any, C: int, B: Any, R: Any, HB: Any, centre: Any, gradient: Any
+) -> None:
+    """Turn the gradient in q into that in p, the Jacobian's added, in place: reverse mode."""
+    K = len(pull)
+    at = C * K
+    by_R = np.zeros((K, K))
+    by_centre = np.zeros(K)
+    for c in range(C):
+        by_z = solve_lower(R, gradient[c * K : (c + 1) * K])
+        for i in range(K):
+            for j in range(K):
+                by_R[i, j] -= q[c * K + i] * by_z[j]
+        by_centre += by_z
+        gradient[c * K : (c + 1) * K] = by_z
+    by_right = solve_upper(R, by_centre)  # of B' H b
+    by_B = np.empty((K, K))
+    for i in range(K):
+        for j in range(K):
+            by_B[i, j] = pull[i] * by_right[j]
+            by_R[i, j] -= by_right[i] * centre[j]
+        by_R[i, i] -= C / R[i, i]
+    # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
+    inner = transposed_product(R, by_R)
+    for i in range(K):
+        inner[i, i] *= 0.5
+        for j in range(i + 1, K):
+            inner[i, j] = 0.0
+    by_M = np.empty((K, K))
+    for j in range(K):
+        by_M[:, j] = solve_upper(R, inner[:, j].copy())
+    for i in range(K):
+        by_M[i] = solve_upper(R, by_M[i].copy())
+    by_B += product(HB, by_M + by_M.T)
+    for i in range(K):
+        for j in range(i + 1):
+            gradient[at + i] += by_B[i, j] * B[i, j]
+        by_B[i] *= math.exp(p[at + i])
+    partials = p[at + K : at + K + K * (K - 1) // 2]
+    pull_back_factor(partials, K, by_B, gradient[at + K : at + K + K * (K - 1) // 2])
+
+
+class MixtureScale:
+    """z -> q for C components, both of length D; z = 0 gives the rough fit `centre` (D,).
+
+    q holds raw coefficients (C K), log s (K), partial correlations and what follows.
+    """
+
+    def __init__(self, centre: Floats, H: Floats, b: Floats, components: int) -> None:
+        self._H = np.ascontiguousarray(H)
+        self._pull = self._H @ b
+        self._C = components
+        first = components * len(b)
+        self._offset = centre.copy()
+        self._offset[:first] = 0.0
+        _, _, R, _, middle = _restore(self._offset, self._H, self._pull, self._C, centre.copy())
+        raw = centre[:first].reshape(components, -1)
+        self._offset[:first] = (raw @ R - middle).ravel()
+
+    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
+        """Fill q from z; the log Jacobian, and what `pull_back` needs."""
+        p = z + self._offset
+        jacobian, *parts = _restore(p, self._H, self._pull, self._C, q)
+        return jacobian, (p, q.copy(), parts)
+
+    def pull_back(self, state: Any, gradient: Floats) -> None:
+        """Turn the gradient in q into that in z, the Jacobian's added, in place."""
+        p, q, (B, R, HB, middle) = state
+        _pull_back(p, q, self._pull, self._C, B, R, HB, middle, gradient)

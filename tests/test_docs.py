@@ -1,0 +1,220 @@
+"""The documentation site: it builds without a warning or a dead link, and its examples are true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from documents import ROOT, blocks, commands, differences, examples, printed_by
+from typer.main import get_command
+
+import pyvws
+from pyvws import plots
+from pyvws.cli import app
+from pyvws.references import REFERENCES
+from pyvws.validation.errata import conventions, errata
+
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+WITH_EXAMPLES = sorted(name for name, text in PAGES.items() if examples(text))
+_IN_CHECKOUT = re.compile(r"`((?:pyvws|tests|tools|validation|r_reference|stan)/[\w./-]+)`")
+NAMES = [name for name in pyvws.__all__ if name != "__version__"]
+
+
+class Links(HTMLParser):
+    """Links of a page, what it loads, its anchors, and pictures without a text alternative."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+        self.silent: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        given = dict(attrs)
+        self.anchors |= {given[key] for key in ("id", "name") if given.get(key)}
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        if tag in ("script", "img", "iframe", "source") and given.get("src"):
+            self.loaded.append(given["src"])
+        if tag == "link" and given.get("rel") != "canonical" and given.get("href"):
+            self.loaded.append(given["href"])
+        if tag == "img" and len(given.get("alt") or "") < 20:
+            self.silent.append(given.get("src", ""))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Links]]:
+    """The built site, a parsed page under each name."""
+    for module in ("mkdocs", "material", "mkdocstrings_handlers"):
+        if find_spec(module) is None:
+            pytest.skip(f"{module} is not installed: pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    build = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert build.returncode == 0, build.stderr[-3000:]
+    assert "WARNING" not in build.stderr
+    return {
+        str(path.relative_to(folder)): (path, Links(path.read_text(encoding="utf-8")))
+        for path in sorted(folder.rglob("*.html"))
+    }
+
+
+@pytest.mark.slow
+def test_no_link_is_dead_and_nothing_is_fetched(site: dict[str, tuple[Path, Links]]) -> None:
+    root = site["index.html"][0].parent
+    anchors = {path.resolve(): page.anchors for path, page in site.values()}
+    dead = []
+    for name, (path, page) in site.items():
+        if name == "404.html":  # Its links start at the site's own root.
+            continue
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https", "mailto"):
+                assert link not in page.loaded, f"{name} loads {link}"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
+            assert target.is_relative_to(root.resolve())
+            known = anchors.get(target)
+            if not target.exists() or (parts.fragment and known and parts.fragment not in known):
+                dead.append(f"{name}: {link}")
+    assert dead == []
+    assert sum(len(page.links) for _, page in site.values()) > 500
+
+
+@pytest.mark.slow
+def test_every_picture_speaks_and_every_figure_is_there(
+    site: dict[str, tuple[Path, Links]],
+) -> None:
+    assert {name: page.silent for name, (_, page) in site.items() if page.silent} == {}
+    shown = site["gallery.html"][1].loaded
+    for name in plots.__all__:
+        assert f"gallery/{name}.png" in shown
+        assert (site["gallery.html"][0].parent / "gallery" / f"{name}.png").stat().st_size > 5000
+
+
+@pytest.mark.slow
+def test_lists_of_the_package_are_whole(site: dict[str, tuple[Path, Links]]) -> None:
+    assert {slip.id for slip in errata()} <= site["errata.html"][1].anchors
+    assert {entry.id for entry in conventions()} <= site["errata.html"][1].anchors
+    assert set(REFERENCES) <= site["references.html"][1].anchors
+
+
+@pytest.mark.slow
+def test_the_api_shows_every_public_name(site: dict[str, tuple[Path, Links]]) -> None:
+    anchors = {a for name, (_, page) in site.items() if "api" in name for a in page.anchors}
+    public = [getattr(pyvws, name) for name in NAMES] + [getattr(plots, n) for n in plots.__all__]
+    paths = {f"{value.__module__}.{value.__name__}" for value in public}
+    assert paths - anchors == set()
+
+
+def test_every_public_name_is_asked_for() -> None:
+    asked = set(re.findall(r"^::: ([\w.]+)$", "\n".join(PAGES.values()), flags=re.MULTILINE))
+    for name in NAMES:
+        assert f"{getattr(pyvws, name).__module__}.{name}" in asked
+    for name in plots.__all__:
+        assert f"{getattr(plots, name).__module__}.{name}" in asked
+
+
+def functions() -> Iterator[str]:
+    for name in NAMES:
+        if not isinstance(getattr(pyvws, name), type):
+            yield name
+
+
+@pytest.mark.parametrize("name", sorted(functions()))
+def test_methods_give_each_function_its_place(name: str) -> None:
+    assert f"pyvws.{name}" in PAGES["methods.md"] or f".{name}]" in PAGES["methods.md"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for example in examples(PAGES[name]):
+        if example.language == "r":
+            continue
+        place = f"docs/{name}, line {example.line}"
+        printed = printed_by(example, tmp_path, names, place)
+        if example.shown is not None:
+            wrong = list(differences(example.shown, printed, about=example.about))
+            assert wrong == [], place
+
+
+@pytest.mark.r
+def test_r_prints_the_numbers_that_python_printed() -> None:
+    """All R of a page in one run, with a mark after each block."""
+    if shutil.which("Rscript") is None:
+        pytest.skip("Rscript is not on the path")
+    compared = 0
+    for name in WITH_EXAMPLES:
+        found = examples(PAGES[name])
+        code = "\ncat('\\n@@\\n')\n".join(e.code for e in found if e.language == "r")
+        if not code:
+            continue
+        done = subprocess.run(
+            ["Rscript", "--vanilla", "-"], input=code, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout.split("@@")
+        beside = [(first, second) for first, second in pairwise(found) if first.language == "r"]
+        for (_, python), output in zip(beside, printed, strict=True):
+            assert python.language == "python"
+            assert python.shown is not None
+            place = f"docs/{name}, line {python.line}"
+            assert list(differences(python.shown, output)) == [], place
+            compared += 1
+    assert compared > 10
+
+
+def test_commands_and_options_exist() -> None:
+    """Also those that stand in a sentence and are not run."""
+    command: Any = get_command(app)
+    options = {"--help"}
+    for sub in [command, *command.commands.values()]:
+        for deeper in [sub, *getattr(sub, "commands", {}).values()]:
+            options |= {opt for p in deeper.params for opt in [*p.opts, *p.secondary_opts]}
+    for name, text in PAGES.items():
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options, name
+        for sub in re.findall(r"`pyvws ([a-z]+)", text):
+            assert sub in command.commands, name
+
+
+def test_extras_and_files_that_pages_name_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for text in PAGES.values():
+        for extra in re.findall(r"\.\[([\w,]+)\]", " ".join(commands(text))):
+            assert set(extra.split(",")) <= set(extras["optional-dependencies"])
+        for path in re.findall(
+            r"`((?:pyvws|tests|tools|validation|r_reference|stan)/[\w./-]+)`", text
+        ):
+            assert (ROOT / path).exists(), path
+
+
+def test_an_example_that_lies_is_noticed() -> None:
+    text = '```python\nprint(2, "b")\n```\n\n```text title="prints"\n3 b\n```\n'
+    (example,) = examples(text)
+    printed = printed_by(example, ROOT, {}, "here")
+    assert list(differences(str(example.shown), printed)) == ["3.0 is shown, 2.0 was printed"]
+    assert list(differences("2.1 b", printed, about=True)) == []
+    assert list(differences("2.1 c", printed, about=True)) == ["c is shown, b was printed"]
+    assert blocks(text, "python") == ['print(2, "b")\n']

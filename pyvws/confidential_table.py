@@ -20,7 +20,13 @@ from pyvws.io.frame import (
     outcome_column,
     plain_columns,
 )
-from pyvws.mechanisms import LipschitzWeighted, Mechanism, PerturbedHistogram
+from pyvws.mechanisms import (
+    Censored,
+    CountWeighted,
+    LipschitzWeighted,
+    Mechanism,
+    PerturbedHistogram,
+)
 from pyvws.models._model import Model
 
 __all__ = ["ConfidentialTable", "check_table"]
@@ -68,6 +74,8 @@ def check_table(
     if frame[outcome].dtype == nw.Boolean and whole:
         kind = "boolean"
     _refuse_constant(y, outcome, mechanism)
+    if modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean):
+        _refuse_radius(outcome, mechanism)
     design = make_design(frame, formula, outcome=outcome)
     known = plain_columns(frame, getattr(mechanism, "known", ()), role="known")
     kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
@@ -90,4 +98,14 @@ def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
         raise InputError(
             f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
             "scale. Check the column."
+        )
+
+
+def _refuse_radius(outcome: str, mechanism: Mechanism) -> None:
+    counts = isinstance(mechanism, Censored) and mechanism.weights == "cw"
+    if counts or isinstance(mechanism, CountWeighted):
+        raise InputError(
+            f"mechanism {mechanism.name!r} counts the values within a radius, and those of column "
+            f"{outcome!r} are codes of categories, between which no distance has a meaning. Use lw "
+            "or sw."
         )

@@ -28,7 +28,10 @@ class Synthesizer(RunSettings):
     outcome : str
         Column to synthesize; numbers that the family can have, or booleans.
     model : str or an instance
-        Family of the outcome given the predictors: "negative-binomial", "poisson".
+        Family of the outcome given the predictors: "negative-binomial" or "poisson" for counts,
+        "normal" for amounts, "gamma" for amounts above 0, "logistic" for 0 and 1, "ordinal" for a
+        few levels, "beta" for a public range. Names take default settings; `pyvws.Beta(range=(0,
+        5))` and its like take others.
     mechanism : str or an instance
         How records are weighted: "lw", "cw", "marginal", "pairwise", "sw", "unweighted",
         "weighted-epsilon", "censored" or "perturbed-histogram"; names take the papers' defaults.

@@ -69,6 +69,9 @@ class Logistic(Family):
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
     sigma_beta, partial correlations of L_beta).
+
+    With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
+    riskiest kind weight 0: choose g above 0, or SW.
     """
 
     name: ClassVar[str] = "logistic"

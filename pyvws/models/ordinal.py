@@ -36,6 +36,9 @@ class Ordinal(Family):
     MASS::polr, which has no intercept, beta_1 = -zeta_1 and gaps are differences of zeta. The
     unconstrained vector is (beta, log sigma_beta, partial correlations of L_beta, log gaps).
 
+    With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
+    riskiest kind weight 0: choose g above 0, or SW.
+
     Parameters
     ----------
     levels : sequence of whole numbers

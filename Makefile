@@ -20,6 +20,14 @@ else
 	$(VENV)/bin/python -m pytest
 endif
 
+bench: $(VENV)/.installed-for-tests
+	$(VENV)/bin/python benchmarks/engines.py
+	$(VENV)/bin/python benchmarks/pipeline.py
+	$(VENV)/bin/python benchmarks/bounds.py
+	$(VENV)/bin/python benchmarks/pairwise.py
+	$(VENV)/bin/python benchmarks/random_numbers.py
+	$(VENV)/bin/python benchmarks/scale.py
+
 validate: $(VENV)/.installed-for-tests
 	$(VENV)/bin/pyvws validate
 

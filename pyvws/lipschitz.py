@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws import rarith
+from pyvws._bound_kernels import largest_sizes
 from pyvws._checks import Floats, choice, log_lik_matrix, threshold_level
 from pyvws.errors import InputError
 
@@ -97,12 +98,12 @@ def lipschitz_bounds(
     matrix = log_lik_matrix(log_lik)
     level = threshold_level(threshold)
     choice(method, "method", ("direct", "leave_one_out"))
-    ratios = np.abs(matrix) if method == "direct" else _leave_one_out(matrix)
-    ratios = np.where(np.isfinite(matrix) & np.isfinite(ratios), ratios, np.inf)
-    by_draw = ratios.max(axis=1)
+    ratios = matrix if method == "direct" else _leave_one_out(matrix)
+    by_draw, by_record = largest_sizes(ratios)
     database, kept = _threshold(by_draw, level)
-    by_record = ratios[kept].max(axis=0)
-    by_record[~np.isfinite(matrix).all(axis=0)] = np.inf
+    if not kept.all():
+        kept_record = largest_sizes(ratios[kept])[1]
+        by_record = np.where(np.isfinite(by_record), kept_record, np.inf)
     return LipschitzBounds(by_record, by_draw, database, kept)
 
 

@@ -16,7 +16,8 @@ import pyvws
 PACKAGE = Path(pyvws.__file__).parent
 
 LAYERS = (
-    {"errors", "references", "_checks", "_kernels", "_resources", "rarith", "r_random"},
+    {"errors", "references", "_checks", "_kernels", "_resources", "rarith", "r_random"}
+    | {"_bound_kernels"},
     {"io"},
     {"models"},
     {"pseudo_posterior", "_censored_density"},

@@ -63,7 +63,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """U_a of `second` less that of `first`: mean, standard error, and what the slides' order says.
+    """A distance of `second` less that of `first`: mean and standard error over replicates.
 
     `error` is not a number for one replicate.
     """
@@ -80,13 +80,12 @@ class Pair:
         return "as on the slides" if self.mean > 0 else "the other way round"
 
 
-def compare(cases: Cases, epsilon: float = _ORDER_EPSILON) -> list[Pair]:
-    """Every pair of the slides' order at one epsilon, without downscaling."""
+def compare(cases: Cases, column: str = "u_a") -> list[Pair]:
+    """Every pair of the slides' order at epsilon 5, without downscaling, by a distance."""
     made = []
     for first, second in ORDER:
-        made.append(
-            Pair(first, second, *_paired(cases, (first, epsilon, False), (second, epsilon, False)))
-        )
+        one, other = ((name, _ORDER_EPSILON, False) for name in (first, second))
+        made.append(Pair(first, second, *_paired(cases, one, other, column)))
     return made
 
 
@@ -129,18 +128,19 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
 
 def _verdict(cases: Cases, n: int) -> Iterator[str]:
     pairs = compare(cases)
-    told = "; ".join(
-        f"{LABELS[p.first]} before {LABELS[p.second]} ({p.mean:+.5f} +- {p.error:.5f}) {p.verdict}"
-        for p in pairs
-    )
     departures = [pair for pair in pairs if pair.verdict != "as on the slides"]
-    yield f"Order of avg-ECDF at epsilon {_ORDER_EPSILON:g}, paired differences: {told}."
+    at = f"at epsilon {_ORDER_EPSILON:g}, paired differences"
+    yield f"Order of avg-ECDF {at}: {_told(pairs)}."
+    yield (
+        f"Order of the distances of the fitted curves alone, with neither the luck of one draw nor "
+        f"that of n records, {at}: {_told(compare(cases, 'curve_u_a'))}."
+    )
     if departures:
         yield (
-            "A departure's cause is in the parts of avg-ECDF: the distance of the fitted curve "
-            "from the data (the curve of the mean draw, no synthesis), and what the luck of one "
-            f"draw and of n records adds. Two samples of n from one distribution differ by "
-            f"1/(3 n) = {1 / (3 * n):.5f} on average."
+            "Beside the distance of the fitted curve (of the mean draw, without synthesis), "
+            "avg-ECDF holds the luck of one draw and of n records, which may also make up for a "
+            "part of it. Two samples of n from one distribution differ by 1/(3 n) = "
+            f"{1 / (3 * n):.5f} on average."
         )
     for pair in departures:
         sides = []
@@ -148,8 +148,15 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
             case = (name, _ORDER_EPSILON, False)
             curve, whole = (cases.values(c, *case).mean() for c in ("curve_u_a", "u_a"))
             weights = "" if name == HISTOGRAM else _weights(cases, case)
-            sides.append(f"{LABELS[name]} {whole:.5f}, of it the curve {curve:.5f}{weights}")
+            sides.append(f"{LABELS[name]} {whole:.5f}, its curve alone {curve:.5f}{weights}")
         yield f"  {LABELS[pair.first]} and {LABELS[pair.second]}: {'; '.join(sides)}."
+
+
+def _told(pairs: list[Pair]) -> str:
+    return "; ".join(
+        f"{LABELS[p.first]} before {LABELS[p.second]} ({p.mean:+.5f} +- {p.error:.5f}) {p.verdict}"
+        for p in pairs
+    )
 
 
 def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
@@ -219,9 +226,12 @@ def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
 
 
 def _paired(
-    cases: Cases, first: tuple[str, float, bool], second: tuple[str, float, bool]
+    cases: Cases,
+    first: tuple[str, float, bool],
+    second: tuple[str, float, bool],
+    column: str = "u_a",
 ) -> tuple[float, float]:
-    """Mean and standard error of U_a of the second case less that of the first."""
-    gap = cases.values("u_a", *second) - cases.values("u_a", *first)
+    """Mean and standard error of a distance of the second case less that of the first."""
+    gap = cases.values(column, *second) - cases.values(column, *first)
     error = float(np.std(gap, ddof=1)) / len(gap) ** 0.5 if len(gap) > 1 else float("nan")
     return float(gap.mean()), error

@@ -34,6 +34,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Five synthesizers at a set epsilon on repeated samples from Beta(0.5, 3) (slides)",
         "pyvws.studies.five_mechanisms",
     ),
+    "contraction": StudyEntry(
+        "Lipschitz bounds over repeated databases and their sizes (2024 paper, 6; slides)",
+        "pyvws.studies.contraction",
+    ),
 }
 
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pyvws.commands._output import AsJson, Quiet, print_json
 from pyvws.errors import InputError
 
 __all__ = ["combine"]
@@ -21,6 +22,8 @@ def combine(
         str, typer.Option(help="partial or full: which columns were synthesized.")
     ] = "partial",
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Combine least-squares coefficients over datasets, with degrees of freedom.
 
@@ -35,17 +38,38 @@ def combine(
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
     chosen: Literal["partial", "full"] = "partial" if kind == "partial" else "full"
     found = combine_formula([read_table(path).frame for path in synthetic], formula, kind=chosen)
-    table = Table(title=f"{formula} over {len(synthetic)} datasets, {kind}ly synthetic")
-    for heading in ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for name, combined in found.items():
-        lower, upper = combined.interval(level)
-        table.add_row(
-            name,
-            f"{combined.estimate:.6g}",
-            f"{combined.variance**0.5:.4g}",
-            f"{combined.df:.1f}",
-            f"{lower:.6g}",
-            f"{upper:.6g}",
+    intervals = {name: combined.interval(level) for name, combined in found.items()}
+    if as_json:
+        print_json(
+            {
+                "formula": formula,
+                "datasets": len(synthetic),
+                "kind": kind,
+                "level": level,
+                "coefficients": {
+                    name: {
+                        "estimate": combined.estimate,
+                        "standard_error": combined.variance**0.5,
+                        "df": combined.df,
+                        "lower": intervals[name][0],
+                        "upper": intervals[name][1],
+                    }
+                    for name, combined in found.items()
+                },
+            }
         )
-    Console(width=100).print(table)
+    elif not quiet:
+        table = Table(title=f"{formula} over {len(synthetic)} datasets, {kind}ly synthetic")
+        for heading in ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"):
+            table.add_column(heading, justify="right" if heading else "left")
+        for name, combined in found.items():
+            lower, upper = intervals[name]
+            table.add_row(
+                name,
+                f"{combined.estimate:.6g}",
+                f"{combined.variance**0.5:.4g}",
+                f"{combined.df:.1f}",
+                f"{lower:.6g}",
+                f"{upper:.6g}",
+            )
+        Console(width=100).print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pyvws.commands._output import AsJson, Quiet, print_json
 from pyvws.errors import OutputError
 
 __all__ = ["risk"]
@@ -29,6 +31,8 @@ def risk(
     out: Annotated[
         Path | None, typer.Option(help="Write each record's risks to this parquet; confidential.")
     ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the largest risk, its interquartile range and the share above a policy, and match
     risks.
@@ -47,22 +51,46 @@ def risk(
     before = identification_risk(y, radius=radius, radius_kind=kind, known=patterns)
     after = identification_risk(y, values, radius=radius, radius_kind=kind, known=patterns)
     matches = match_risk(y, values, radius=radius, radius_kind=kind, known=patterns)
-    table = Table(title=f"identification risk of {outcome}, radius {radius:g} ({radius_kind})")
-    for heading in ("", "largest", "IQR", f"share above {policy:g}"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for label, risks in (("confidential", before), (f"{len(values)} synthetic", after)):
-        found = risk_summary(risks, policy=policy)
-        table.add_row(label, f"{found.maximum:.4f}", f"{found.iqr:.4f}", f"{found.share_above:.4f}")
-    console = Console(width=100)
-    console.print(table)
-    console.print(
-        f"averaged over the datasets: expected match risk {matches.expected.mean():.2f}, true "
-        f"match rate {matches.true_rate.mean():.4f}, false match rate "
-        f"{matches.false_rate.mean():.4f}",
-        highlight=False,
-    )
+    found = {
+        label: risk_summary(risks, policy=policy)
+        for label, risks in (("confidential", before), ("synthetic", after))
+    }
+    rates = {
+        "expected_match_risk": matches.expected.mean(),
+        "true_match_rate": matches.true_rate.mean(),
+        "false_match_rate": matches.false_rate.mean(),
+    }
     if out is not None:
         _write(out, {"risk_confidential": before, "risk_synthetic": after})
+    if as_json:
+        print_json(
+            {
+                "outcome": outcome,
+                "radius": radius,
+                "radius_kind": radius_kind,
+                "policy": policy,
+                "datasets": len(values),
+                **{label: asdict(summary) for label, summary in found.items()},
+                **rates,
+            }
+        )
+    elif not quiet:
+        table = Table(title=f"identification risk of {outcome}, radius {radius:g} ({radius_kind})")
+        for heading in ("", "largest", "IQR", f"share above {policy:g}"):
+            table.add_column(heading, justify="right" if heading else "left")
+        for label, shown in zip(
+            ("confidential", f"{len(values)} synthetic"), found.values(), strict=True
+        ):
+            figures = (shown.maximum, shown.iqr, shown.share_above)
+            table.add_row(label, *(f"{value:.4f}" for value in figures))
+        console = Console(width=100)
+        console.print(table)
+        expected, true, false = rates.values()
+        console.print(
+            f"averaged over the datasets: expected match risk {expected:.2f}, true match rate "
+            f"{true:.4f}, false match rate {false:.4f}",
+            highlight=False,
+        )
 
 
 def _write(path: Path, columns: dict[str, object]) -> None:

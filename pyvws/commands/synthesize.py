@@ -6,7 +6,7 @@ import re
 import secrets
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,6 +23,7 @@ from pyvws.commands._choices import (
     OutcomeScale,
     RadiusKind,
 )
+from pyvws.commands._output import AsJson, Quiet, fit_listener, tell_release
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
@@ -166,6 +167,8 @@ def synthesize(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the output folder whole.")
     ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write synthetic datasets and a privacy statement to OUT/release, the rest to
     OUT/confidential.
@@ -182,7 +185,6 @@ def synthesize(
     from pyvws.mechanisms import make_mechanism
     from pyvws.models.registry import find_model
     from pyvws.report._folder import check_folder
-    from pyvws.report.console import console_listener
     from pyvws.run_settings import placed
     from pyvws.synthesizer import Synthesizer
 
@@ -237,7 +239,11 @@ def synthesize(
     chosen = secrets.randbits(31) if seed is None else seed
     large = table_bytes(table) > _bytes(memory)
     console = Console(stderr=True)
-    with warnings.catch_warnings(record=True) as caught, console_listener(console) as listener:
+    silent = quiet or as_json
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        fit_listener(console, silent=silent) as listener,
+    ):
         warnings.simplefilter("always", ConvergenceWarning)
         if large:
             privacy = large_release(
@@ -261,7 +267,7 @@ def synthesize(
             privacy = release.privacy
     for warning in caught:
         console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
-    _tell(privacy, out)
+    tell_release(privacy, out, [str(w.message) for w in caught], quiet=quiet, as_json=as_json)
 
 
 def _bytes(text: str) -> float:
@@ -277,11 +283,3 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None
-
-
-def _tell(privacy: dict[str, Any], out: Path) -> None:
-    print(
-        f"{privacy['datasets']} synthetic datasets in {out / 'release'}\n"
-        f"guarantee {privacy['guarantee']} ({privacy['neighbours']} neighbours): epsilon "
-        f"{privacy['epsilon_per_dataset']} a dataset, {privacy['epsilon_total']} in total"
-    )

@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pyvws.commands._output import AsJson, Quiet, print_json
+
 __all__ = ["utility"]
 
 
@@ -16,6 +18,8 @@ def utility(
     original: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets.")],
     outcome: Annotated[str, typer.Option(help="Synthesized column.")],
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print ECDF distances, quantiles and means, and the propensity score error.
 
@@ -35,18 +39,6 @@ def utility(
     y, values = read_outcomes(original, synthetic, outcome)
     distance = ecdf_utility(y, values)
     found = utility_table(y, values)
-    table = Table(title=f"{outcome}: data and {len(values)} synthetic datasets")
-    for heading in ("", *found.names):
-        table.add_column(heading, justify="right" if heading else "left")
-    for label, row in (
-        ("data", found.original),
-        ("synthetic, average", found.average),
-        ("synthetic, lowest", found.lowest),
-        ("synthetic, highest", found.highest),
-    ):
-        table.add_row(label, *(f"{value:.6g}" for value in row))
-    console = Console(width=100)
-    console.print(table)
     scores = [
         pmse(
             pd.DataFrame({"value": y}),
@@ -55,9 +47,38 @@ def utility(
         )
         for x in values
     ]
-    console.print(
-        f"U_m {distance.maximum:.4f}, U_a {distance.average:.6f} (smaller = nearer)\n"
-        f"pMSE {rarith.mean([s.value for s in scores]):.3g}, "
-        f"{rarith.mean([s.ratio for s in scores]):.2f} times what chance gives (1 = alike)",
-        highlight=False,
-    )
+    value, ratio = rarith.mean([s.value for s in scores]), rarith.mean([s.ratio for s in scores])
+    rows = {
+        "data": found.original,
+        "synthetic, average": found.average,
+        "synthetic, lowest": found.lowest,
+        "synthetic, highest": found.highest,
+    }
+    if as_json:
+        print_json(
+            {
+                "outcome": outcome,
+                "datasets": len(values),
+                "u_m": distance.maximum,
+                "u_a": distance.average,
+                "pmse": value,
+                "pmse_ratio": ratio,
+                **{
+                    label.removeprefix("synthetic, "): dict(zip(found.names, row, strict=True))
+                    for label, row in rows.items()
+                },
+            }
+        )
+    elif not quiet:
+        table = Table(title=f"{outcome}: data and {len(values)} synthetic datasets")
+        for heading in ("", *found.names):
+            table.add_column(heading, justify="right" if heading else "left")
+        for label, row in rows.items():
+            table.add_row(label, *(f"{figure:.6g}" for figure in row))
+        console = Console(width=100)
+        console.print(table)
+        console.print(
+            f"U_m {distance.maximum:.4f}, U_a {distance.average:.6f} (smaller = nearer)\n"
+            f"pMSE {value:.3g}, {ratio:.2f} times what chance gives (1 = alike)",
+            highlight=False,
+        )

@@ -1,0 +1,69 @@
+"""What commands print: tables for people, one JSON object for programs, or nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from pyvws.loop import SILENT, Listener
+
+__all__ = ["AsJson", "Quiet", "fit_listener", "print_json", "tell_release"]
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout, and no progress.")
+]
+
+
+@contextmanager
+def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
+    """Progress of fits on a console, or none."""
+    from pyvws.report.console import console_listener
+
+    if silent:
+        yield SILENT
+        return
+    with console_listener(console) as listener:
+        yield listener
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on stdout; arrays as lists, and null for a number that is not finite."""
+    print(json.dumps(_plain(content), indent=2, allow_nan=False))
+
+
+def tell_release(
+    privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
+) -> None:
+    """What a run made: the statement as released, and where it is; nothing exact."""
+    if as_json:
+        places = {name: str(out / name) for name in ("release", "confidential")}
+        print_json({**places, "privacy": privacy, "warnings": problems})
+    elif not quiet:
+        print(
+            f"{privacy['datasets']} synthetic datasets in {out / 'release'}\n"
+            f"guarantee {privacy['guarantee']} ({privacy['neighbours']} neighbours): epsilon "
+            f"{privacy['epsilon_per_dataset']} a dataset, {privacy['epsilon_total']} in total"
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)

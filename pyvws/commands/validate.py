@@ -20,7 +20,7 @@ __all__ = ["validate"]
 
 def validate(
     level: Annotated[
-        str, typer.Option(help="LEVEL,LEVEL: exact, density, posterior; all without it.")
+        str, typer.Option(help="LEVEL,LEVEL: exact, density, posterior, paper; all without it.")
     ] = "",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the rows to this file as well.")

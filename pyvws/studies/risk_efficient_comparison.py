@@ -18,7 +18,7 @@ from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.studies.risk_efficient import simulate, statistics
 from pyvws.studies.risk_efficient_published import DATA_ROW, PUBLISHED, Published
 
-__all__ = ["Cell", "compare", "data_rows", "explanation", "same_data"]
+__all__ = ["Cell", "compare", "data_rows", "explanation", "replicated", "same_data"]
 
 Rows = list[dict[str, Any]]
 
@@ -57,15 +57,7 @@ def compare(rows: Rows, data_seed: int) -> list[Cell]:
     """Every published figure against the replicates on the data of one seed."""
     cells = []
     for published in PUBLISHED:
-        mechanism, radius, datasets, statistic = published.key
-        values = np.array(
-            [
-                row[statistic]
-                for row in rows
-                if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
-                and (row["radius"], row["datasets"]) == (radius, datasets)
-            ]
-        )
+        values = replicated(rows, data_seed, published)
         if len(values):
             mean = rarith.mean(values)
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
@@ -74,6 +66,19 @@ def compare(rows: Rows, data_seed: int) -> list[Cell]:
                 Cell(published, data_seed, float(values.min()), mean, float(values.max()), away)
             )
     return cells
+
+
+def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
+    """The replicates' values (R,) of one published figure on the data of one seed."""
+    mechanism, radius, datasets, statistic = published.key
+    return np.array(
+        [
+            row[statistic]
+            for row in rows
+            if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
+            and (row["radius"], row["datasets"]) == (radius, datasets)
+        ]
+    )
 
 
 def data_rows(settings: Mapping[str, Any]) -> dict[int, dict[str, float]]:

@@ -15,7 +15,7 @@ from pyvws.references import REFERENCES
 
 __all__ = ["KINDS", "Case", "Cell", "numbers"]
 
-KINDS: Final = ("exact", "density", "posterior")
+KINDS: Final = ("exact", "density", "posterior", "paper")
 _LEAST_SEEDS: Final = 5
 _LEAST_SHAPES: Final = 3
 

@@ -5,7 +5,8 @@ They have no stored results: Stan runs now, or the row is skipped with the reaso
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -125,6 +126,21 @@ def seeded_target(
     outcome = _OUTCOMES[family.name](draws, slope * design[:, 1:].sum(axis=1))
     family = family.prepare(outcome, "y")
     return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstStan:
+    """A Stan case as a measured case: its one row."""
+
+    case: StanCase
+
+    @property
+    def kind(self) -> str:
+        return self.case.kind
+
+    def rows(self) -> Iterator[Row]:
+        """The row, computed now."""
+        yield stan_row(self.case)
 
 
 def stan_row(case: StanCase) -> Row:

@@ -13,8 +13,7 @@ from pyvws.errors import InputError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
-from pyvws.validation._stan_case import stan_row
-from pyvws.validation.cases import CASES, stan_cases
+from pyvws.validation.cases import CASES, measured_cases
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.report import Row
 
@@ -34,13 +33,13 @@ def run(
 
     Parameters
     ----------
-    levels : sequence of {"exact", "density", "posterior"}, optional
+    levels : sequence of {"exact", "density", "posterior", "paper"}, optional
         Kinds of case to run; all of them without it.
     source : {"auto", "live", "cached"}
         "live" runs R now; where it is missing, every row is skipped with the reason. "cached"
         takes the stored results of R, and "auto" is "live": a check that never ran R has to be
-        asked for. Comparisons with Stan have no stored results and always run Stan; "cached"
-        without levels leaves them out.
+        asked for. Comparisons with Stan and with printed tables have no stored results and always
+        run; "cached" without levels leaves them out.
     progress : callable, optional
         Called with each row as it is done.
     cases : sequence of Case, optional
@@ -49,7 +48,7 @@ def run(
     Returns
     -------
     list of Row
-        One a case, in the order of the registry.
+        In the order of the registry, one a case; one a printed figure at the level "paper".
 
     Raises
     ------
@@ -61,10 +60,10 @@ def run(
     for level in wanted:
         choice(level, "levels", KINDS)
     chosen = [case for case in (CASES if cases is None else cases) if case.kind in wanted]
-    with_stan = [case for case in stan_cases() if case.kind in wanted] if cases is None else []
+    measured = [case for case in measured_cases() if case.kind in wanted] if cases is None else []
     if source == "cached" and levels is None:
-        with_stan = []
-    if not chosen and not with_stan:
+        measured = []
+    if not chosen and not measured:
         raise InputError(f"No case is of level {', '.join(wanted)}.")
     missing, version = "", ""
     if source != "cached":
@@ -85,10 +84,11 @@ def run(
         )
         if progress is not None:
             progress(rows[-1])
-    for stan_case in with_stan:
-        rows.append(stan_row(stan_case))
-        if progress is not None:
-            progress(rows[-1])
+    for measured_case in measured:
+        for row in measured_case.rows():
+            rows.append(row)
+            if progress is not None:
+                progress(row)
     return rows
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.validation._case import Case
-from pyvws.validation._stan_case import StanCase
+from pyvws.validation._stan_case import AgainstStan, StanCase
 from pyvws.validation.cases import (
     bootstrap,
     censored_density,
@@ -24,6 +25,7 @@ from pyvws.validation.cases import (
     perturbed_histogram,
     pmse,
     posterior,
+    printed,
     r_random,
     rarith,
     reweight,
@@ -34,8 +36,9 @@ from pyvws.validation.cases import (
     weights,
     whack_a_mole,
 )
+from pyvws.validation.report import Row
 
-__all__ = ["CASES", "stan_cases"]
+__all__ = ["CASES", "MeasuredCase", "measured_cases", "stan_cases"]
 
 CASES: Final[tuple[Case, ...]] = (
     *rarith.CASES,
@@ -60,6 +63,21 @@ CASES: Final[tuple[Case, ...]] = (
     *utility_table.CASES,
     *whack_a_mole.CASES,
 )
+
+
+class MeasuredCase(Protocol):
+    """What is judged by a measured number and its limits, not by bits; some rows each."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def rows(self) -> Iterable[Row]:
+        """Compare now."""
+
+
+def measured_cases() -> tuple[MeasuredCase, ...]:
+    """All measured cases: models against Stan, and printed tables recomputed."""
+    return (*(AgainstStan(case) for case in stan_cases()), *printed.CASES)
 
 
 def stan_cases() -> tuple[StanCase, ...]:

@@ -1,0 +1,160 @@
+"""Table 1 of [vws2024]: 95 % intervals of Q15, Q90, mean and median before and after re-weighting.
+
+A replicate draws n = 1000 counts of its own from 0.2 NB(100, 5) + 0.8 NB(100, 20), since the
+paper's are unknown, fits LW and CW, c of CW found so that its bound meets LW's, re-weights both
+with the paper's k = 0.95, and makes synthetic datasets of each. An interval is that of the
+bootstrap percentiles of a dataset, its ends averaged over the datasets: the only reading under
+which the printed widths are those of one dataset and the printed ends are fractions of counts.
+
+The printed row of the data tells where the paper's sample lies. A mechanism's printed figure is
+compared with that figure plus what the mechanism moved in ours, so that the interval holds the
+spread of samples, fits and synthesis, but not the place of the sample. Simulated: nothing here is
+confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.fit_sources import ModelSource
+from pyvws.identification_risk import identification_risk
+from pyvws.io.cells import make_cells
+from pyvws.loop import SynthesisLoop
+from pyvws.models.registry import find_model
+from pyvws.reweight import reweight
+from pyvws.studies import negative_binomial_mixture as mixture
+from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
+from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
+from pyvws.studies._results import Key, Result
+
+__all__ = ["PUBLISHED", "STATISTICS", "STUDY", "compare", "interval_ends", "replicate", "table_1"]
+
+STATISTICS: Final = ("15th quantile", "90th quantile", "mean", "median")
+PUBLISHED: Final[dict[str, str]] = {
+    "Data": "70.0 75.0 132.0 140.0 98.8 102.3 96.0 101.0",
+    "LW": "70.0 74.3 132.1 139.0 98.0 101.4 95.6 99.7",
+    "LW_final": "70.6 74.8 133.1 140.3 98.7 102.0 96.0 100.0",
+    "CW": "77.2 80.8 128.5 134.0 100.6 103.3 98.7 102.4",
+    "CW_final": "71.6 75.8 131.0 137.7 98.6 101.8 96.1 100.1",
+}
+"""The printed table by column: lower and upper ends of the statistics in their order."""
+_DELTA: Final = "6"  # "contraction around the global Lipschitz (where here Delta_alpha = 6)"
+_ENDS: Final = ("lower", "upper")
+_COLUMNS: Final = tuple(f"{name}: {end}" for name in STATISTICS for end in _ENDS)
+
+SETTINGS: Final[Mapping[str, Any]] = {
+    "datasets": 20,
+    "bootstrap": 200,
+    "k": 0.95,
+    # One chain: replicates share the processors already.
+    "draws": 1000,
+    "warmup": 500,
+}
+
+
+def keys(replicates: int) -> list[Key]:
+    """A key for each replicate."""
+    return [("mixture", number) for number in range(1, replicates + 1)]
+
+
+def interval_ends(datasets: list[Floats], times: int, rng: np.random.Generator) -> Floats:
+    """Ends of the 95 % bootstrap intervals of the four statistics, averaged over datasets (4, 2).
+
+    `times` samples of each dataset (n,); quantiles of type 7.
+    """
+    ends = np.empty((len(datasets), len(STATISTICS), 2))
+    for place, values in enumerate(datasets):
+        samples = values[rng.integers(len(values), size=(times, len(values)))]
+        q15, q90, median = np.quantile(samples, [0.15, 0.9, 0.5], axis=1)
+        found = np.stack([q15, q90, samples.mean(axis=1), median])
+        ends[place] = np.quantile(found, [0.025, 0.975], axis=1).T
+    return np.asarray(ends.mean(axis=0))
+
+
+def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+    """One sample of the mixture: a row for each column of the table, with its bound in nats."""
+    whole = whole_seed(seed)
+    y = mixture.simulate(whole)
+    design = np.ones((len(y), 1))
+    model, cells = find_model("negative-binomial"), make_cells(y, design)
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine()),
+        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
+        seed=whole,
+    )
+    risk = identification_risk(y, radius=mixture.RADIUS)
+    lw = loop.lipschitz()
+    cw, c = loop.count_matched(risk, match="lw", tolerance=mixture.TOLERANCE)
+    fits = {"LW": lw, "CW": cw}
+    for name, fit in list(fits.items()):
+        weights = reweight(fit.weights, fit.bounds.by_record, k=settings["k"])
+        fits[f"{name}_final"] = loop.fit(weights, f"{name}_final")
+    rng = np.random.default_rng(seed)
+    sets = {"Data": [y]} | {
+        name: loop.synthetic(fit, design, settings["datasets"]) for name, fit in fits.items()
+    }
+    rows = []
+    for name, own in sets.items():
+        ends = interval_ends(own, settings["bootstrap"], rng).ravel()
+        row = {"replicate": key[1], "column": name, **dict(zip(_COLUMNS, ends, strict=True))}
+        bound = fits[name].bounds.database if name in fits else 0.0
+        rows.append({**row, "delta": bound, "c": c if name == "CW" else 0.0})
+    return Result([{k: _number(v) for k, v in row.items()} for row in rows])
+
+
+def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
+    """Every printed figure of the table against the replicates' rows, and the bound of LW."""
+    of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
+    printed = {
+        name: dict(zip(_COLUMNS, text.split(), strict=True)) for name, text in PUBLISHED.items()
+    }
+    made = []
+    for name, own in of.items():
+        for column in _COLUMNS:
+            value = printed[name][column]
+            values, rounding = np.array([row[column] for row in own]), half_unit(value)
+            if name != "Data":
+                anchor = printed["Data"][column]
+                values = values - [row[column] for row in of["Data"]] + float(anchor)
+                rounding += half_unit(anchor)
+            found = interval_of(values.tolist(), rounding=rounding)
+            made.append(Printed("vws2024", "Table 1", name, column, value, *found, how))
+    bounds = interval_of([row["delta"] for row in of["LW"]], rounding=half_unit(_DELTA))
+    place = ("vws2024", "Appendix 6", "negative binomial mixture", "Delta of LW")
+    return [*made, Printed(*place, _DELTA, *bounds, how)]
+
+
+def table_1(*, replicates: int = 12, seed: int = 1, jobs: int | None = None) -> list[Printed]:
+    """Recompute the table on `replicates` samples; `jobs` at once, all processors without it."""
+    results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
+    how = (
+        f"{replicates} samples of 1000, {SETTINGS['datasets']} synthetic datasets each; "
+        f"{LEVEL:.0%} interval, beside the printed data"
+    )
+    return compare([row for result in results.values() for row in result.rows], how)
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def _report(*_arguments: Any) -> Report:
+    return Report([], [])
+
+
+STUDY: Final = ReplicatedStudy(
+    name="mixture-table",
+    settings=SETTINGS,
+    replicates=12,
+    keys=keys,
+    replicate=replicate,
+    report=_report,
+)

@@ -1,0 +1,87 @@
+"""What [vws2024] says in numbers of its Poisson(100) study: Delta of LW, and the weight of SW.
+
+"Around 0.375" is SW's weight on the authors' data, which R's seed 123 gives, so that only the fit
+is repeated. The global bound 3.5 of Appendix 6 is read over samples, so each replicate has a
+sample of its own, drawn as R does under the replicate's number. Simulated: nothing here is
+confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.fit_sources import ModelSource
+from pyvws.io.cells import make_cells
+from pyvws.loop import SynthesisLoop
+from pyvws.models.registry import find_model
+from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
+from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
+from pyvws.studies._results import Key, Result
+from pyvws.studies.simulated_data import poisson_data
+
+__all__ = ["STUDY", "poisson_figures", "replicate"]
+
+_DELTA: Final = "3.5"
+_WEIGHT: Final = "0.375"
+_AUTHORS_SEED: Final = 123
+
+SETTINGS: Final[Mapping[str, Any]] = {"n": 1000, "draws": 4000, "warmup": 500}
+
+
+def keys(replicates: int) -> list[Key]:
+    """Each number twice: with the authors' data, and with data of its own."""
+    return [(kind, number) for number in range(1, replicates + 1) for kind in ("authors", "sample")]
+
+
+def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+    """One fit: Delta of LW in nats, and the weight that SW needs for the same bound."""
+    y = poisson_data(_AUTHORS_SEED if key[0] == "authors" else int(key[1]), settings["n"])
+    model, cells = find_model("poisson"), make_cells(y, np.ones((len(y), 1)))
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine()),
+        # Bounds are maxima over draws: as many as four chains of a thousand, on one processor.
+        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
+        seed=whole_seed(seed),
+    )
+    bound = float(loop.lipschitz().bounds.database)
+    weight = bound / float(loop.unweighted().bounds.database)
+    return Result([{"data": key[0], "replicate": key[1], "delta": bound, "weight": weight}])
+
+
+def poisson_figures(
+    *, replicates: int = 8, seed: int = 1, jobs: int | None = None
+) -> list[Printed]:
+    """Both figures from `replicates` fits each; `jobs` at once, all processors without it."""
+    results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
+    rows = [row for result in results.values() for row in result.rows]
+    made = []
+    for table, column, value, name, data, what in (
+        ("Appendix 6", "Delta of LW", _DELTA, "delta", "sample", "samples of 1000"),
+        ("Figure 1b", "weight of SW", _WEIGHT, "weight", "authors", "fits of the authors' data"),
+    ):
+        own = [row[name] for row in rows if row["data"] == data]
+        found = interval_of(own, rounding=half_unit(value))
+        how = f"{replicates} {what}; {LEVEL:.0%} interval"
+        made.append(Printed("vws2024", table, "Poisson(100)", column, value, *found, how))
+    return made
+
+
+def _report(*_arguments: Any) -> Report:
+    return Report([], [])
+
+
+STUDY: Final = ReplicatedStudy(
+    name="poisson-figures",
+    settings=SETTINGS,
+    replicates=8,
+    keys=keys,
+    replicate=replicate,
+    report=_report,
+)

@@ -1,0 +1,93 @@
+"""Printed tables recomputed on simulated data: needs neither R nor Stan, but some minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Literal
+
+from pyvws.errors import PyvwsError
+from pyvws.studies._printed import Printed
+from pyvws.validation.report import Measurement, Row
+
+__all__ = ["CASES", "PrintedCase"]
+
+_SEED: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedCase:
+    """The printed figures of one function of `pyvws.studies`, "module:function"."""
+
+    id: str
+    python_function: str
+    paper: str
+    kind: str = "paper"
+
+    def rows(self) -> Iterator[Row]:
+        """A row a printed figure; one that fails if the study itself fails."""
+        module, name = self.python_function.split(":")
+        recompute: Callable[..., list[Printed]] = getattr(import_module(module), name)
+        try:
+            cells = recompute(seed=_SEED)
+        except PyvwsError as error:
+            yield self._row(self.id, self.paper, "fail", reason=str(error))
+            return
+        for cell in cells:
+            said = f"mean {cell.mean:.4g}; {cell.how}"
+            outside = f"Printed {cell.value} lies outside {cell.low:.4g} to {cell.high:.4g}."
+            found = Measurement("printed figure", float(cell.value), cell.low, cell.high)
+            yield self._row(
+                f"{self.id}/{cell.place}",
+                f"{cell.paper}, {cell.place}",
+                "pass" if cell.inside else "fail",
+                reason="" if cell.inside else outside,
+                measured=f"printed {cell.value}; {said}",
+                measurements=(found,),
+            )
+
+    def _row(
+        self,
+        name: str,
+        paper: str,
+        verdict: Literal["pass", "fail"],
+        *,
+        reason: str,
+        measured: str = "",
+        measurements: tuple[Measurement, ...] = (),
+    ) -> Row:
+        return Row(
+            id=name,
+            paper=paper,
+            level=self.kind,
+            r_function="",
+            python_function=self.python_function,
+            seeds=(_SEED,),
+            shapes=((1000,),),
+            largest_difference=None,
+            verdict=verdict,
+            reason=reason,
+            source="the printed figure",
+            measured=measured,
+            measurements=measurements,
+        )
+
+
+CASES: Final = (
+    PrintedCase(
+        id="paper/poisson",
+        python_function="pyvws.studies.poisson_figures:poisson_figures",
+        paper="vws2024, section 3.1",
+    ),
+    PrintedCase(
+        id="paper/mixture",
+        python_function="pyvws.studies.mixture_table:table_1",
+        paper="vws2024, Table 1",
+    ),
+    PrintedCase(
+        id="paper/risk-efficient",
+        python_function="pyvws.studies.risk_efficient_tables:risk_efficient_tables",
+        paper="risk2024, Tables 5 and 6",
+    ),
+)

@@ -1,0 +1,202 @@
+"""Printed figures beside recomputed ones: the interval, the verdict, the studies behind them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyvws import _resources
+from pyvws.errors import InputError, SearchError
+from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws.studies import mixture_table, poisson_figures, risk_efficient_tables
+from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
+from pyvws.studies.risk_efficient_published import PUBLISHED
+from pyvws.validation import runner
+from pyvws.validation.cases import printed
+
+SCRIPTS = sorted((_resources.folder("validation") / "reproduce").glob("*.py"))
+
+
+def test_the_interval_of_three_runs_by_hand() -> None:
+    # t with 2 degrees of freedom has its 99.5 % point at 9.9248; sd of 1, 2, 3 is 1.
+    mean, low, high = interval_of([1.0, 2.0, 3.0])
+    half = 9.924843 * math.sqrt(4 / 3)
+    assert (mean, low, high) == pytest.approx((2.0, 2.0 - half, 2.0 + half), rel=1e-6)
+    assert interval_of([1.0, 2.0, 3.0], rounding=half_unit("2.5"))[2] == pytest.approx(high + 0.05)
+    assert [half_unit(value) for value in ("6", "3.5", "0.375")] == [0.5, 0.05, 0.0005]
+    with pytest.raises(InputError, match="replicates must be a whole number of at least 2"):
+        interval_of([1.0])
+
+
+def test_the_interval_holds_a_further_run_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    runs = rng.normal(size=(2000, 9))
+    ends = [interval_of(row[:-1].tolist())[1:] for row in runs]
+    held = sum(low <= row[-1] <= high for (low, high), row in zip(ends, runs, strict=True))
+    assert abs(held / 2000 - LEVEL) < 4 * math.sqrt(LEVEL * (1 - LEVEL) / 2000)
+
+
+def test_ends_of_intervals_are_the_bootstrap_function_s_averaged() -> None:
+    """Of one dataset they are its percentiles, up to the resampling; of two, the average."""
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(100.0, 30.0, 400), rng.normal(120.0, 30.0, 400)
+    one = mixture_table.interval_ends([first], 4000, np.random.default_rng(3))
+    theirs = bootstrap_interval([first], np.mean, n=400, replicates=4000, seed=1)
+    spread = 30.0 / math.sqrt(400)
+    np.testing.assert_allclose(one[2], [theirs.lower, theirs.upper], atol=0.15 * spread)
+    both = mixture_table.interval_ends([first, second], 4000, np.random.default_rng(3))
+    other = mixture_table.interval_ends([second], 4000, np.random.default_rng(4))
+    np.testing.assert_allclose(both, (one + other) / 2, atol=0.3 * spread)
+    assert (both[:, 0] < both[:, 1]).all()
+
+
+def _rows(moved: dict[str, float]) -> list[dict[str, Any]]:
+    """Replicates whose data differ much and whose mechanisms move them by the given amounts."""
+    rows = []
+    for number, place in enumerate((-9.0, 4.0, 5.0), start=1):
+        for name in mixture_table.PUBLISHED:
+            printed_row = [float(value) for value in mixture_table.PUBLISHED["Data"].split()]
+            shift = place + moved.get(name, 0.0) + (0.01 * number if name != "Data" else 0.0)
+            columns = [f"{s}: {e}" for s in mixture_table.STATISTICS for e in ("lower", "upper")]
+            values = dict(zip(columns, np.add(printed_row, shift), strict=True))
+            rows.append({"replicate": number, "column": name, **values, "delta": 6.0, "c": 2.0})
+    return rows
+
+
+def test_a_mechanism_is_compared_by_what_it_moved_not_by_where_the_sample_lies() -> None:
+    cells = mixture_table.compare(_rows({"CW": 7.2}), "by hand")
+    assert len(cells) == 5 * 8 + 1
+    of = {(cell.row, cell.column): cell for cell in cells}
+    data, cw = (of[name, "15th quantile: lower"] for name in ("Data", "CW"))
+    assert data.high - data.low > 100.0  # Three samples far apart say little.
+    # 70.0 + 7.2 + 0.02, within 9.92 sqrt(4/3) 0.01 and the rounding of both printed figures.
+    assert (cw.mean, cw.high - cw.mean) == pytest.approx((77.22, 0.1146 + 0.1), abs=1e-3)
+    assert cw.inside
+    assert not of["LW_final", "15th quantile: lower"].inside  # It did not move; 70.6 is printed.
+    unmoved = mixture_table.compare(_rows({}), "by hand")
+    assert not next(c for c in unmoved if c.place == cw.place).inside
+
+
+def test_printed_tables_are_whole() -> None:
+    assert {len(text.split()) for text in mixture_table.PUBLISHED.values()} == {8}
+    for text in mixture_table.PUBLISHED.values():
+        ends = [float(value) for value in text.split()]
+        assert all(low < high for low, high in zip(ends[::2], ends[1::2], strict=True))
+
+
+_FEW = {"datasets": 3, "bootstrap": 20, "draws": 200, "warmup": 200}
+
+
+@pytest.mark.slow
+def test_studies_of_few_draws_give_every_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {**mixture_table.SETTINGS, **_FEW}
+    monkeypatch.setattr(mixture_table, "STUDY", replace(mixture_table.STUDY, settings=few))
+    first = mixture_table.table_1(replicates=2, jobs=1)
+    assert len(first) == 41
+    assert first[-1].mean == pytest.approx(5.5, abs=1.0)
+    quick = replace(poisson_figures.STUDY, settings={"n": 1000, "draws": 500, "warmup": 200})
+    monkeypatch.setattr(poisson_figures, "STUDY", quick)
+    delta, weight = poisson_figures.poisson_figures(replicates=2, jobs=1)
+    assert (delta.value, weight.value) == ("3.5", "0.375")
+    assert delta.mean == pytest.approx(3.5, abs=0.3)
+    assert weight.mean == pytest.approx(0.375, abs=0.02)
+    cells = risk_efficient_tables.risk_efficient_tables(
+        replicates=2,
+        jobs=1,
+        settings={"draws": 100, "warmup": 100, "bootstrap": 20},
+    )
+    assert [cell.place for cell in cells] == [
+        f"{shown.table}, {shown.row}, {shown.column}" for shown in PUBLISHED
+    ]
+
+
+@pytest.mark.slow
+def test_replicates_leave_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    few = replace(mixture_table.STUDY, settings={**mixture_table.SETTINGS, **_FEW})
+    results = replicates_of(few, replicates=1, seed=2, jobs=1)
+    assert list(results) == [("mixture", 1)]
+    assert list(tmp_path.iterdir()) == []
+
+
+# Rows
+
+
+def _cell(value: str) -> Printed:
+    return Printed("vws2024", "Table 1", "CW", "mean: lower", value, 100.0, 99.0, 101.0, "3 runs")
+
+
+def test_a_row_a_printed_figure_and_what_lies_outside_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mixture_table, "table_1", lambda *, seed: [_cell("100.6"), _cell("101.1")])
+    monkeypatch.setattr(runner, "measured_cases", lambda: printed.CASES[1:2])
+    seen: list[str] = []
+    inside, outside = runner.run(["paper"], progress=lambda row: seen.append(row.id))
+    assert (inside.verdict, outside.verdict) == ("pass", "fail")
+    assert inside.paper == "vws2024, Table 1, CW, mean: lower"
+    assert inside.measured == "printed 100.6; mean 100; 3 runs"
+    assert outside.reason == "Printed 101.1 lies outside 99 to 101."
+    assert seen == [inside.id, outside.id]
+    (found,) = inside.measurements
+    assert (found.value, found.low, found.high) == (100.6, 99.0, 101.0)
+
+
+def test_a_study_that_stops_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopping(**_: Any) -> list[Printed]:
+        raise SearchError("No c meets the bound.")
+
+    monkeypatch.setattr(mixture_table, "table_1", stopping)
+    (row,) = printed.CASES[1].rows()
+    assert (row.verdict, row.reason) == ("fail", "No c meets the bound.")
+
+
+def test_stored_results_of_r_leave_the_minutes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CASES", runner.CASES[:2])
+    monkeypatch.setattr(runner, "measured_cases", lambda: printed.CASES)
+    monkeypatch.setattr(mixture_table, "table_1", lambda **_: [_cell("100")])
+    assert {row.level for row in runner.run(source="cached")} == {"exact"}
+
+
+# Scripts
+
+
+def test_there_is_a_script_for_every_printed_case() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS)
+    for case in printed.CASES:
+        assert f"import {case.python_function.split(':')[1]}" in text
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_each_script_prints_its_tables(script: Path) -> None:
+    """With the study put in its place: the tables, a count, and 1 for a figure outside."""
+    module = next(
+        line.split()[1] for line in script.read_text().splitlines() if "pyvws.studies" in line
+    )
+    program = (
+        "import runpy, sys\n"
+        f"import {module} as study\n"
+        "from pyvws.studies._printed import Printed\n"
+        "def table(**chosen):\n"
+        "    assert chosen == {'replicates': 3, 'seed': 2, 'jobs': 1}\n"
+        "    of = lambda value: Printed('vws2024', 'Table 1', 'CW', 'mean: lower', value, 2.0, 1.0,"
+        " 3.0, '3 runs')\n"
+        "    return [of('2.5'), of('3.5')]\n"
+        "study.table_1 = study.poisson_figures = study.risk_efficient_tables = table\n"
+        "sys.argv[1:] = ['--replicates', '3', '--seed', '2', '--jobs', '1']\n"
+        f"runpy.run_path({str(script)!r}, run_name='__main__')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1, run.stderr
+    assert "vws2024, Table 1" in run.stdout
+    assert "3.5 OUT [1.0, 3.0]" in run.stdout
+    assert "2 printed figures, 1 outside." in run.stdout

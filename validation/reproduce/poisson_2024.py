@@ -1,0 +1,13 @@
+"""The figures that section 3.1 and Appendix 6 of the 2024 paper give in numbers for Poisson(100).
+
+python validation/reproduce/poisson_2024.py --replicates 8 --seed 1 --jobs 2
+"""
+
+import sys
+
+from pyvws.studies.poisson_figures import poisson_figures
+from pyvws.validation.reproduce import main
+
+if __name__ == "__main__":
+    about = __doc__.partition("\n")[0]
+    sys.exit(main(poisson_figures, about, replicates=8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from pyvws.io.cells import make_cells
@@ -71,3 +72,29 @@ def test_levels_that_no_record_has_have_the_priors_gaps():
     with_data, without = (t.density_and_gradient()(q)[1] for t in (target, prior))
     np.testing.assert_array_equal(with_data[3:], without[3:])
     assert with_data[2] != without[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "estimates"),
+    [
+        # MASS::polr(factor(y) ~ x): -zeta_1, the slope, zeta_2 - zeta_1
+        ("ordinal", lambda y, _x: y, [-1.419492283946, 1.851944277584, 2.765836409224]),
+        # glm(y > 0 ~ x, binomial)
+        ("logistic", lambda y, _x: (y > 0) * 1.0, [-4.416884340789, 5.071973655206]),
+        # glm(y + x ~ x, Gamma("log")), and 1 / MASS::gamma.shape
+        ("gamma", lambda y, x: y + x, [-0.490909218963, 0.806203616064, 0.198441110965]),
+    ],
+)
+def test_the_likelihood_is_flat_at_rs_estimates(name, outcome, estimates):
+    """y = c(0, 0, 1, 0, 2, 1, 1, 2, 1, 2, 2, 1), x = (1:12) / 4."""
+    y, x = np.array([0.0, 0, 1, 0, 2, 1, 1, 2, 1, 2, 2, 1]), np.arange(1, 13) / 4
+    made = outcome(y, x)
+    model = find_model(name).prepare(made, "y")
+    cells = make_cells(model.encode(made), np.column_stack([np.ones(12), x]))
+    q = np.zeros(model.dimension(2))
+    q[:2], q[5:] = estimates[:2], np.log(estimates[2:])
+    slopes = [
+        PseudoPosterior(model, cells, np.full(12, weight)).density_and_gradient()(q)[1]
+        for weight in (1.0, 0.0)
+    ]
+    np.testing.assert_allclose(slopes[0], slopes[1], atol=1e-5)

@@ -17,6 +17,7 @@ import typer
 from pyvws.commands.combine import combine
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
+from pyvws.commands.init import init
 from pyvws.commands.risk import risk
 from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
@@ -50,6 +51,7 @@ def _options(
 
 
 app.command()(synthesize)
+app.command()(init)
 app.command()(risk)
 app.command()(utility)
 app.command()(combine)

@@ -23,6 +23,7 @@ from pyvws.perturbed_histogram import (
 )
 from pyvws.report.release import Release
 from pyvws.report.summary import table_like
+from pyvws.run_config import config_text
 from pyvws.run_settings import RunSettings
 
 __all__ = ["histogram_release"]
@@ -99,6 +100,8 @@ def histogram_release(
                 "numpy": version("numpy"),
             },
         },
+        config=config_text(settings, seed=None),
+        config_with_seed=config_text(settings, seed=seed),
     )
 
 

@@ -33,6 +33,7 @@ from pyvws.prediction import AT_ONCE, predicted
 from pyvws.report._folder import private_write, whole_folder
 from pyvws.report.release import json_bytes, parquet_bytes, synthetic_name
 from pyvws.report.summary import posterior_columns, record_columns
+from pyvws.run_config import config_text
 from pyvws.run_settings import RunSettings
 
 __all__ = ["large_release"]
@@ -108,6 +109,8 @@ def large_release(
         confidential.mkdir(mode=0o700)
         _write_records(run, table, places, columns, released, release, confidential)
         (release / "privacy.json").write_bytes(json_bytes(run.statement.released()))
+        (release / "run.toml").write_text(config_text(settings, seed=None), encoding="utf-8")
+        private_write(confidential / "run.toml", config_text(settings, seed=seed).encode())
         draws = pl.DataFrame(posterior_columns(run.final.posterior))
         private_write(confidential / "posterior.parquet", parquet_bytes(draws))
         summary = run.summary(seed=seed, input_sha256=table.digest(), began=began)

@@ -22,6 +22,7 @@ from pyvws.loop import Listener, SynthesisLoop, WeightedFit
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, record_columns, summarize, table_like
+from pyvws.run_config import config_text
 from pyvws.run_settings import RunSettings
 from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism, target_window
 
@@ -127,6 +128,8 @@ def posterior_release(
         posterior=table_like(posterior_columns(run.final.posterior), table.implementation),
         summary=run.summary(seed=seed, input_sha256=input_sha256, began=began),
         console=run.console,
+        config=config_text(settings, seed=None),
+        config_with_seed=config_text(settings, seed=seed),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import warnings
 from pathlib import Path
@@ -24,41 +23,34 @@ from pyvws.commands._choices import (
     RadiusKind,
 )
 from pyvws.commands._output import AsJson, Quiet, fit_listener, tell_release
+from pyvws.commands._values import bound_to_meet, file_text, numbers, size_in_bytes
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
 
 
-_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
-_UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+def _take_config(context: typer.Context, path: Path | None) -> Path | None:
+    """What the file sets becomes the default of each option; the command line goes before it."""
+    if path is not None:
+        from pyvws.commands.init import options_of
+        from pyvws.run_config import read_config
 
-
-def _match(text: str | None) -> str | float | None:
-    if text is None or text == "lw":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--match must be lw or a number. Got {text!r}.") from None
-
-
-def _numbers(text: str | None, option: str, *, two: bool = False) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if not values or (two and len(values) != 2):
-        wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
-        raise InputError(f"{option} takes {wanted}. Got {text!r}.")
-    return values
+        context.default_map = read_config(path, options_of(synthesize))
+    return path
 
 
 def synthesize(
     table: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
     outcome: Annotated[str, typer.Option(help="Column to synthesize.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Settings from a TOML file, as pyvws init and every run write it.",
+            is_eager=True,
+            callback=_take_config,
+        ),
+    ] = None,
     formula: Annotated[
         str, typer.Option(help="Predictors, as in R. They are treated as public and released.")
     ] = "~ 1",
@@ -193,14 +185,14 @@ def synthesize(
     check_folder(out, overwrite=overwrite, source=table)
     histogram = mechanism is Mechanism.perturbed_histogram
     own, run = placed(mechanism.value, epsilon=epsilon, passes=passes, downscale=downscale)
-    ends = _numbers(range, "--range", two=True)
+    ends = numbers(range, "--range", two=True)
     settings = Synthesizer(
         outcome=outcome,
         model=find_model(
             model.value,
             outcome_scale=outcome_scale and outcome_scale.value,
             range=None if histogram else ends,
-            levels=_numbers(levels, "--levels"),
+            levels=numbers(levels, "--levels"),
             components=components,
             labels=labels and labels.value,
         ),
@@ -211,7 +203,7 @@ def synthesize(
             radius=radius,
             radius_kind=radius_kind and radius_kind.value,
             known=names(known) or None,
-            match=_match(match),
+            match=bound_to_meet(match),
             weights=weights and weights.value,
             range=ends if histogram else None,
             bins=bins,
@@ -234,10 +226,10 @@ def synthesize(
             draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
         ),
         engine=engine.value,
-        program=None if stan is None else UserProgram(_text(stan), stan_log_lik.value),
+        program=None if stan is None else UserProgram(file_text(stan), stan_log_lik.value),
     )
     chosen = secrets.randbits(31) if seed is None else seed
-    large = table_bytes(table) > _bytes(memory)
+    large = table_bytes(table) > size_in_bytes(memory)
     console = Console(stderr=True)
     silent = quiet or as_json
     with (
@@ -268,18 +260,3 @@ def synthesize(
     for warning in caught:
         console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
     tell_release(privacy, out, [str(w.message) for w in caught], quiet=quiet, as_json=as_json)
-
-
-def _bytes(text: str) -> float:
-    """2GB, 500MB or a number of bytes."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or float(found["number"]) == 0:
-        raise InputError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
-    return float(found["number"]) * _UNITS[(found["unit"] or "").upper()]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None

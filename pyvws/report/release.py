@@ -37,6 +37,8 @@ class Release:
         settings.
     console : str
         Confidential. What Stan printed, if it sampled.
+    config, config_with_seed : str
+        The settings as TOML for `pyvws synthesize --config`: public, and confidential.
     """
 
     datasets: list[Any]
@@ -45,6 +47,8 @@ class Release:
     posterior: Any
     summary: dict[str, Any]
     console: str = ""
+    config: str = ""
+    config_with_seed: str = ""
 
     def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
         """Write `release/` and `confidential/` into `folder`, whole or not at all.
@@ -76,11 +80,15 @@ class Release:
                 path = release / synthetic_name(number, len(self.datasets), format)
                 write_table(_polars(dataset), path, format=format)
             (release / "privacy.json").write_bytes(json_bytes(self.privacy))
+            if self.config:
+                (release / "run.toml").write_text(self.config, encoding="utf-8")
             confidential = partial / "confidential"
             confidential.mkdir(mode=0o700)
             private_write(confidential / "records.parquet", parquet_bytes(self.records))
             private_write(confidential / "posterior.parquet", parquet_bytes(self.posterior))
             private_write(confidential / "summary.json", json_bytes(self.summary))
+            if self.config_with_seed:
+                private_write(confidential / "run.toml", self.config_with_seed.encode())
             if self.console:
                 private_write(confidential / "engine.log", self.console.encode())
         return target

@@ -26,7 +26,8 @@ LAYERS = (
     {"weights", "pairwise", "reweight", "search", "bound_search", "accounting", "caveats"}
     | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
-    {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"},
+    {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"}
+    | {"run_config"},
     {"evaluation"},
     {"report"},
     {"posterior_release", "histogram_release", "plots"},

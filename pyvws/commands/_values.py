@@ -1,0 +1,50 @@
+"""Texts of options as values."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pyvws.errors import InputError
+
+__all__ = ["bound_to_meet", "file_text", "numbers", "size_in_bytes"]
+
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
+_UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+def bound_to_meet(text: str | None) -> str | float | None:
+    if text is None or text == "lw":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--match must be lw or a number. Got {text!r}.") from None
+
+
+def numbers(text: str | None, option: str, *, two: bool = False) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (two and len(values) != 2):
+        wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
+        raise InputError(f"{option} takes {wanted}. Got {text!r}.")
+    return values
+
+
+def size_in_bytes(text: str) -> float:
+    """2GB, 500MB or a number of bytes."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or float(found["number"]) == 0:
+        raise InputError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
+    return float(found["number"]) * _UNITS[(found["unit"] or "").upper()]
+
+
+def file_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None

@@ -1,0 +1,50 @@
+"""pyvws init: a commented file of settings for a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyvws.errors import OutputError
+
+__all__ = ["init", "options_of"]
+
+_NOT_SETTINGS = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
+
+
+def options_of(command: Any) -> dict[str, Any]:
+    """The options of a typer function that a file of settings may hold, by name."""
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    made = typer.main.get_command(app)
+    return {
+        parameter.name: parameter
+        for parameter in made.params
+        if parameter.name and parameter.name not in _NOT_SETTINGS
+    }
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("run.toml"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a file with every setting of a run, commented, for pyvws synthesize --config.
+
+    Example: pyvws init run.toml
+    """
+    from pyvws.commands.synthesize import synthesize
+    from pyvws.run_config import commented
+
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists. Name another file, or use --overwrite.")
+    options = [
+        (name, getattr(option.default, "value", option.default), option.help or "")
+        for name, option in options_of(synthesize).items()
+    ]
+    try:
+        path.write_text(commented(options), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} could not be written ({error.strerror}).") from None
+    print(f"{path}: set what you need, then pyvws synthesize TABLE --out FOLDER --config {path}")

@@ -1,8 +1,8 @@
 """Examples in Markdown files: found in their order, run, compared with what the page shows.
 
 A fence in python, sh or r is an example. A text fence titled "prints" right after it shows its
-output: word by word, or, titled "prints about", with numbers near those of this machine, where a
-sampler's last bits may differ on another.
+output: word by word. Where a sampler made the numbers, another machine's last bits may lead to
+other draws: "prints about" lets numbers differ by a quarter, "prints roughly" by a factor of three.
 """
 
 from __future__ import annotations
@@ -25,18 +25,22 @@ _FENCE = re.compile(
     r"^```(?P<language>\w+)(?P<rest>[^\n]*)\n(?P<code>.*?)^```$", flags=re.DOTALL | re.MULTILINE
 )
 _FRAMES = re.compile("[\u2500-\u257f]")
-_NEAR, _NEAR_ZERO = 0.25, 0.02
+_WITHIN = {"about": 0.25, "roughly": 2 / 3}
+_NEAR_ZERO = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One fence: its language, code and first line, and the output that the page shows for it."""
+    """One fence: its language, code and first line, and the output that the page shows for it.
+
+    Numbers of that output may differ by a share of `within`.
+    """
 
     language: str
     code: str
     line: int
     shown: str | None
-    about: bool
+    within: float
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -53,13 +57,15 @@ def examples(text: str) -> list[Example]:
             continue
         after = fences[place + 1] if place + 1 < len(fences) else None
         shows = after is not None and after["language"] == "text" and "prints" in after["rest"]
+        title = after["rest"] if shows else ""
+        within = max((size for word, size in _WITHIN.items() if word in title), default=0.0)
         found.append(
             Example(
                 fence["language"],
                 fence["code"],
                 text.count("\n", 0, fence.start()) + 1,
                 after["code"] if shows else None,
-                shows and "about" in after["rest"],
+                within,
             )
         )
     return found
@@ -114,7 +120,7 @@ def words(text: str) -> list[str | float]:
     return [_read(word) for word in re.sub(r"[\[\]\"',{}]", " ", plain).split()]
 
 
-def differences(shown: str, printed: str, *, about: bool = False) -> Iterator[str]:
+def differences(shown: str, printed: str, *, within: float = 0.0) -> Iterator[str]:
     """Each place in which two outputs differ."""
     first, second = words(shown), words(printed)
     if len(first) != len(second):
@@ -124,7 +130,8 @@ def differences(shown: str, printed: str, *, about: bool = False) -> Iterator[st
         if one == other:
             continue
         numbers = isinstance(one, float) and isinstance(other, float)
-        if not (about and numbers and math.isclose(one, other, rel_tol=_NEAR, abs_tol=_NEAR_ZERO)):
+        least = _NEAR_ZERO if within else 0.0
+        if not (numbers and math.isclose(one, other, rel_tol=within, abs_tol=least)):
             yield f"{one} is shown, {other} was printed"
 
 

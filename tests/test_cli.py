@@ -68,7 +68,11 @@ def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
     assert "k = 0.9500" in run.stderr
     confidential = pl.read_csv(_CE)
     names = [f"synthetic-{i:02d}.csv" for i in range(1, 21)]
-    assert sorted(path.name for path in (out / "release").iterdir()) == ["privacy.json", *names]
+    assert sorted(path.name for path in (out / "release").iterdir()) == [
+        "privacy.json",
+        "run.toml",
+        *names,
+    ]
     for name in names:
         synthetic = pl.read_csv(out / "release" / name)
         assert synthetic.columns == ["Urban", "Expenditure", "Marital"]

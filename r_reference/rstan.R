@@ -8,6 +8,9 @@ compile_program <- function(source, file) {
   rstan::rstan_options(boost_lib = boost_folder())
   model <- rstan::stan_model(file = source, model_name = "pyvws", save_dso = TRUE)
   saveRDS(model, file)
+  # rstan may unload machine code together with the object that brought it, while a copy read from
+  # the file relies on it.
+  programs[[source]] <- model
   TRUE
 }
 

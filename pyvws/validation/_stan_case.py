@@ -156,7 +156,7 @@ def stan_row(case: StanCase) -> Row:
         verdict, reason, source = "skipped", str(missing), ""
     return Row(
         id=case.id,
-        paper="vws2024, section 3",
+        paper=getattr(case, "paper", "vws2024, section 3"),
         level=case.kind,
         r_function=case.programs,
         python_function="pyvws.pseudo_posterior:PseudoPosterior",

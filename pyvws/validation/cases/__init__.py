@@ -21,6 +21,7 @@ from pyvws.validation.cases import (
     least_squares,
     lipschitz,
     match_risk,
+    mixture_density,
     pairwise,
     perturbed_histogram,
     pmse,
@@ -85,6 +86,7 @@ def stan_cases() -> tuple[StanCase, ...]:
     return (
         *density.CASES,
         *censored_density.CASES,
+        *mixture_density.CASES,
         *(case for case in posterior.CASES if case.engine != "cmdstan" or _has_cmdstan()),
     )
 

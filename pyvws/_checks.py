@@ -164,7 +164,9 @@ def threshold_level(value: Any) -> float:
 
 
 def whole_number(value: Any, name: str, *, least: int) -> int:
-    """An integer of at least `least`; booleans and floats are refused."""
+    """An integer of at least `least`, or a float that is one, as R passes 5; no booleans."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
     if value < least:

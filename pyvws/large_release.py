@@ -77,7 +77,7 @@ def large_release(
         If the folder cannot be written; nothing is left behind.
     """
     began = time.perf_counter()
-    whole_number(seed, "seed", least=0)
+    seed = whole_number(seed, "seed", least=0)
     mechanism = cast(Mechanism, settings.mechanism)
     if settings.program is not None or isinstance(mechanism, PerturbedHistogram):
         raise InputError(

@@ -134,7 +134,7 @@ class WeightedEpsilon:
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
-        whole_number(self.passes, "passes", least=1)
+        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         non_negative(self.c, "c")
         finite_number(self.g, "g")
 
@@ -195,7 +195,7 @@ class PerturbedHistogram:
         choice(self.neighbours, "neighbours", ("replace", "loo"))
         choice(self.noise, "noise", ("secret", "seeded-float"))
         if self.bins is not None:
-            whole_number(self.bins, "bins", least=1)
+            object.__setattr__(self, "bins", whole_number(self.bins, "bins", least=1))
         if self.range is not None:
             low, high = (finite_number(end, "range") for end in self.range)
             if not low < high:

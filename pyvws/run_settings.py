@@ -75,7 +75,7 @@ class RunSettings:
         object.__setattr__(self, "model", find_model(self.model))
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
-        whole_number(self.datasets, "datasets", least=1)
+        object.__setattr__(self, "datasets", whole_number(self.datasets, "datasets", least=1))
         S = self.settings.draws * self.settings.chains
         if self.datasets > S:
             raise InputError(
@@ -96,7 +96,7 @@ class RunSettings:
             )
 
     def _check_target(self) -> None:
-        whole_number(self.passes, "passes", least=1)
+        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         own = getattr(self.mechanism, "epsilon", None)
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")

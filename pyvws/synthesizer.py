@@ -116,7 +116,7 @@ class Synthesizer(RunSettings):
             If no k or c meets its bound.
         """
         began = time.perf_counter()
-        whole_number(seed, "seed", least=0)
+        seed = whole_number(seed, "seed", least=0)
         mechanism = cast(Mechanism, self.mechanism)
         table = check_table(
             frame,

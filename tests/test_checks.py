@@ -9,8 +9,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import pyvws as vws
 from pyvws import _checks
+from pyvws.engines._engine import SamplerSettings
 from pyvws.errors import InputError, PyvwsError
+from pyvws.mechanisms import make_mechanism
+from pyvws.models.registry import find_model
 
 
 def test_positions_count_from_one_and_shorten():
@@ -48,6 +52,35 @@ def test_edges_of_the_ranges():
     assert _checks.open_unit_interval(0.5, "k") == 0.5
     assert _checks.weight_vector([0, 1]).tolist() == [0.0, 1.0]
     assert _checks.choice("b", "way", ("a", "b")) == "b"
+
+
+def test_whole_floats_are_whole_numbers():
+    """R passes 5 as 5.0."""
+    for value in (5, 5.0, np.int64(5), np.float32(5.0)):
+        found = _checks.whole_number(value, "datasets", least=1)
+        assert (found, type(found)) == (5, int)
+
+
+def test_every_setting_keeps_the_whole_number_and_not_the_float():
+    settings = vws.Synthesizer(
+        outcome="y",
+        datasets=5.0,
+        passes=2.0,
+        settings=SamplerSettings(draws=400.0, warmup=100.0, chains=2.0),
+    )
+    kept = [settings.datasets, settings.passes]
+    kept += [settings.settings.draws, settings.settings.warmup, settings.settings.chains]
+    assert kept == [5, 2, 400, 100, 2]
+    assert {type(value) for value in kept} == {int}
+    assert type(make_mechanism("weighted-epsilon", epsilon=5.0, passes=2.0).passes) is int
+    bins = make_mechanism("perturbed-histogram", epsilon=5.0, range=(0.0, 1.0), bins=7.0).bins
+    assert type(bins) is int
+    assert type(find_model("normal-mixture", components=3.0).components) is int
+    for draws in ("rnorm", "rexp"):
+        assert len(getattr(vws.RRandom(1.0), draws)(3.0)) == 3
+    assert vws.RRandom(1.0).rpois(3.0, 5).tolist() == vws.RRandom(1).rpois(3, 5).tolist()
+    assert vws.RRandom(1.0).rmultinom(2.0, 4.0, [0.5, 0.5]).shape == (2, 2)
+    assert len(vws.RRandom(1.0).sample_int(5.0, 2.0)) == 2
 
 
 MESSAGES = [
@@ -106,6 +139,16 @@ MESSAGES = [
     (
         lambda: _checks.threshold_level(1.5),
         "threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. Got 1.5.",
+    ),
+    *(
+        (
+            lambda bad=bad: _checks.whole_number(bad, "seed", least=0),
+            f"seed must be a whole number of at least 0. Got {said}.",
+        )
+        for bad, said in (
+            *((1.5, "1.5"), (math.nan, "nan"), (math.inf, "inf"), (True, "True"), (-1.0, "-1")),
+            *(("1", "'1'"), (None, "None")),
+        )
     ),
     (lambda: _checks.choice("c", "way", ("a", "b")), "way must be one of a, b. Got 'c'."),
 ]

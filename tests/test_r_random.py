@@ -81,8 +81,8 @@ def test_uniform():
             "seed must be at most 2147483647, R's largest integer. Got 2147483648.",
         ),
         (
-            lambda: RRandom(1.0),  # type: ignore[arg-type]
-            "seed must be a whole number of at least -2147483647. Got 1.0.",
+            lambda: RRandom(1.5),  # type: ignore[arg-type]
+            "seed must be a whole number of at least -2147483647. Got 1.5.",
         ),
         (lambda: RRandom(1).runif(-1), "n must be a whole number of at least 0. Got -1."),
         (lambda: RRandom(1).sample(0, 1), "n must be a whole number of at least 1. Got 0."),

@@ -32,7 +32,7 @@ class SamplerSettings:
 
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):
-            whole_number(getattr(self, name), name, least=1)
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
         open_unit_interval(self.target_accept, "target_accept")
         if self.draws < 4:
             raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")

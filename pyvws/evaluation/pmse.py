@@ -92,8 +92,9 @@ def pmse(
     design, synthetic_records = _stacked(original, synthetic, formula)
     if model == "logistic":
         return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
-    whole_number(leaf, "leaf", least=1)
-    whole_number(permutations, "permutations", least=2)
+    leaf = whole_number(leaf, "leaf", least=1)
+    permutations = whole_number(permutations, "permutations", least=2)
+    seed = whole_number(seed, "seed", least=0)
     is_synthetic = np.arange(len(design)) >= len(design) - synthetic_records
     value = _tree_pmse(design, is_synthetic, leaf, seed)
     random = np.random.default_rng(seed)

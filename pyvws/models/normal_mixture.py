@@ -72,7 +72,8 @@ class NormalMixture(Family):
     outcome_scale: str = "identity"
 
     def __post_init__(self) -> None:
-        whole_number(self.components, "components", least=1)
+        components = whole_number(self.components, "components", least=1)
+        object.__setattr__(self, "components", components)
         positive(self.gamma_shape, "gamma_shape")
         positive(self.gamma_rate, "gamma_rate")
         non_negative(self.smallest_sd, "smallest_sd")

@@ -49,7 +49,8 @@ class Continuous(Seeded):
         >>> RRandom(123).runif(2, max=[1, 10]).round(4).tolist()
         [0.2876, 7.8831]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         low, high = parameter(min, "min", n, ANY), parameter(max, "max", n, ANY)
         if (low > high).any():
             raise InputError(f"max must be at least min. Not so: {positions(low > high)}.")
@@ -81,7 +82,8 @@ class Continuous(Seeded):
         >>> RRandom(123).rnorm(3).round(4).tolist()
         [-0.5605, -0.2302, 1.5587]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         centre, spread = parameter(mean, "mean", n, ANY), parameter(sd, "sd", n, NOT_NEGATIVE)
         fill_normal(self._stream, centre, spread, values)
         return values
@@ -111,7 +113,8 @@ class Continuous(Seeded):
         >>> RRandom(123).rexp(3).round(4).tolist()
         [0.8435, 0.5766, 1.3291]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         fill_exponential(self._stream, 1.0 / parameter(rate, "rate", n, ABOVE_ZERO), values)
         return values
 
@@ -144,7 +147,8 @@ class Continuous(Seeded):
         >>> RRandom(123).rgamma(2, shape=2.0, rate=0.5).round(4).tolist()
         [1.7842, 6.6237]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         if rate is not None and scale is not None:
             raise InputError("rate and scale say the same. Give one.")
         if scale is None:
@@ -179,7 +183,8 @@ class Continuous(Seeded):
         >>> RRandom(123).rbeta(2, 0.5, 3.0).round(4).tolist()
         [0.2582, 0.0007]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         first = parameter(shape1, "shape1", n, ABOVE_ZERO)
         second = parameter(shape2, "shape2", n, ABOVE_ZERO)
         fill_beta(self._stream, first, second, values)

@@ -60,7 +60,8 @@ class Counts(Seeded):
         >>> RRandom(123).rpois(5, 100).tolist()
         [94, 111, 83, 101, 117]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         fill_poisson(self._stream, parameter(mu, "mu", n, NOT_NEGATIVE), values)
         return whole_numbers(values)
 
@@ -91,7 +92,8 @@ class Counts(Seeded):
         >>> RRandom(123).rbinom(5, 10, 0.5).tolist()
         [4, 6, 5, 7, 7]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         trials = parameter(size, "size", n, TRIALS)
         fill_binomial(self._stream, trials, parameter(prob, "prob", n, PROBABILITY), values)
         return whole_numbers(values)
@@ -125,7 +127,8 @@ class Counts(Seeded):
         >>> RRandom(123).rnbinom(5, 20, mu=100).tolist()
         [96, 64, 144, 56, 130]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         shape = parameter(size, "size", n, ABOVE_ZERO)
         if (prob is None) == (mu is None):
             raise InputError("rnbinom takes prob or mu. Give one of them.")
@@ -166,7 +169,8 @@ class Counts(Seeded):
         >>> RRandom(123).rnegbin(5, 100, 20).tolist()
         [89, 111, 49, 112, 143]
         """
-        values = np.empty(whole_number(n, "n", least=0))
+        n = whole_number(n, "n", least=0)
+        values = np.empty(n)
         mean = parameter(mu, "mu", n, NOT_NEGATIVE)
         shape = parameter(theta, "theta", n, ABOVE_ZERO)
         fill_gamma(self._stream, shape, np.ones(1), values)
@@ -200,7 +204,7 @@ class Counts(Seeded):
         >>> RRandom(1234).rmultinom(3, 1, [0.7, 0.3]).tolist()
         [[1, 1, 1], [0, 0, 0]]
         """
-        whole_number(n, "n", least=0)
+        n = whole_number(n, "n", least=0)
         trials = parameter(whole_number(size, "size", least=0), "size", 1, TRIALS)
         shares = conditional_shares(probabilities(prob, "prob"))
         values = np.empty((len(shares), n))

@@ -145,8 +145,8 @@ def run_study(
         If Dask is asked for and not installed.
     """
     count = study.replicates if replicates is None else replicates
-    whole_number(count, "replicates", least=1)
-    whole_number(seed, "seed", least=0)
+    count = whole_number(count, "replicates", least=1)
+    seed = whole_number(seed, "seed", least=0)
     _check_pool(backend, jobs, scheduler)
     keys = list(study.keys(count))
     if len({key_name(key) for key in keys}) < len(keys):

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pyvws.commands._study_files import FILE_COMMANDS
 from pyvws.studies.registry import STUDIES
 
 __all__ = ["study"]
@@ -126,3 +127,5 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
 
 for _name in STUDIES:
     study.command(_name)(_replicated(_name))
+for _name, _command in FILE_COMMANDS.items():
+    study.command(_name)(_command)

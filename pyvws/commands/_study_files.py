@@ -1,0 +1,119 @@
+"""Studies on a user's own file: `run` it, show its `table`, `write` its figures.
+
+A study's module has these three functions; a command here adds its options.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pyvws.errors import InputError
+
+__all__ = ["FILE_COMMANDS"]
+
+_File = Annotated[Path | None, typer.Option(help="CSV or Parquet.")]
+_Out = Annotated[Path | None, typer.Option(help="Folder for the table; printed only without it.")]
+_Seed = Annotated[int, typer.Option(help="Of sampling and synthesis.")]
+_Overwrite = Annotated[
+    bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
+]
+
+
+def _sdr(
+    file: _File = None,
+    outcome: Annotated[str, typer.Option(help="Column of the salary.")] = "SALARY",
+    formula: Annotated[str | None, typer.Option(help="Predictors, as '~ GENDER + AGEGRP'.")] = None,
+    range: Annotated[
+        str | None, typer.Option(help="L,U: public range of the outcome.", metavar="L,U")
+    ] = None,
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=VALUE,VALUE or COLUMN>=NUMBER; repeatable.", metavar="CONDITION"),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Target; larger = riskier.")] = 5.0,
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Five synthesizers of salaries on your own file beside the slides' table (SDR 2017)."""
+    from pyvws.studies import doctorate_salaries as study
+
+    _run(
+        study,
+        lambda listener: study.run(
+            file,
+            seed=seed,
+            outcome=outcome,
+            formula=formula,
+            range=_ends(range),
+            epsilon=epsilon,
+            filters=filter or (),
+            listener=listener,
+        ),
+        file,
+        out,
+        overwrite,
+    )
+
+
+def _consumer_expenditure(
+    file: Annotated[
+        Path, typer.Option(help="CSV or Parquet with Income, Urban, Marital and Educ.")
+    ],
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Mixture synthesizers of income on your own Consumer Expenditure file (risk-efficient)."""
+    from pyvws.studies import consumer_expenditure as study
+
+    _run(
+        study, lambda listener: study.run(file, seed=seed, listener=listener), file, out, overwrite
+    )
+
+
+def _run(
+    study: Any,
+    call: Callable[[Any], Any],
+    file: Path | None,
+    out: Path | None,
+    overwrite: bool,
+) -> None:
+    from pyvws.report._folder import check_folder, whole_folder
+    from pyvws.report.console import console_listener
+
+    if out is not None:
+        check_folder(out, overwrite=overwrite, source=file)
+    with console_listener(Console(stderr=True)) as listener:
+        result = call(listener)
+    Console(width=None if sys.stdout.isatty() else 200).print(study.table(result), highlight=False)
+    for problem in result.problems:
+        print(f"Warning: {problem}", file=sys.stderr)
+    if out is not None:
+        with whole_folder(out, overwrite=overwrite) as folder:
+            names = study.write(result, folder)
+        for name in names:
+            print(out / name)
+
+
+def _ends(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--range takes two numbers, as L,U. Got {text!r}.") from None
+    return low, high
+
+
+FILE_COMMANDS: dict[str, Callable[..., None]] = {
+    "sdr": _sdr,
+    "consumer-expenditure": _consumer_expenditure,
+}
+"""Commands by the name of their study."""

@@ -1,0 +1,226 @@
+"""The application of [global2022]: five synthesizers of salaries on a public range, epsilon 5.
+
+The slides take the Survey of Doctorate Recipients' public use file of 2017: 1601 respondents with a
+position at a 4-year college or university in mathematics and statistics, beta regression of salary
+on gender, age and weeks worked. That file is not part of this package; any other file of wages will
+do as well. The slides name no range for the salary, so it must be given. One dataset is made of
+each synthesizer and compared, never written. The histogram has noise of a seed, so that a run can
+be repeated: what is printed describes the records of the file, and is no release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._checks import Floats, positive
+from pyvws.confidential_table import check_table
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.errors import InputError
+from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.fit_sources import ModelSource
+from pyvws.io.cells import make_cells
+from pyvws.io.files import read_table
+from pyvws.io.frame import open_frame
+from pyvws.loop import SILENT, Listener, SynthesisLoop
+from pyvws.mechanisms import LipschitzWeighted
+from pyvws.models.beta import Beta
+from pyvws.perturbed_histogram import synthesize_from_histogram
+from pyvws.studies.five_mechanisms import statistics
+from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers
+from pyvws.studies.row_filters import filtered
+
+__all__ = ["PUBLISHED", "Row", "SalaryStudy", "run", "table", "write"]
+
+WHERE: Final = (
+    "The Survey of Doctorate Recipients is not part of this package. Download the public use file "
+    "of 2017 from https://ncsesdata.nsf.gov/datadownload/ (NCSES), save it as csv or parquet, and "
+    "give it with --file. The study needs salary, gender, age and weeks worked, and columns to "
+    "filter by: positions at 4-year colleges or universities, field mathematics and statistics, "
+    "which leaves 1601 records on the slides. The file's codebook has the names and codes of its "
+    "columns: --outcome SALARY --formula '~ GENDER + ...' --range L,U --filter COLUMN=VALUE."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A column of the slides' table; None where they have NA.
+
+    lipschitz in nats and epsilon: larger = riskier. max_ecdf and avg_ecdf: smaller = more useful.
+    The other figures are in the outcome's unit.
+    """
+
+    label: str
+    lipschitz: float | None
+    epsilon: float | None
+    max_ecdf: float | None
+    avg_ecdf: float | None
+    mean: float
+    median: float
+    q15: float
+    q90: float
+
+
+PUBLISHED: Final = (
+    Row("Data", None, None, None, None, 91019, 80000, 51000, 150000),
+    Row("Weighted", 2.62, 5.24, 0.0656, 0.0011, 92994, 80135, 44303, 162351),
+    Row("Weighted-e", 2.61, 5.22, 0.1020, 0.0025, 89525, 76451, 40574, 158037),
+    Row("Censor_w", 2.50, 5.00, 0.0968, 0.0026, 88581, 75642, 41142, 158426),
+    Row("Censor_uw", 2.50, 5.00, 0.1350, 0.0039, 88840, 75211, 38107, 162686),
+    Row("PH", None, 5.00, 0.1310, 0.0057, 93654, 91180, 30108, 163872),
+)
+"""As the slides print it, n = 1601, target epsilon 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class SalaryStudy:
+    """Rows of the slides' table for a file of n records, how they were made, and what is amiss."""
+
+    outcome: str
+    n: int
+    range: tuple[float, float]
+    target: float
+    rows: list[Row]
+    bins: int
+    problems: list[str]
+
+
+def run(
+    file: Path | str | None,
+    *,
+    seed: int,
+    outcome: str = "SALARY",
+    formula: str | None = None,
+    range: tuple[float, float] | None = None,
+    epsilon: float = 5.0,
+    filters: Sequence[str] = (),
+    settings: SamplerSettings | None = None,
+    listener: Listener = SILENT,
+) -> SalaryStudy:
+    """Fit the five synthesizers and compare a dataset of each with the file.
+
+    Parameters
+    ----------
+    file : path or None
+        CSV or Parquet. None raises with where to find the slides' file.
+    seed : int
+        Of sampling, synthesis and the histogram's noise.
+    outcome : str
+        Column of the salary.
+    formula : str
+        Predictors, as "~ GENDER + AGEGRP".
+    range : (float, float)
+        Public L and U of the outcome, in its unit, fixed without looking at the file.
+    epsilon : float
+        The target; larger = riskier.
+    filters : sequence of str
+        As in `pyvws.studies.row_filters.filtered`.
+    settings : SamplerSettings, optional
+        Of each fit; 2 chains of 500 draws and 500 steps of warm-up by default.
+    listener : Listener
+        Told of fits.
+
+    Returns
+    -------
+    SalaryStudy
+
+    Raises
+    ------
+    InputError
+        Without a file, formula or range; for columns or values that cannot be taken.
+    """
+    if file is None:
+        raise InputError(WHERE)
+    if formula is None or range is None:
+        raise InputError(
+            "The study needs --formula, the predictors by the file's own names, and --range L,U, "
+            "public bounds of the outcome that are not read off the file."
+        )
+    target = positive(epsilon, "epsilon")
+    chosen = check_table(
+        filtered(open_frame(read_table(Path(file)).frame), filters).to_native(),
+        outcome=outcome,
+        model=Beta(range=range),
+        mechanism=LipschitzWeighted(),
+        formula=formula,
+        keep=(),
+        round=False,
+    )
+    y, design = chosen.y, chosen.design.matrix
+    cells = make_cells(chosen.model.encode(y), design)
+    loop = SynthesisLoop(
+        chosen.model,
+        cells,
+        source=ModelSource(chosen.model, cells, NativeEngine()),
+        settings=settings or SamplerSettings(draws=500, warmup=500, chains=2),
+        seed=seed,
+        listener=listener,
+    )
+    five = FiveSynthesizers(loop, passes=1)
+    rows = [Row("Data", None, None, None, None, **statistics(y))]
+    for name, made in five.fits(target, downscaled=False).items():
+        (drawn,) = loop.synthetic(made.fit, design, 1)
+        bounds = made.fit.bounds
+        rows.append(_row(LABELS[name], bounds.database, bounds.epsilon, y, drawn))
+    noise, draw = np.random.SeedSequence(seed).spawn(2)
+    noisy = five.histogram(y, target, range=range, seed=int(noise.generate_state(1)[0]))
+    drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
+    rows.append(_row(LABELS[HISTOGRAM], None, target, y, drawn))
+    return SalaryStudy(
+        outcome, len(y), range, target, rows, len(noisy.probabilities), loop.problems()
+    )
+
+
+def _row(label: str, bound: float | None, epsilon: float, y: Floats, drawn: Floats) -> Row:
+    utility = ecdf_utility(y, [drawn])
+    return Row(label, bound, epsilon, utility.maximum, utility.average, **statistics(drawn))
+
+
+_LINES = {
+    "Lipschitz": ("lipschitz", ".2f"),
+    "Privacy epsilon": ("epsilon", ".2f"),
+    "max-ECDF": ("max_ecdf", ".4f"),
+    "avg-ECDF": ("avg_ecdf", ".4f"),
+    "Mean": ("mean", ".0f"),
+    "Median": ("median", ".0f"),
+    "15th Q": ("q15", ".0f"),
+    "90th Q": ("q90", ".0f"),
+}
+
+
+def table(result: SalaryStudy) -> Any:
+    """This file's table, and the published one beside it, for a terminal."""
+    from rich.columns import Columns
+
+    low, high = result.range
+    title = f"{result.outcome} on [{low:g}, {high:g}], n = {result.n}, target {result.target:g}"
+    published = "published: SDR 2017, n = 1601, target 5"
+    return Columns([_one(title, result.rows), _one(published, PUBLISHED)])
+
+
+def _one(title: str, rows: Sequence[Row]) -> Any:
+    from rich.table import Table
+
+    made = Table(title=title)
+    made.add_column("")
+    for row in rows:
+        made.add_column(row.label, justify="right")
+    for line, (name, style) in _LINES.items():
+        values = [getattr(row, name) for row in rows]
+        made.add_row(line, *("NA" if value is None else f"{value:{style}}" for value in values))
+    return made
+
+
+def write(result: SalaryStudy, folder: Path) -> list[str]:
+    """Write table.csv, this file's rows and the published ones, into `folder`; its name."""
+    import polars as pl
+
+    rows = [{"source": "file", **asdict(row)} for row in result.rows]
+    rows += [{"source": "published", **asdict(row)} for row in PUBLISHED]
+    pl.DataFrame(rows, infer_schema_length=None).write_csv(folder / "table.csv")
+    return ["table.csv"]

@@ -1,0 +1,92 @@
+"""Rows of a table by conditions on its columns, written as COLUMN=VALUE,VALUE or COLUMN>=NUMBER."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from pyvws.errors import InputError
+from pyvws.io.frame import check_columns
+
+__all__ = ["filtered"]
+
+_CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*([^<>=!]+?)\s*")
+
+
+def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFrame[Any]:
+    """The rows that meet every condition.
+
+    Parameters
+    ----------
+    frame : DataFrame, N rows
+        A table through narwhals.
+    conditions : sequence of str
+        COLUMN, one of = != < <= > >=, and a value. After = and != several values may be given,
+        with commas: any of them, none of them. A numeric column is compared as a number, another
+        one as text, and only by = or !=. A missing value meets no condition.
+
+    Returns
+    -------
+    DataFrame
+        At least one row.
+
+    Raises
+    ------
+    InputError
+        For a condition that is not of this form, a column that is not there, a text column with
+        another sign, a number that is none, or no row left.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = nw.from_native(pl.DataFrame({"sector": ["a", "b", "c"], "pay": [1, 2, 3]}))
+    >>> filtered(table, ["sector=a,c", "pay<3"])["pay"].to_list()
+    [1]
+    """
+    for condition in conditions:
+        found = _CONDITION.fullmatch(condition)
+        if found is None:
+            raise InputError(
+                f"filter {condition!r} is no condition. Write COLUMN=VALUE,VALUE or "
+                "COLUMN>=NUMBER, with one of = != < <= > >=."
+            )
+        name, sign, text = found.groups()
+        check_columns(frame, [name], role="filter")
+        frame = frame.filter(_meets(frame[name], sign, text))
+    if len(frame) == 0:
+        raise InputError("No row meets the filter. Check its values against the file's codebook.")
+    return frame
+
+
+def _meets(column: Any, sign: str, text: str) -> Any:
+    parts: list[Any] = [part.strip() for part in text.split(",")]
+    numeric = column.dtype.is_numeric()
+    if numeric:
+        try:
+            parts = [float(part) for part in parts]
+        except ValueError:
+            raise InputError(
+                f"filter on {column.name!r} needs numbers, as the column has them."
+            ) from None
+    else:
+        column = column.cast(nw.String)
+    if sign in ("=", "!="):
+        # Codes are whole numbers, which a float holds.
+        within = (column.cast(nw.Float64) if numeric else column).is_in(parts)
+        kept = within if sign == "=" else ~within
+        return (kept & ~column.is_null()).fill_null(False)
+    if not numeric or len(parts) > 1:
+        raise InputError(
+            f"filter on {column.name!r}: {sign} needs a numeric column and one number."
+        )
+    (limit,) = parts
+    compared = {
+        "<": column < limit,
+        "<=": column <= limit,
+        ">": column > limit,
+        ">=": column >= limit,
+    }
+    return compared[sign].fill_null(False)

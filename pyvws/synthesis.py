@@ -1,4 +1,4 @@
-"""The whole job in one call."""
+"""The whole job in one call: Algorithms 1 to 3 of [vws2024]."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -10,9 +11,15 @@ from types import ModuleType
 import pytest
 
 import pyvws
+from pyvws import plots
+from pyvws.references import REFERENCES
 
 NAMES = [name for name in pyvws.__all__ if name != "__version__"]
-FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(pyvws, name))]
+FUNCTIONS = {
+    name: getattr(pyvws, name) for name in NAMES if inspect.isfunction(getattr(pyvws, name))
+} | {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
+NEEDS_FILES = {"from_cmdstan_csv", "from_stanfit"}
+OF_NO_PAPER = {"plots.parameter_densities"}
 
 # Names that scripts outside the project rely on: positional parameters, keyword parameters.
 FIXED = {
@@ -79,12 +86,29 @@ def test_is_there_and_described(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_state_what_they_take_and_give(name):
-    said = inspect.getdoc(getattr(pyvws, name))
-    for section in ("Parameters", "Returns", "Raises"):
-        assert f"\n\n{section}\n{'-' * len(section)}\n" in said
+    function = FUNCTIONS[name]
+    said = inspect.getdoc(function)
+    for section in ("Parameters", "Returns", "Raises", "Examples"):
+        if section != "Examples" or name not in NEEDS_FILES:
+            assert f"\n\n{section}\n{'-' * len(section)}\n" in said
     parameters = said.split("Parameters\n")[1].split("\n\nReturns\n")[0]
-    for parameter in inspect.signature(getattr(pyvws, name)).parameters:
-        assert parameter in parameters
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"\b{parameter}\b", parameters)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - OF_NO_PAPER))
+def test_functions_name_their_source(name):
+    function = FUNCTIONS[name]
+    said = inspect.getdoc(function) + str(inspect.getmodule(function).__doc__)
+    assert set(re.findall(r"\[([a-z]+\d{4})\]", said)) & set(REFERENCES)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arrays_have_shapes(name):
+    """Each array_like and ndarray of a docstring says its shape, in letters that the text uses."""
+    said = inspect.getdoc(FUNCTIONS[name])
+    for line in re.findall(r"^.*(?:array_like|ndarray).*$", said, flags=re.MULTILINE):
+        assert re.search(r"\(\w*,?.*\)|shape", line), line
 
 
 @pytest.mark.parametrize("name", FIXED)

@@ -10,6 +10,7 @@ from pyvws.engines._engine import SamplerSettings
 from pyvws.engines._stan_run import StanRun
 from pyvws.engines.user_program import UserProgram, check_program, program_data
 from pyvws.errors import InputError
+from pyvws.models.registry import find_model
 
 PROGRAM = """
 // data { int other; }
@@ -40,6 +41,8 @@ def test_the_packages_own_programs_pass_in_both_dialects(place):
     found = sorted((folder(root) / below).glob("*.stan"))
     assert found
     for path in found:
+        if find_model(path.stem.removesuffix("_censored")).stan_settings():
+            continue  # It needs data that only the package's own model has.
         names = check_program(path.read_text())
         assert set(names) >= {"n", "K", "y", "X", "weights"}
 

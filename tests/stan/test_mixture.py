@@ -23,6 +23,18 @@ def test_the_density_is_stans(case, need):
     assert found.passed, found.measured
 
 
+@pytest.mark.parametrize("setting", ["gamma_shape", "gamma_rate", "smallest_sd"])
+def test_another_setting_is_told_apart(setting, need, monkeypatch):
+    need("pystan")
+
+    def off(target):
+        data = stan_data(target)
+        return data | {setting: data[setting] * (1 + 1e-6)}
+
+    monkeypatch.setattr(mixture_density, "stan_data", off)
+    assert not mixture_density.CASES[0].judge().passed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", mixture_density.CASES[2:], ids=lambda case: case.id)
 def test_stans_posterior_is_the_native_one(case, need):

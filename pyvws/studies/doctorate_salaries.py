@@ -11,7 +11,7 @@ be repeated: what is printed describes the records of the file, and is no releas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +52,8 @@ class Row:
     """A column of the slides' table; None where they have NA.
 
     lipschitz in nats and epsilon: larger = riskier. max_ecdf and avg_ecdf: smaller = more useful.
-    The other figures are in the outcome's unit.
+    Mean and quantiles are in the outcome's unit. What the slides do not print explains the rest:
+    mean_weight, and the shares of records that are out (weight 0) and clamped (at some draw).
     """
 
     label: str
@@ -64,6 +65,9 @@ class Row:
     median: float
     q15: float
     q90: float
+    mean_weight: float | None = None
+    out: float | None = None
+    clamped: float | None = None
 
 
 PUBLISHED: Final = (
@@ -165,8 +169,12 @@ def run(
     rows = [Row("Data", None, None, None, None, **statistics(y))]
     for name, made in five.fits(target, downscaled=False).items():
         (drawn,) = loop.synthetic(made.fit, design, 1)
-        bounds = made.fit.bounds
-        rows.append(_row(LABELS[name], bounds.database, bounds.epsilon, y, drawn))
+        fit, clamped = made.fit, None
+        if made.bound is not None:
+            clamped = float((fit.weights * fit.maxima >= made.bound).mean())
+        row = _row(LABELS[name], fit.bounds.database, fit.bounds.epsilon, y, drawn)
+        weight, out = float(fit.weights.mean()), float((fit.weights == 0).mean())
+        rows.append(replace(row, mean_weight=weight, out=out, clamped=clamped))
     noise, draw = np.random.SeedSequence(seed).spawn(2)
     noisy = five.histogram(y, target, range=range, seed=int(noise.generate_state(1)[0]))
     drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
@@ -186,10 +194,13 @@ _LINES = {
     "Privacy epsilon": ("epsilon", ".2f"),
     "max-ECDF": ("max_ecdf", ".4f"),
     "avg-ECDF": ("avg_ecdf", ".4f"),
-    "Mean": ("mean", ".0f"),
-    "Median": ("median", ".0f"),
-    "15th Q": ("q15", ".0f"),
-    "90th Q": ("q90", ".0f"),
+    "Mean": ("mean", ".6g"),
+    "Median": ("median", ".6g"),
+    "15th Q": ("q15", ".6g"),
+    "90th Q": ("q90", ".6g"),
+    "Mean weight": ("mean_weight", ".3f"),
+    "Records out": ("out", ".1%"),
+    "Records clamped": ("clamped", ".1%"),
 }
 
 
@@ -212,7 +223,8 @@ def _one(title: str, rows: Sequence[Row]) -> Any:
         made.add_column(row.label, justify="right")
     for line, (name, style) in _LINES.items():
         values = [getattr(row, name) for row in rows]
-        made.add_row(line, *("NA" if value is None else f"{value:{style}}" for value in values))
+        if any(value is not None for value in values):
+            made.add_row(line, *("NA" if value is None else f"{value:{style}}" for value in values))
     return made
 
 

@@ -93,6 +93,10 @@ def test_a_small_file_gives_the_slides_table(tmp_path: Path) -> None:
         assert 0 < of[label].avg_ecdf < of[label].max_ecdf < 0.5
         assert 0 < of[label].q15 < of[label].median < of[label].q90 < 600_000
     assert max(of["Censor_w"].epsilon, of["Censor_uw"].epsilon) <= 5.0
+    assert (of["Censor_uw"].mean_weight, of["Censor_uw"].out) == (1.0, 0.0)
+    assert of["Weighted"].clamped is None
+    assert 0 <= of["Censor_w"].clamped <= of["Censor_uw"].clamped <= 1
+    assert of["Weighted-e"].out >= of["Weighted"].out > 0
     assert salaries.write(result, tmp_path) == ["table.csv"]
     written = pl.read_csv(tmp_path / "table.csv")
     assert written.group_by("source").len().sort("source")["len"].to_list() == [6, 6]

@@ -1,8 +1,4 @@
-"""The command line: the same steps as the Python functions.
-
-Exit codes: 0 done; 1 the input, the output folder or a search stopped the run, or a validation row
-failed; 2 wrong usage, or a validation that could not run; 130 interrupted.
-"""
+"""The command line: the same steps as the Python functions."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ from pyvws.commands.combine import combine
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.init import init
+from pyvws.commands.report import report
 from pyvws.commands.risk import risk
 from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
@@ -29,9 +26,16 @@ __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
 
+_EXIT_CODES = (
+    "Exit codes: 0 done; 1 the input, the output folder or a search stopped the run, or a "
+    "validation row failed; 2 wrong usage, or a validation that could not run; 130 interrupted. "
+    "Errors are one line on stderr; results go to stdout."
+)
+
 app = typer.Typer(
     name="pyvws",
     help="Synthetic microdata with a privacy statement, checked against R.",
+    epilog=_EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
@@ -55,6 +59,7 @@ app.command()(init)
 app.command()(risk)
 app.command()(utility)
 app.command()(combine)
+app.command()(report)
 app.command()(demo)
 app.add_typer(study, name="study")
 app.command()(validate)

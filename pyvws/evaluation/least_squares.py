@@ -52,6 +52,8 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
 def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
     """Least squares of a formula such as "income ~ region + urban" on a table called `name`.
 
+    As in R, a name that is no plain word stands in backticks, on either side.
+
     Raises InputError for a formula without a column name before "~", an unknown column or missing
     values.
     """
@@ -60,6 +62,8 @@ def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
         raise InputError(
             f"formula must name a column before '~', like 'income ~ region'. Got {formula!r}."
         )
+    if len(outcome) > 2 and outcome[0] == outcome[-1] == "`":
+        outcome = outcome[1:-1]
     try:
         frame = open_frame(table)
         y = numeric_column(frame, outcome, role="formula")

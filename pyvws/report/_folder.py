@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyvws.errors import OutputError
 
-__all__ = ["check_folder", "private_write", "whole_folder"]
+__all__ = ["check_folder", "lives", "private_write", "umask", "whole_folder"]
 
 _MARK = "partial"
 
@@ -63,7 +63,7 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
         raise _output_error(folder, error) from None
     try:
         yield partial
-        partial.chmod(0o777 & ~_umask())
+        partial.chmod(0o777 & ~umask())
         _put(partial, place)
     except OutputError:
         raise
@@ -95,7 +95,7 @@ def _sweep(place: Path) -> None:
     """Remove what runs that no longer live left beside `place`; restore a folder caught mid-way."""
     for left in place.parent.glob(f".{place.name}.*-*.*"):
         owner, mark = left.name.split(".")[-2].split("-")[0], left.suffix
-        if mark not in (f".{_MARK}", ".old") or not owner.isdigit() or _lives(int(owner)):
+        if mark not in (f".{_MARK}", ".old") or not owner.isdigit() or lives(int(owner)):
             continue
         if mark == ".old" and not place.exists():
             left.rename(place)
@@ -103,7 +103,8 @@ def _sweep(place: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
+    """Whether a process of that number is there, ours or not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -113,7 +114,8 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The rights that new files do without."""
     now = os.umask(0)
     os.umask(now)
     return now

@@ -13,7 +13,7 @@ import numpy as np
 from pyvws import rarith
 from pyvws._checks import Floats, finite_vector
 from pyvws.errors import InputError
-from pyvws.report._drawing import DASHED, colours, groups, panels, violins
+from pyvws.report._drawing import DASHED, colours, groups, panels, thinned, violins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,6 +146,7 @@ def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
         own = {f"chain {number:g}": values[chain == number] for number in np.unique(chain)}
         _curves(axis, own, name)
         axis.set_yticks([])
+        axis.locator_params(axis="x", nbins=5)
         axis.get_legend().remove()
     return figure
 
@@ -163,7 +164,11 @@ def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
             continue
         thick = 2.4 if label == "Data" else 1.5
         axis.plot(
-            grid, gaussian_kde(values)(grid), color=colour[label], label=label, linewidth=thick
+            grid,
+            gaussian_kde(thinned(values))(grid),
+            color=colour[label],
+            label=label,
+            linewidth=thick,
         )
     axis.set_xlabel(name)
     axis.set_ylim(bottom=0.0)

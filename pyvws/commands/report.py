@@ -1,0 +1,128 @@
+"""pyvws report: two pages from an output folder, one for the board and one that may leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+from pyvws.commands._choices import RadiusKind
+from pyvws.commands._output import AsJson, Quiet, print_json
+from pyvws.errors import InputError
+
+__all__ = ["report"]
+
+
+def report(
+    out: Annotated[Path, typer.Argument(help="Folder that pyvws synthesize wrote.")],
+    original: Annotated[
+        Path | None,
+        typer.Option(help="Confidential table: adds risks of records and utility, for the board."),
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="Synthesized column; the run's if not given.")
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option(help="COL,COL: public columns that an intruder knows.")
+    ] = None,
+    radius: Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")] = 0.2,
+    radius_kind: Annotated[
+        RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")
+    ] = RadiusKind.percentage,
+    policy: Annotated[float, typer.Option(help="Risk that the agency does not accept.")] = 0.5,
+    rise: Annotated[
+        float, typer.Option(help="Smallest rise of a risk that is pointed out.")
+    ] = 0.25,
+    unweighted: Annotated[
+        Path | None,
+        typer.Option(help="Output folder of a run without weights, to tell whose risk rose."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the pages; other files stay as they are.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write OUT/confidential/report.html for the disclosure board, and OUT/release/report.html,
+    which may leave the building.
+
+    The second is made from OUT/release alone: the statement's rounded figures and the synthetic
+    datasets. Both are single files that work offline.
+
+    Example: pyvws report out/ --original ce.csv --known Urban,Marital
+    """
+    from pyvws.report.output_folder import read_confidential, read_public
+    from pyvws.report.reports import check_pages, write_pages
+
+    if original is None and (known or unweighted or outcome):
+        raise InputError(
+            "--outcome, --known and --unweighted compare with the confidential table. Add "
+            "--original, or leave them out."
+        )
+    public, confidential = read_public(out), read_confidential(out)
+    check_pages(out, overwrite=overwrite)
+    evidence = None
+    if original is not None:
+        if outcome not in (None, public.outcome):
+            raise InputError(f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}.")
+        kind: Literal["percentage", "absolute"] = radius_kind.value  # type: ignore[assignment]
+        evidence = _evidence(
+            public,
+            confidential,
+            original,
+            unweighted,
+            known,
+            {"radius": radius, "radius_kind": kind, "policy": policy, "rise": rise},
+            None if quiet or as_json else Console(stderr=True),
+        )
+    public_path, board_path = write_pages(out, public, confidential, evidence, overwrite=overwrite)
+    if as_json:
+        print_json({"board": str(board_path), "public": str(public_path)})
+    elif not quiet:
+        print(f"for the board, confidential: {board_path}\nmay leave the building: {public_path}")
+
+
+def _evidence(
+    public: Any,
+    confidential: Any,
+    original: Path,
+    unweighted: Path | None,
+    known: str | None,
+    risk: dict[str, Any],
+    console: Console | None,
+) -> Any:
+    """Risks and utility against the confidential table; utility alone where rows differ."""
+    from pyvws.commands._tables import read_outcomes, read_records
+    from pyvws.report.evidence import RiskSettings, gather
+    from pyvws.report.output_folder import file_sha256, read_public
+
+    summary = confidential.summary
+    files = [file.path for file in public.files]
+    if not original.is_file():
+        raise InputError(f"{original}: there is no such file.")
+    told = summary.get("input_sha256_of", "file") == "file"
+    same = file_sha256(original) == summary["input_sha256"] if told else None
+    if public.privacy["neighbours"] == "leave-one-out" and public.histogram:
+        if known or unweighted:
+            raise InputError(
+                "The rows of these datasets do not correspond to records, so no record has a risk. "
+                "Leave --known and --unweighted out."
+            )
+        y, _ = read_outcomes(original, files[:1], public.outcome)
+        return gather(y, public.outcomes, same_file=same)
+    if console is not None:
+        console.print("comparing with the confidential table", highlight=False)
+    others = [] if unweighted is None else read_public(unweighted).files
+    paths = [*files, *(file.path for file in others)]
+    y, values, patterns = read_records(original, paths, public.outcome, known)
+    settings = RiskSettings(known=patterns, **risk)
+    count = len(files)
+    return gather(
+        y,
+        values[:count],
+        same_file=same,
+        risk=settings,
+        unweighted=values[count:] or None,
+    )

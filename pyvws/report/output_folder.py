@@ -1,0 +1,142 @@
+"""A folder that `pyvws synthesize` wrote, read back: what may leave, and apart from it what not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pyvws._checks import Floats
+from pyvws.errors import InputError
+
+__all__ = [
+    "ConfidentialPart",
+    "DatasetFile",
+    "PublicPart",
+    "file_sha256",
+    "read_confidential",
+    "read_public",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFile:
+    """A synthetic dataset: its place, numbers of rows and bytes, and SHA-256."""
+
+    path: Path
+    rows: int
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPart:
+    """`release/`: the statement, the files, their columns, the synthesized one and its values."""
+
+    privacy: dict[str, Any]
+    files: list[DatasetFile]
+    columns: list[str]
+    outcome: str
+    outcomes: list[Floats]
+
+    @property
+    def histogram(self) -> bool:
+        """Whether a perturbed histogram made the datasets, so that there is no Lipschitz bound."""
+        return "lipschitz_bound" not in self.privacy
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentialPart:
+    """`confidential/`: the summary, and records and posterior as tables."""
+
+    summary: dict[str, Any]
+    records: pl.DataFrame
+    posterior: pl.DataFrame
+
+
+def read_public(out: Path) -> PublicPart:
+    """Read `release/` of an output folder, and nothing else."""
+    folder = _part(out, "release")
+    privacy = _json(folder / "privacy.json")
+    paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix in (".csv", ".parquet"))
+    wanted = privacy.get("datasets")
+    if not paths or len(paths) != wanted:
+        raise InputError(
+            f"{folder} holds {len(paths)} synthetic datasets, its statement names {wanted}. "
+            "Report on a folder as pyvws synthesize left it."
+        )
+    columns = list(_scan(paths[0]).collect_schema().names())
+    unchanged = set(privacy["columns_released_unchanged"])
+    synthesized = [name for name in columns if name not in unchanged]
+    if len(synthesized) != 1:
+        raise InputError(
+            f"{paths[0].name} needs one column besides those released unchanged. "
+            f"Got {len(synthesized)}; report on a folder as pyvws synthesize left it."
+        )
+    files, outcomes = [], []
+    for path in paths:
+        values = _outcome(path, synthesized[0])
+        files.append(DatasetFile(path, len(values), path.stat().st_size, file_sha256(path)))
+        outcomes.append(values)
+    return PublicPart(privacy, files, columns, synthesized[0], outcomes)
+
+
+def read_confidential(out: Path) -> ConfidentialPart:
+    """Read `confidential/` of an output folder."""
+    folder = _part(out, "confidential")
+    return ConfidentialPart(
+        _json(folder / "summary.json"),
+        _parquet(folder / "records.parquet"),
+        _parquet(folder / "posterior.parquet"),
+    )
+
+
+def _part(out: Path, name: str) -> Path:
+    folder = out / name
+    if not folder.is_dir():
+        raise InputError(f"{out} has no folder {name}. Name a folder that pyvws synthesize wrote.")
+    return folder
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({type(error).__name__}).") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is no JSON object. Report on a folder of pyvws synthesize.")
+    return found
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read ({type(error).__name__}).") from None
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    return pl.scan_csv(path) if path.suffix == ".csv" else pl.scan_parquet(path)
+
+
+def _outcome(path: Path, name: str) -> Floats:
+    """One column, so that a large dataset is never held whole."""
+    try:
+        column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{path.name}: its column {name!r} cannot be read ({type(error).__name__})."
+        ) from None
+    if column.is_null().any():
+        raise InputError(f"{path.name}: its column {name!r} has missing values.")
+    return column.to_numpy()
+
+
+def file_sha256(path: Path) -> str:
+    """The digest of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,135 @@
+"""HTML pages that need nothing else: tables, figures, style and script are inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Picture", "Section", "Table", "listing", "number", "picture", "render"]
+
+_FOLDER: Final = Path(__file__).parent / "templates"
+_DPI: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under headings; columns that hold numbers only are set to the right."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column holds nothing but numbers and gaps."""
+        return [
+            any(row[place] for row in self.rows)
+            and all(_is_number(row[place]) for row in self.rows if row[place])
+            for place in range(len(self.headings))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as a data address, the text that stands for it, and its size in CSS pixels."""
+
+    source: str
+    alt: str
+    caption: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a page: sentences, then figures and tables in their order."""
+
+    name: str
+    title: str
+    text: list[str]
+    parts: list[Picture | Table] = field(default_factory=list)
+
+
+def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
+    """A figure as PNG inside the page, without metadata.
+
+    `alt` is what a reader hears who does not see it: what is drawn, on which axes.
+    """
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
+    content = base64.b64encode(buffer.getvalue()).decode("ascii")
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())
+    return Picture(f"data:image/png;base64,{content}", alt, caption or alt, width, height)
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number for a table, a word for what is none."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value)
+    value = float(value)
+    if value != value or abs(value) == float("inf"):
+        return "not finite"
+    whole = abs(value) < 1e15 and (value == round(value) or abs(value) >= 10.0**digits)
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
+def render(template: str, **content: Any) -> str:
+    """A page from a template of the package.
+
+    The page forbids itself to fetch anything: its policy allows images inside it, its own style,
+    and the one script whose digest it names.
+    """
+    script = (_FOLDER / "sort.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            **content,
+            script=script,
+            script_digest=digest,
+            style=(_FOLDER / "style.css").read_text(encoding="utf-8"),
+        )
+    )
+    return page
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.removesuffix(" %"))
+    except ValueError:
+        return text in ("none", "not finite")
+    return True
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

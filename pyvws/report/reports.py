@@ -1,0 +1,101 @@
+"""Both pages of an output folder, written together or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from pyvws.errors import OutputError
+from pyvws.report._folder import lives, private_write, umask
+from pyvws.report.board_page import board_page
+from pyvws.report.evidence import Evidence
+from pyvws.report.output_folder import ConfidentialPart, PublicPart
+from pyvws.report.public_page import public_page
+
+__all__ = ["PAGE", "check_pages", "write_pages"]
+
+PAGE = "report.html"
+_PARTIAL = ".partial"
+
+
+def check_pages(out: Path, *, overwrite: bool) -> None:
+    """Raise OutputError now if `write_pages` could not write there later."""
+    for folder in (out / "release", out / "confidential"):
+        if (folder / PAGE).exists() and not overwrite:
+            raise OutputError(
+                f"{folder / PAGE} exists. Use --overwrite to replace it; the other files stay."
+            )
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(f"{folder} cannot be written to. Change its rights.")
+
+
+def write_pages(
+    out: Path,
+    public: PublicPart,
+    confidential: ConfidentialPart,
+    evidence: Evidence | None = None,
+    *,
+    overwrite: bool = False,
+) -> tuple[Path, Path]:
+    """Write release/report.html and confidential/report.html; returns their paths in that order.
+
+    Both are made in full before either is put in its place, and until then they lie in the
+    confidential folder, readable by their owner alone. A failure leaves what was there before.
+    """
+    check_pages(out, overwrite=overwrite)
+    pages = {
+        out / "release" / PAGE: public_page(public),
+        out / "confidential" / PAGE: board_page(public, confidential, evidence),
+    }
+    _sweep(out / "confidential")
+    with ExitStack() as cleanup:
+        partials = {}
+        try:
+            for path, text in pages.items():
+                name = f".{PAGE}.{os.getpid()}-{secrets.token_hex(4)}{_PARTIAL}"
+                partial = out / "confidential" / name
+                cleanup.callback(partial.unlink, missing_ok=True)
+                private_write(partial, text.encode("utf-8"))
+                partials[path] = partial
+            (public_path, board_path) = pages
+            partials[public_path].chmod(0o666 & ~umask())
+            _put(partials, cleanup)
+        except OSError as error:
+            raise OutputError(
+                f"{out} could not be written ({error.strerror or type(error).__name__}); its "
+                "reports are as they were."
+            ) from None
+    return public_path, board_path
+
+
+def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:
+    """Rename each into its place; where a later one fails, the earlier go back."""
+    done: list[tuple[Path, Path | None]] = []
+    try:
+        for path, partial in partials.items():
+            old = None
+            if path.exists():
+                old = partial.with_name(f"{partial.name[: -len(_PARTIAL)]}-old{_PARTIAL}")
+                cleanup.callback(old.unlink, missing_ok=True)
+                shutil.copy2(path, old)
+            partial.replace(path)
+            done.append((path, old))
+    except BaseException:
+        for path, old in reversed(done):
+            if old is None:
+                path.unlink(missing_ok=True)
+            else:
+                old.replace(path)
+        raise
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed reports left; one under way belongs to a process that lives."""
+    for left in folder.glob(f".{PAGE}.*-*{_PARTIAL}"):
+        owner = left.name.removeprefix(f".{PAGE}.").split("-")[0]
+        if owner.isdigit() and not lives(int(owner)):
+            with suppress(OSError):
+                left.unlink()

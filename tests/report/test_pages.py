@@ -1,0 +1,406 @@
+"""Both pages of a report: what is in them, what is not, and that they are written whole."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import html
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError, OutputError
+from pyvws.report import reports
+from pyvws.report.evidence import RiskSettings, gather
+from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.page import Table, number
+from pyvws.report.public_page import public_page
+from pyvws.report.reports import write_pages
+from pyvws.report.statement_fields import FIELDS, GUARANTEES, MECHANISMS, shown
+
+_NAME = "family <b>income</b> & more"
+N = 160
+
+
+def _table(seed: int = 4) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {_NAME: rng.poisson(40, N), "urban area": rng.choice(["yes", "no"], N), "id": np.arange(N)}
+    )
+
+
+def _synthesize(folder: Path, **settings: Any) -> Path:
+    chosen: dict[str, Any] = {"model": "poisson", "mechanism": "cw", "datasets": 3, "draws": 1000}
+    chosen |= {"warmup": 500, "chains": 2, "seed": 1, "keep": ("urban area",)} | settings
+    made = vws.synthesize(_table(), outcome=_NAME, **chosen)
+    return made.write(folder, format="parquet" if "epsilon" in settings else "csv")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _synthesize(tmp_path_factory.mktemp("made") / "out", reweight=True, tolerance=0.3)
+
+
+@pytest.fixture(scope="module")
+def pages(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The public page and the board's, that with everything."""
+    copied = tmp_path_factory.mktemp("pages") / "out"
+    shutil.copytree(made, copied)
+    return _write(copied, _evidence(copied))
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def _evidence(out: Path, **others: Any) -> Any:
+    table = _table()
+    risk = RiskSettings(known={"urban area": table["urban area"].to_numpy()})
+    y = table[_NAME].to_numpy(dtype=np.float64)
+    return gather(y, read_public(out).outcomes, same_file=None, risk=risk, **others)
+
+
+def _write(out: Path, evidence: Any = None, **settings: Any) -> tuple[str, str]:
+    paths = write_pages(out, read_public(out), read_confidential(out), evidence, **settings)
+    public, board = (path.read_text(encoding="utf-8") for path in paths)
+    return public, board
+
+
+def _cells(page: str, caption: str) -> list[list[str]]:
+    """The rows of the table whose caption starts so."""
+    for table in re.findall(r"<table.*?</table>", page, flags=re.S):
+        found = re.search(r"<caption>(.*?)</caption>", table, flags=re.S)
+        if found is not None and html.unescape(found[1]).startswith(caption):
+            rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], flags=re.S)
+            return [
+                [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+                for row in rows
+            ]
+    raise AssertionError(f"no table {caption!r}")
+
+
+def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
+    shutil.rmtree(out / "confidential")
+    assert public_page(read_public(out)) == pages[0]
+
+
+def test_the_public_page_states_the_released_figures_and_no_exact_one(
+    out: Path, pages: tuple[str, str]
+) -> None:
+    public, board = pages
+    privacy = json.loads((out / "release/privacy.json").read_text())
+    exact = json.loads((out / "confidential/summary.json").read_text())["privacy"]
+    rows = {row[0]: row for row in _cells(public, "Figures are rounded up")}
+    assert set(rows) == {name for name in FIELDS if name in privacy}
+    for name, (_, value, _meaning, span, direction) in rows.items():
+        assert value == shown(privacy[name])
+        assert (span, direction) == (FIELDS[name].range, FIELDS[name].direction)
+    for entry, (use, cost) in zip(privacy["ledger"], _cells(public, "Epsilon"), strict=True):
+        assert (use, cost) == (entry["use"], shown(entry["epsilon"]))
+    for said in [*privacy["caveats"], *privacy["trust_assumptions"]]:
+        assert html.escape(said, quote=False) in public.replace("&#39;", "'")
+    assert GUARANTEES[privacy["guarantee"]][1] in public
+    for name in ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total"):
+        assert repr(exact[name]) in board
+        for digits in (4, 6, 17):
+            assert f"{exact[name]:.{digits}g}" not in public
+    assert "asymptotic-dp" in {row[1] for row in _cells(public, "The guarantee") if row[0]}
+
+
+def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:
+    unweighted = [np.roll(values, 1) for values in read_public(out).outcomes]
+    evidence = _evidence(out, unweighted=unweighted)
+    _, board = _write(out, evidence)
+    y = _table()[_NAME].to_numpy()
+    by_record = evidence.risk.by_record
+    expected = np.argsort(-by_record["Data"], kind="stable")[:10]
+    rows = _cells(board, "The ten riskiest records")
+    assert [int(row[0]) - 1 for row in rows] == expected.tolist()
+    assert [row[2] for row in rows] == [number(v) for v in by_record["Data"][expected]]
+    largest = _cells(board, "The ten largest records")
+    assert [float(row[1]) for row in largest] == sorted(y, reverse=True)[:10]
+    rose = by_record["Synthetic"] - by_record["Unweighted"]
+    changes = [float(row[3]) for row in _cells(board, "The ten records whose risk rose")]
+    assert changes == pytest.approx(sorted(rose, reverse=True)[:10], rel=1e-3)
+    assert f"{int((rose >= 0.25).sum())} records, in orange" in board
+    assert len(re.findall("<img ", board)) == 11
+
+
+def test_without_the_confidential_table_no_risk_and_no_utility(out: Path) -> None:
+    _, board = _write(out)
+    assert 'id="risks"' not in board
+    assert 'id="utility"' not in board
+    assert "the confidential table was not given" in board
+
+
+def test_names_are_text_and_never_markup(pages: tuple[str, str]) -> None:
+    for page in pages:
+        assert "<b>income</b>" not in page
+        assert "&lt;b&gt;income&lt;/b&gt; &amp; more" in page
+
+
+def test_pages_need_nothing_from_elsewhere_and_can_be_read_aloud(pages: tuple[str, str]) -> None:
+    for page in pages:
+        addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
+        assert addresses
+        ids = set(re.findall(r' id="([^"]*)"', page))
+        for address in addresses:
+            assert address.startswith("data:image/png;base64,") or address[1:] in ids
+        assert "url(" not in page
+        assert "@import" not in page
+        assert "default-src 'none'" in page
+        levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+        images = re.findall(r"<img [^>]*>", page)
+        assert all(len(re.search(r'alt="([^"]*)"', image)[1]) > 30 for image in images)  # type: ignore[index]
+        tables = page.count("<table")
+        assert tables == page.count("<caption>") == page.count('class="sorts"') > 4
+        assert '<html lang="en">' in page
+
+
+def test_images_carry_pixels_and_nothing_else(pages: tuple[str, str]) -> None:
+    for page in pages:
+        for source in re.findall(r"base64,([^\"']+)\"", page):
+            content, at, kinds = base64.b64decode(source), 8, []
+            while at < len(content):
+                size = int.from_bytes(content[at : at + 4], "big")
+                kinds.append(content[at + 4 : at + 8])
+                at += size + 12
+            assert set(kinds) <= {b"IHDR", b"IDAT", b"IEND", b"pHYs"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"mechanism": "perturbed-histogram", "epsilon": 2.0, "range": (0, 200), "bins": 8},
+         "one noisy histogram"),
+        ({"mechanism": "censored", "epsilon": 4.0, "datasets": 1}, "This release has one dataset"),
+        ({"mechanism": "unweighted", "keep": (), "datasets": 9}, "No other column is released"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+def test_every_kind_of_release_has_both_pages(
+    tmp_path: Path, settings: dict[str, Any], said: str
+) -> None:
+    out = _synthesize(tmp_path / "out", **settings)
+    public, board = _write(out, _evidence(out))
+    assert said in public
+    assert MECHANISMS[settings["mechanism"]][1].split("[")[0] in html.unescape(public)
+    assert ("combine_formula" in public) == (len(read_public(out).files) > 1)
+    assert "Report to the disclosure board" in board
+    with pytest.raises(OutputError, match="--overwrite to replace it"):
+        _write(out)
+
+
+@pytest.fixture
+def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that cost nothing to make, for tests of how they are written."""
+    monkeypatch.setattr(reports, "public_page", lambda *_: "public")
+    monkeypatch.setattr(reports, "board_page", lambda *_: "board")
+
+
+@pytest.mark.usefixtures("short_pages")
+def test_rights_and_the_other_files(out: Path) -> None:
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    _write(out)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((out / "confidential/report.html").stat().st_mode) == 0o600
+    assert stat.S_IMODE((out / "release/report.html").stat().st_mode) == 0o666 & ~mask
+    assert {path: path.read_bytes() for path in before} == before
+    assert len(list(out.rglob("*"))) == len(before) + 2 + 2
+    assert _write(out, overwrite=True) == ("public", "board")
+
+
+def _no_space(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _killed(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _second_replace(failure: Callable[..., None]) -> Callable[..., Any]:
+    real, calls = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == 2:
+            failure()
+        return real(self, target)
+
+    return replace
+
+
+@pytest.mark.usefixtures("short_pages")
+@pytest.mark.parametrize("failure", [_no_space, _killed])
+@pytest.mark.parametrize("place", ["board_page", "private_write", "replace"])
+@pytest.mark.parametrize("old", [True, False])
+def test_a_failed_report_leaves_what_was_there(
+    out: Path, monkeypatch: pytest.MonkeyPatch, place: str, failure: Callable[..., None], old: bool
+) -> None:
+    if old:
+        for part in ("release", "confidential"):
+            (out / part / "report.html").write_text(f"old {part}")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with monkeypatch.context() as patched:
+        if place == "replace":
+            patched.setattr(Path, "replace", _second_replace(failure))
+        else:
+            patched.setattr(reports, place, failure)
+        with pytest.raises((OSError, KeyboardInterrupt)):
+            _write(out, overwrite=True)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("short_pages")
+def test_what_a_killed_report_left_is_swept_and_a_living_one_s_is_not(out: Path) -> None:
+    dead = out / "confidential/.report.html.999999999-abcd.partial"
+    alive = out / f"confidential/.report.html.{os.getppid()}-abcd.partial"
+    for left in (dead, alive):
+        left.write_text("1")
+    _write(out)
+    assert not dead.exists()
+    assert alive.exists()
+    assert {path.name for path in (out / "release").iterdir() if path.name[0] == "."} == set()
+
+
+def test_a_folder_that_is_no_output_is_refused(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no folder release"):
+        read_public(tmp_path)
+    (out / "release/synthetic-02.csv").unlink()
+    with pytest.raises(InputError, match="holds 2 synthetic datasets, its statement names 3"):
+        read_public(out)
+    (out / "release/privacy.json").write_text("{")
+    with pytest.raises(InputError, match=r"privacy\.json cannot be read"):
+        read_public(out)
+    (out / "confidential/records.parquet").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"records\.parquet cannot be read"):
+        read_confidential(out)
+
+
+def test_tables_know_their_numbers() -> None:
+    made = Table("", ("a", "b", "c"), [("x", "1.5", ""), ("y", "none", "2"), ("2", "", "3")])
+    assert made.numeric == [False, True, True]
+    assert [number(v) for v in (None, True, 3, 2.0, 1234567.8, 0.123456, np.nan)] == [
+        "none", "yes", "3", "2", "1234568", "0.1235", "not finite",
+    ]  # fmt: skip
+
+
+def _program(page: str, name: str) -> str:
+    found = re.search(rf'<pre id="{name}">(.*?)</pre>', page, flags=re.S)
+    assert found is not None
+    return html.unescape(found[1])
+
+
+def _expected(out: Path) -> dict[str, Any]:
+    tables = [pl.read_csv(path) for path in sorted((out / "release").glob("*.csv"))]
+    return vws.combine_formula(tables, f"`{_NAME}` ~ `urban area`")
+
+
+def test_the_python_program_of_the_page_runs_and_gives_the_combined_estimates(
+    out: Path, pages: tuple[str, str]
+) -> None:
+    program = _program(pages[0], "python")
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=out / "release", capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    found = [list(map(float, re.findall(r"-?\d[\d.e+-]*", line.rsplit("  ", 1)[1])))
+             for line in run.stdout.splitlines()]  # fmt: skip
+    for line, combined in zip(found, _expected(out).values(), strict=True):
+        assert line == pytest.approx([combined.estimate, *combined.interval()], rel=1e-4)
+
+
+@pytest.mark.r
+def test_the_r_program_of_the_page_gives_the_same(out: Path, pages: tuple[str, str]) -> None:
+    program = _program(pages[0], "r")
+    run = subprocess.run(
+        ["Rscript", "--vanilla", "-e", program], cwd=out / "release", capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    lines = run.stdout.strip().splitlines()[1:]
+    for line, combined in zip(lines, _expected(out).values(), strict=True):
+        found = [float(part) for part in line.split()[-3:]]
+        assert found == pytest.approx([combined.estimate, *combined.interval()], rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    if os.environ.get("PYVWS_REQUIRE_BROWSER") == "1":
+        pytest.fail("PYVWS_REQUIRE_BROWSER=1, but no browser is there", pytrace=False)
+    pytest.skip(f"needs a browser: {', '.join(names)}")
+
+
+@pytest.fixture
+def visit(browser: str, tmp_path: Path) -> Iterator[Callable[..., tuple[str, list[str]]]]:
+    """A function: the page's DOM after its scripts ran, and what the console said."""
+
+    def opened(path: Path, *options: str) -> tuple[str, list[str]]:
+        run = subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+             "--disable-background-networking", f"--user-data-dir={tmp_path / 'profile'}",
+             "--enable-logging=stderr", "--log-level=0", *options, "--dump-dom", path.as_uri()],
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        return run.stdout, [line for line in run.stderr.splitlines() if "CONSOLE" in line]
+
+    yield opened
+    shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+
+
+def test_both_pages_render_without_a_word_on_the_console(
+    pages: tuple[str, str], visit: Callable[..., tuple[str, list[str]]], tmp_path: Path
+) -> None:
+    for page in pages:
+        (tmp_path / "page.html").write_text(page)
+        dom, said = visit(tmp_path / "page.html")
+        assert said == []
+        assert dom.count("<h1") == 1
+        assert dom.count("<img ") == page.count("<img ")
+    # The policy of the page forbids any fetch, and a try would be said: it is, once one is made.
+    text = pages[0].replace("</main>", '<img src="https://example.org/x.png"></main>')
+    (tmp_path / "fetches.html").write_text(text)
+    _, said = visit(tmp_path / "fetches.html")
+    assert len(said) == 1
+    assert "Content Security Policy" in said[0]
+
+
+def test_a_click_on_a_heading_sorts_a_table(
+    pages: tuple[str, str], visit: Callable[..., tuple[str, list[str]]], tmp_path: Path
+) -> None:
+    board = pages[1]
+    click = (
+        "<script>for (const head of document.querySelectorAll('#risks ~ .scroll th:nth-child(2)'))"
+        " head.querySelector('button').click();</script>"
+    )
+    free = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", board)
+    (tmp_path / "clicked.html").write_text(free.replace("</body>", click + "</body>"))
+    dom, said = visit(tmp_path / "clicked.html")
+    assert said == []
+    sizes = [float(row[1]) for row in _cells(dom, "The ten largest records")]
+    assert sizes == sorted(sizes)
+    assert sizes != [float(row[1]) for row in _cells(board, "The ten largest records")]
+    assert 'aria-sort="ascending"' in dom

@@ -7,7 +7,11 @@ PYVWS_REQUIRE_STAN, which lists engines, for example "rstan,pystan".
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +44,29 @@ def need() -> Callable[[str], str]:
             pytest.skip(str(missing))
 
     return check
+
+
+@pytest.fixture(scope="session")
+def rscript() -> Callable[[str, Path], subprocess.CompletedProcess[str]]:
+    """A function that runs R code in a folder, this Python behind reticulate."""
+    found = shutil.which("Rscript")
+    look = [str(found), "-e", "cat(nzchar(system.file(package = 'reticulate')))"]
+    done = subprocess.run(look, capture_output=True, text=True, check=False) if found else None
+    if done is None or done.stdout != "TRUE":
+        reason = "R's package reticulate is not installed. Run: apt-get install r-cran-reticulate"
+        if os.environ.get("PYVWS_REQUIRE_R") == "1":
+            pytest.fail(f"PYVWS_REQUIRE_R=1, but: {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(found), "-e", code],
+            cwd=folder,
+            env={**os.environ, "RETICULATE_PYTHON": sys.executable},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    return run

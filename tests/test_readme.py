@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -107,6 +108,17 @@ def test_the_python_example_runs(workplace: Path, monkeypatch: pytest.MonkeyPatc
     for example in blocks(_README, "python"):
         exec(compile(example, "README.md", "exec"), {})
     assert (workplace / "out-python" / "release" / "synthetic-05.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", blocks(_README, "r"))
+def test_each_r_example_runs(
+    code: str,
+    workplace: Path,
+    rscript: Callable[[str, Path], subprocess.CompletedProcess[str]],
+) -> None:
+    done = rscript(code, workplace)
+    assert done.returncode == 0, done.stderr
 
 
 def test_each_name_of_the_table_exists_on_both_sides() -> None:

@@ -202,6 +202,10 @@ def test_every_kind_of_release_has_both_pages(
     out = _synthesize(tmp_path / "out", **settings)
     public, board = _write(out, _evidence(out))
     assert said in public
+    # Every entry of the statement has its place: a number with its meaning, or a part of the page.
+    parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
+    parts |= {"columns_released_unchanged", "trust_assumptions", "caveats"}
+    assert set(read_public(out).privacy) <= parts | set(FIELDS)
     assert MECHANISMS[settings["mechanism"]][1].split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (len(read_public(out).files) > 1)
     assert "Report to the disclosure board" in board

@@ -155,6 +155,8 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
                 alt="Bootstrap estimates and 95 % intervals, with lines for the data's own.",
             )
         )
+    else:
+        text.append("The table is too large for bootstrap intervals; they are left out.")
     rows = (
         ("data", table.original),
         ("synthetic, average", table.average),

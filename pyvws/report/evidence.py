@@ -20,7 +20,7 @@ from pyvws.identification_risk import identification_risk
 __all__ = ["Evidence", "RiskEvidence", "RiskSettings", "gather"]
 
 _REPLICATES: Final = 200
-_MOST_DRAWS: Final = 40_000_000  # Values drawn for the intervals; above it they are left out.
+_MOST_DRAWS: Final = 200_000_000  # Values drawn for the intervals; above it they are left out.
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,15 @@ def test_without_the_confidential_table_no_risk_and_no_utility(out: Path) -> Non
     assert "the confidential table was not given" in board
 
 
+def test_a_table_too_large_for_a_bootstrap_is_said_to_be(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyvws.report.evidence._MOST_DRAWS", 1000)
+    _, board = _write(out, _evidence(out))
+    assert "too large for bootstrap intervals" in board
+    assert "Bootstrap estimates" not in board
+
+
 def test_names_are_text_and_never_markup(pages: tuple[str, str]) -> None:
     for page in pages:
         assert "<b>income</b>" not in page

@@ -20,6 +20,7 @@ _TOP: Final = 14
 _FOOT: Final = 44
 _PLACES: Final = (("0", 0, 0), ("1 to 3", 1, 3), ("4 to 15", 4, 15), ("16 to 255", 16, 255))
 _BEYOND: Final = 256
+_LEAST_POWER: Final = -8
 _EDGE: Final = 1.9  # Half widths of an interval; what lies further out is drawn here.
 
 
@@ -45,7 +46,11 @@ Lane = tuple[str, list[_Dot]]
 
 def figures(rows: Sequence[Row]) -> list[Figure]:
     """The figures that these rows give; those without a number in them are left out."""
-    exact = [row for row in rows if row.level == "exact" and row.largest_difference is not None]
+    exact = [
+        row
+        for row in rows
+        if row.level == "exact" and row.largest_difference is not None and not row.sha256
+    ]
     made = [_counted(exact), _allowed(exact)]
     for level, title in (("density", "Densities"), ("posterior", "Posteriors")):
         made.append(_shares([row for row in rows if row.level == level], title))
@@ -103,28 +108,39 @@ def _allowed(rows: Sequence[Row]) -> Figure | None:
 
 
 def _shares(rows: Sequence[Row], title: str) -> Figure | None:
-    """Lanes of measured differences as a share of the largest that passes."""
+    """Lanes of measured differences as a share of the largest that passes, on a log scale."""
     lanes: list[Lane] = []
+    shares = []
     for row in rows:
+        dots = []
         for found in row.measurements:
             share = found.value / found.high
             said = f"{row.id}, {found.what}: {found.value:.2g}, limit {found.high:.2g}"
-            at, passed = min(share if math.isfinite(share) else _EDGE, _EDGE), share <= 1
-            part = f", {found.what.partition(',')[0]}" if len(row.measurements) > 1 else ""
-            lanes.append((f"{row.id}{part}", [_Dot(at / _EDGE, passed, said)]))
+            dots.append(_Dot(_log_place(share), share <= 1, said))
+            shares.append(share)
+        if dots:
+            lanes.append((row.id, dots))
     if not lanes:
         return None
-    largest = max(found.value / found.high for row in rows for found in row.measurements)
+    whats = dict.fromkeys(
+        found.what.partition(",")[0] for row in rows for found in row.measurements
+    )
     text = (
-        f"{title}: {len(lanes)} measured differences from Stan, each as a share of its limit; the "
-        f"largest is {largest:.2f} of its limit, and the line at 1 is the limit."
+        f"{title}: {len(shares)} measured differences from Stan ({', '.join(whats)}), each as a "
+        f"share of its limit; the largest is {max(shares):.2f} of its limit. The line at 1 is the "
+        "limit; the scale is logarithmic."
     )
-    ticks = [(tick / 2 / _EDGE, f"{tick / 2:g}") for tick in range(4)]
-    return Figure(
-        f"{title} against Stan",
-        text,
-        _lanes(lanes, ticks, "share of the limit", text, lines=(1 / _EDGE,)),
-    )
+    ticks = [(_log_place(10.0**power), f"{10.0**power:g}") for power in range(_LEAST_POWER, 1)]
+    drawn = _lanes(lanes, ticks, "share of the limit", text, lines=(_log_place(1.0),))
+    return Figure(f"{title} against Stan", text, drawn)
+
+
+def _log_place(share: float) -> float:
+    """0 for shares of 10^-8 and less, and for 10 or more (or NaN) 1."""
+    if not share < 10.0:
+        return 1.0
+    power = math.log10(max(share, 10.0**_LEAST_POWER))
+    return (power - _LEAST_POWER) / (1 - _LEAST_POWER)
 
 
 def _printed(rows: Sequence[Row]) -> Figure | None:

@@ -227,11 +227,21 @@ def test_every_figure_has_words_that_hold_its_numbers() -> None:
         svg = ElementTree.fromstring(figure.svg)
         assert svg.get("role") == "img"
         assert svg.get("aria-label") == figure.text
-    assert "0 ulp: 2, 1 to 3 ulp: 1, 4 to 15 ulp: 0, 16 to 255 ulp: 1" in (
+    assert "0 ulp: 1, 1 to 3 ulp: 1, 4 to 15 ulp: 0, 16 to 255 ulp: 1" in (
         made["Differences from R"].text
     )
     assert "the largest is 0.57 of its limit" in made["Posteriors against Stan"].text
     assert figures([SKIPPED]) == []
+
+
+def test_a_difference_beyond_its_limit_is_a_cross_right_of_the_line() -> None:
+    found = tuple(Measurement("x", value, 0.0, 4.0) for value in (0.04, 40.0, float("nan")))
+    (figure,) = figures([dataclasses.replace(POSTERIOR, measurements=found)])
+    svg = ElementTree.fromstring(figure.svg)
+    assert [group.get("class") for group in svg.iter("g")] == ["pass", "fail", "fail"]
+    # 0.01 of the limit: 6 of the 9 powers of ten from 10^-8 to 10.
+    circle = next(svg.iter("circle"))
+    assert float(str(circle.get("cx"))) == pytest.approx(330 + 6 / 9 * 530, abs=0.06)
 
 
 def test_a_printed_figure_outside_is_a_cross_at_the_edge() -> None:

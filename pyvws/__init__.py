@@ -33,6 +33,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "NegativeBinomial": "pyvws.models.negative_binomial",
     "NoisyHistogram": "pyvws.perturbed_histogram",
     "Normal": "pyvws.models.normal",
+    "NormalMixture": "pyvws.models.normal_mixture",
     "Ordinal": "pyvws.models.ordinal",
     "OutputError": "pyvws.errors",
     "PairwiseWeighted": "pyvws.mechanisms",

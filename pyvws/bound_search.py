@@ -12,7 +12,7 @@ from pyvws.search import SMALLEST_SCALE, Try, scale_to_meet
 
 __all__ = ["Window", "meet"]
 
-_TRIES = 12
+_TRIES = 20
 _Fit = TypeVar("_Fit")
 
 
@@ -72,7 +72,7 @@ def meet(
     Raises
     ------
     SearchError
-        If the weights reach 1, or a shift g keeps them up, or 12 refits did not suffice.
+        If the weights reach 1, or a shift g keeps them up, or 20 refits did not suffice.
     """
     value = first
     for _ in range(_TRIES):

@@ -43,6 +43,10 @@ class NormalMixture(Family):
     alpha_i log sum_k pi_k N(v_i | X_i beta_k, sigma_k). The unconstrained vector is described in
     `pyvws.models._mixture_kernels`.
 
+    Labels may switch, so parameters of a component mean nothing across draws, and posteriors of
+    more components than needed have many modes: look at R-hat of `diagnosed` and allow for long
+    chains.
+
     Parameters
     ----------
     components : int
@@ -60,7 +64,9 @@ class NormalMixture(Family):
         nothing about it and no differential privacy is claimed; under the second it does not.
     outcome_scale : {"identity", "log", "signed-log"}
         v is y, log y (y above 0, the paper's), or sign(y) log(1 + |y|). Likelihood, bounds and
-        priors are on the scale of v, which should be of moderate size.
+        priors are on the scale of v, which should be of moderate size. A record whose component holds
+        few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond any
+        real one: a dataset's mean can be ruined by one record, its quantiles cannot.
     """
 
     name: ClassVar[str] = "normal-mixture"

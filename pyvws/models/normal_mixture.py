@@ -64,9 +64,9 @@ class NormalMixture(Family):
         nothing about it and no differential privacy is claimed; under the second it does not.
     outcome_scale : {"identity", "log", "signed-log"}
         v is y, log y (y above 0, the paper's), or sign(y) log(1 + |y|). Likelihood, bounds and
-        priors are on the scale of v, which should be of moderate size. A record whose component holds
-        few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond any
-        real one: a dataset's mean can be ruined by one record, its quantiles cannot.
+        priors are on the scale of v, which should be of moderate size. A record whose component
+        holds few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond
+        any real one: one record can ruin a dataset's mean, though not its quantiles.
     """
 
     name: ClassVar[str] = "normal-mixture"

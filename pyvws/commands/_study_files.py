@@ -62,6 +62,31 @@ def _sdr(
     )
 
 
+def _sdr_2024(
+    file: _File = None,
+    outcome: Annotated[str, typer.Option(help="Column of the salary.")] = "SALARY",
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=VALUE,VALUE or COLUMN>=NUMBER; repeatable.", metavar="CONDITION"),
+    ] = None,
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """LW, CW and SW, re-weighted too, on 1000 salaries of your own file (2024 paper)."""
+    from pyvws.studies import sampled_salaries as study
+
+    _run(
+        study,
+        lambda listener: study.run(
+            file, seed=seed, outcome=outcome, filters=filter or (), listener=listener
+        ),
+        file,
+        out,
+        overwrite,
+    )
+
+
 def _consumer_expenditure(
     file: Annotated[
         Path, typer.Option(help="CSV or Parquet with Income, Urban, Marital and Educ.")
@@ -114,6 +139,7 @@ def _ends(text: str | None) -> tuple[float, float] | None:
 
 FILE_COMMANDS: dict[str, Callable[..., None]] = {
     "sdr": _sdr,
+    "sdr-2024": _sdr_2024,
     "consumer-expenditure": _consumer_expenditure,
 }
 """Commands by the name of their study."""

@@ -1,0 +1,78 @@
+"""Section 5 of [vws2024]: the six fits on 1000 salaries of the Survey of Doctorate Recipients.
+
+An intercept-only negative binomial; LW, CW, SW at one bound; LW, CW re-weighted from k = 0.95.
+The paper samples 1000 records of the public use file of 2017 without saying which, so the seed
+draws them here; the file is not part of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.engines._engine import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.io.files import read_table
+from pyvws.io.frame import numeric_column, open_frame
+from pyvws.loop import SILENT, Listener
+from pyvws.studies import negative_binomial_mixture as six_fits
+from pyvws.studies.doctorate_salaries import WHERE
+from pyvws.studies.row_filters import filtered
+
+__all__ = ["SampledSalaries", "run", "table", "write"]
+
+SAMPLED: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SampledSalaries:
+    """The six fits on the sampled salaries, and what their diagnostics found."""
+
+    fits: six_fits.MixtureStudy
+    problems: tuple[str, ...]
+
+
+def run(
+    file: Path | None,
+    *,
+    seed: int,
+    outcome: str = "SALARY",
+    filters: Sequence[str] = (),
+    settings: SamplerSettings | None = None,
+    listener: Listener = SILENT,
+) -> SampledSalaries:
+    """Fit the six mechanisms to 1000 records of a file, or to all where it has fewer.
+
+    Raises InputError, with where to get the survey, without a file.
+    """
+    if file is None:
+        raise InputError(WHERE)
+    frame = filtered(open_frame(read_table(file).frame), filters)
+    salaries = np.rint(numeric_column(frame, outcome, role="outcome"))
+    if (salaries < 0).any():
+        raise InputError(f"Column {outcome!r} has negative values. Filter them out.")
+    if len(salaries) > SAMPLED:
+        salaries = np.random.default_rng(seed).choice(salaries, SAMPLED, replace=False)
+    made = six_fits.run(seed=seed, y=salaries, settings=settings, listener=listener)
+    problems = tuple(
+        f"{label}: {problem}"
+        for label, fit in made.fits.items()
+        for problem in fit.posterior.diagnostics.problems()
+    )
+    return SampledSalaries(made, problems)
+
+
+def table(result: SampledSalaries) -> Any:
+    """The six rows and the data's own, for a terminal."""
+    shown = six_fits.table(result.fits)
+    shown.title = f"{len(result.fits.y)} salaries (section 5 of the 2024 paper)"
+    return shown
+
+
+def write(result: SampledSalaries, folder: Path) -> list[str]:
+    """table.csv and the figures; the files' names."""
+    return six_fits.write(result.fits, folder)

@@ -8,9 +8,10 @@ compile_program <- function(source, file) {
   rstan::rstan_options(boost_lib = boost_folder())
   model <- rstan::stan_model(file = source, model_name = "pyvws", save_dso = TRUE)
   saveRDS(model, file)
-  # rstan may unload machine code together with the object that brought it, while a copy read from
-  # the file relies on it.
-  programs[[source]] <- model
+  # A copy read from the file finds its machine code only once this object's is unloaded, which
+  # happens when it is collected.
+  rm(model)
+  invisible(gc())
   TRUE
 }
 

@@ -105,7 +105,7 @@ def run(
     file: Path | str,
     *,
     seed: int,
-    components: int = 10,
+    components: int = 5,
     datasets: int = DATASETS,
     replicates: int = _REPLICATES,
     settings: SamplerSettings | None = None,

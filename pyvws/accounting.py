@@ -90,6 +90,9 @@ class PrivacyStatement:
         Whether a synthetic value depends on the record's own outcome besides the draw.
     model_caveats : tuple of str
         Sentences that the model's family adds.
+    own_program : {"", "own program", "unchecked program"}
+        Whether the model is a Stan program of the agency's own, and whether its log_lik was held
+        against its target.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
     uses : tuple of str
@@ -115,6 +118,7 @@ class PrivacyStatement:
     model_caveats: tuple[str, ...]
     problems: tuple[str, ...]
     uses: tuple[str, ...] = ()
+    own_program: str = ""
 
     @property
     def guarantee(self) -> str:
@@ -165,6 +169,8 @@ class PrivacyStatement:
             "unweighted": self.mechanism == "unweighted",
             "scalar": self.mechanism == "sw",
             "above target": above,
+            "own program": self.own_program == "own program",
+            "unchecked program": self.own_program == "unchecked program",
             "reads outcome": self.reads_outcome,
             "threshold": self.threshold < 1.0 and not self.enforced,
             "rounded": self.rounded,

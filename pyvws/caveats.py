@@ -71,6 +71,14 @@ CAVEATS: Final = {
         "The truncation aimed at a smaller epsilon than the refit reached; the figures are those "
         "of the refit."
     ),
+    "own program": (
+        "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
+        "it writes; at some of its draws its target was seen to move with the weights by just that."
+    ),
+    "unchecked program": (
+        "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
+        "it writes; that its target moves with the weights by just that was not checked."
+    ),
     "reads outcome": (
         "Each synthetic value is drawn given the record's own confidential outcome as well "
         "as the posterior draw, so no guarantee is claimed and epsilon describes the draw "

@@ -13,6 +13,7 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.confidential_table import ConfidentialTable
+from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import ConvergenceWarning
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
@@ -191,7 +192,15 @@ def _statement(
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, final),
+        own_program=_own_program(settings),
     )
+
+
+def _own_program(settings: RunSettings) -> str:
+    """Which caveat an own Stan program has; none without one."""
+    if settings.program is None:
+        return ""
+    return "own program" if settings.engine in CHECKING_ENGINES else "unchecked program"
 
 
 def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[str, ...]:

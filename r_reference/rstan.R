@@ -87,6 +87,16 @@ densities <- function(file, data, vectors, points) {
   list(value = value, gradient = gradient, log_lik = log_lik)
 }
 
+# Unconstrained points, a row each, of draws given as lists of the program's variables.
+unconstrained <- function(file, data, vectors, draws) {
+  fit <- suppressMessages(
+    rstan::sampling(load_program(file), data = shaped(data, vectors), chains = 0)
+  )
+  do.call(rbind, lapply(draws, function(draw) {
+    rstan::unconstrain_pars(fit, shaped(draw, vectors))
+  }))
+}
+
 # log_lik (draws, records) of a fit that was saved with saveRDS, chain after chain.
 saved_log_lik <- function(file) {
   fit <- readRDS(file)

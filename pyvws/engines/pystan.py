@@ -31,7 +31,7 @@ from pyvws.engines._stan_run import (
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 
-__all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version"]
+__all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version", "unconstrained"]
 
 _VERSION = ("MAJOR", "MINOR", "PATCH")
 _DEFAULTS = {
@@ -153,6 +153,12 @@ def densities(
     written = [module.write_array(data, row, True, True) for row in rows]
     names = list(module.constrained_param_names(data))
     return np.array(values), np.array(gradients), variables(names, np.array(written))
+
+
+def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
+    """Draws of a program, each a dict of its variables, as unconstrained points (P, D)."""
+    module = load_module(_module_path(program))
+    return np.array([module.transform_inits(data, draw) for draw in draws])
 
 
 def pystan_folder() -> Path | None:

@@ -29,7 +29,14 @@ from pyvws.engines._stan_run import (
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 
-__all__ = ["RStanEngine", "densities", "object_log_lik", "rstan_version", "saved_log_lik"]
+__all__ = [
+    "RStanEngine",
+    "densities",
+    "object_log_lik",
+    "rstan_version",
+    "saved_log_lik",
+    "unconstrained",
+]
 
 
 def rstan_version() -> str:
@@ -144,6 +151,27 @@ def densities(
         ),
     )
     return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
+
+
+def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
+    """As `pyvws.engines.pystan.unconstrained`, by rstan's unconstrain_pars."""
+    from pyvws.r.bridge import call
+
+    crossed, vectors = _for_r(data)
+    first = [_for_r(draw) for draw in draws]
+    found: Floats = call(
+        "rstan",
+        "unconstrained",
+        _texts(
+            {
+                "file": str(_program_file(program)),
+                "data": crossed,
+                "vectors": sorted(vectors.union(*(named for _, named in first))),
+                "draws": [values for values, _ in first],
+            }
+        ),
+    )
+    return found.reshape(len(draws), -1)
 
 
 def saved_log_lik(path: Path) -> Floats | None:

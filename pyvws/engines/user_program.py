@@ -15,6 +15,7 @@ import numpy as np
 from pyvws._checks import Floats, choice, weight_vector
 from pyvws.engines._engine import Progress, SamplerSettings
 from pyvws.engines._stan_run import StanEngine
+from pyvws.engines._weighted_terms import CHECKING_ENGINES, adds_its_log_lik
 from pyvws.errors import InputError
 
 __all__ = ["UserFit", "UserProgram", "check_program", "program_data"]
@@ -80,15 +81,17 @@ class UserProgram:
         Raises
         ------
         InputError
-            If the program needs other data, does not compile, or log_lik has another length.
+            If the program needs other data, does not compile, log_lik has another length, or the
+            target does not move with the weights as log_lik says.
         ConvergenceError
             If Stan fails.
         """
         needed = check_program(self.text)
         given = {**_SWITCHES, **data}
+        used = {name: given[name] for name in needed}
         run = engine.run(
             self.text,
-            {name: given[name] for name in needed},
+            used,
             settings,
             seed=seed,
             progress=progress,
@@ -99,6 +102,15 @@ class UserProgram:
             raise InputError(
                 "log_lik of the program must be a vector with one value for each of the "
                 f"{data['n']} records. Got shape {log_lik.shape[1:]}."
+            )
+        if engine.name in CHECKING_ENGINES and not adds_its_log_lik(
+            engine.name, self.text, used, flat, weighted=self.log_lik == "weighted"
+        ):
+            raise InputError(
+                "The target of the Stan program does not move with the weights by what log_lik "
+                "holds, so its bound would protect nothing. Add weights[i] * l_i to the target and "
+                "write the same in log_lik; or write l_i and say --stan-log-lik plain "
+                '(log_lik="plain" in Python).'
             )
         return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.engines.registry import find_stan_engine
-from pyvws.engines.user_program import UserProgram
+from pyvws.engines.user_program import UserProgram, program_data
+from pyvws.errors import InputError
 from pyvws.existing_fit import from_log_lik
 from pyvws.validation._stan_case import seeded_target
 
@@ -24,3 +27,49 @@ def test_its_log_lik_is_the_packages_times_the_weights(name, need):
     np.testing.assert_allclose(fit.log_lik, own * target.weights, rtol=1e-9, atol=1e-9)
     existing = from_log_lik(fit.log_lik, target.weights)
     assert existing.bounds().database == np.abs(fit.log_lik).max()
+
+
+# The switch says how weights are used: 0 as they must be, 1 not in the target, 2 not in log_lik, 3
+# by half in log_lik, 4 with a term of y alone left out of it, which no parameter moves.
+OWN = """
+data {
+  int<lower=1> n;
+  int<lower=1> K;
+  COUNTS
+  matrix[n, K] X;
+  vector<lower=0>[n] weights;
+  int censored;
+}
+parameters { vector[K] beta; }
+model {
+  beta ~ normal(0, 3);
+  for (i in 1:n)
+    target += (censored == 1 ? 1 : weights[i]) * poisson_log_lpmf(y[i] | X[i] * beta);
+}
+generated quantities {
+  vector[n] log_lik;
+  for (i in 1:n) {
+    real term = poisson_log_lpmf(y[i] | X[i] * beta) + (censored == 4 ? lgamma(y[i] + 1) : 0);
+    log_lik[i] = (censored == 2 ? 1 : weights[i]) * (censored == 3 ? 0.5 : 1) * term;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["pystan", "rstan"])
+def test_a_target_that_does_not_hold_log_lik_is_refused(name, need):
+    need(name)
+    counts = "int<lower=0> y[n];" if name == "rstan" else "array[n] int<lower=0> y;"
+    text = OWN.replace("COUNTS", counts)
+    target = seeded_target("poisson", 30, 2, seed=5)
+    plain = stan_data(target)
+    data = program_data(plain["y"], plain["X"], target.weights)
+    settings = SamplerSettings(draws=20, warmup=100, chains=1)
+    passes = {(0, "weighted"), (2, "plain"), (4, "weighted")}
+    for switch in range(5):
+        for written in ("weighted", "plain"):
+            refused = pytest.raises(InputError, match="does not move with the weights")
+            with nullcontext() if (switch, written) in passes else refused:
+                UserProgram(text, log_lik=written).fit(
+                    find_stan_engine(name), {**data, "censored": switch}, settings, seed=1
+                )

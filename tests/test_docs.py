@@ -154,6 +154,8 @@ def test_methods_give_each_function_its_place(name: str) -> None:
 def test_examples_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     if "perturbed-histogram" in "".join(commands(PAGES[name])):
         pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+    if "--engine pystan" in "".join(commands(PAGES[name])):
+        pytest.importorskip("httpstan", reason="Stan needs the extra pystan")
     names: dict[str, Any] = {"__name__": "__main__"}
     for example in examples(PAGES[name]):
         if example.language == "r":

@@ -19,11 +19,11 @@ from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models._model import Model
 
-__all__ = ["censored_density"]
+__all__ = ["add_clamped", "censored_density", "clamped_terms"]
 
 
 @kernel
-def _add_clamped(
+def add_clamped(
     cell: Any,
     weight: Any,
     count: Any,
@@ -58,12 +58,12 @@ def _add_clamped(
     return total
 
 
-def censored_density(
+def clamped_terms(
     model: Model, cells: Cells, weights: Floats, bound: float
-) -> Callable[[Floats], tuple[float, Floats]]:
-    """A function q (D,) -> (log density up to a constant, gradient (D,)).
+) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+    """The kernel of the cells' terms, its arguments after q, and the first ones of `add_clamped`.
 
-    A term that is not a number counts as -bound, as one that is infinitely unlikely does.
+    The last of them is the place of q's first entry after the coefficients' own.
     """
     terms = model.cell_terms
     if terms is None:
@@ -75,20 +75,29 @@ def censored_density(
     )
     cell, weight = pairs[:, 0].astype(np.intp), np.ascontiguousarray(pairs[:, 1])
     count = np.bincount(place.ravel(), weights=cells.multiplicity).astype(np.float64)
-    prior = model.density_data(cells, np.zeros(cells.n_records))
-    data = model.term_data(cells)
     first = coefficient_dimension(cells.n_coefficients)
+    data = cells.rows, cells.row_of_cell, *model.term_data(cells)
+    return terms, data, (cell, weight, count, float(bound), first)
+
+
+def censored_density(
+    model: Model, cells: Cells, weights: Floats, bound: float
+) -> Callable[[Floats], tuple[float, Floats]]:
+    """A function q (D,) -> (log density up to a constant, gradient (D,)).
+
+    A term that is not a number counts as -bound, as one that is infinitely unlikely does.
+    """
+    terms, data, (*clamps, first) = clamped_terms(model, cells, weights, bound)
+    prior = model.density_data(cells, np.zeros(cells.n_records))
     C, E = cells.n_cells, model.dimension(cells.n_coefficients) - first
-    kinds = cells.rows, cells.row_of_cell
+    add: Callable[..., float] = add_clamped
 
     def evaluate(q: Floats) -> tuple[float, Floats]:
         gradient = np.empty(len(q))
         log_lik, by_eta, by_extra = np.empty(C), np.empty(C), np.empty((C, E))
         logp = model.log_density(q, *prior, gradient)
-        terms(q, *kinds, *data, log_lik, by_eta, by_extra)
-        clamped = _add_clamped(
-            cell, weight, count, bound, *kinds, log_lik, by_eta, by_extra, first, gradient
-        )
-        return logp + clamped, gradient
+        terms(q, *data, log_lik, by_eta, by_extra)
+        clamped = (*clamps, *data[:2], log_lik, by_eta, by_extra, first, gradient)
+        return logp + add(*clamped), gradient
 
     return evaluate

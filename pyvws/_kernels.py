@@ -13,7 +13,8 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 import numba
 from platformdirs import user_cache_path
 
-__all__ = ["inlined_kernel", "kernel", "sources_digest"]
+__all__ = ["callback", "inlined_kernel", "kernel", "sources_digest"]
 
 _PACKAGE = Path(__file__).parent
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -64,17 +65,39 @@ def inlined_kernel(function: _Function) -> _Function:
     return _compiled(function, forceinline=True)
 
 
+def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> Any:
+    """A C function of that numba signature, compiled now, with an `address` to call it at.
+
+    Not to be `cached` where it calls what lies outside the package: changes there go unnoticed.
+    """
+    if cached:
+        try:
+            with _own_folder():
+                return numba.cfunc(signature, cache=True, error_model="numpy")(function)
+        except (OSError, RuntimeError):
+            pass  # No writable folder: the function is compiled anew in each process.
+    return numba.cfunc(signature, error_model="numpy")(function)
+
+
 def _compiled(function: _Function, *, forceinline: bool) -> _Function:
     compiled: Any = numba.njit(error_model="numpy", nogil=True, forceinline=forceinline)(function)
+    try:
+        with _own_folder():
+            compiled.enable_caching()
+    except (OSError, RuntimeError):
+        pass  # No writable folder: the kernel is compiled anew in each process.
+    kept: _Function = compiled
+    return kept
+
+
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """numba keeps what is compiled meanwhile in the package's folder, unless told of another."""
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
         if not before:
             config.CACHE_DIR = str(_cache_folder())
-        compiled.enable_caching()
-    except (OSError, RuntimeError):
-        pass  # No writable folder: the kernel is compiled anew in each process.
+        yield
     finally:
         config.CACHE_DIR = before
-    kept: _Function = compiled
-    return kept

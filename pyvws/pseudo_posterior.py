@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pyvws._censored_density import censored_density
+from pyvws._censored_density import censored_density, clamped_terms
 from pyvws._checks import Floats, positive, same_length, weight_vector
 from pyvws.io.cells import Cells
 from pyvws.models._model import Model, Start
@@ -71,3 +72,18 @@ class PseudoPosterior:
             return log_density(q, *data, gradient), gradient
 
         return evaluate
+
+    def kernels(
+        self,
+    ) -> tuple[Callable[..., float], Callable[..., None] | None, tuple[tuple[Any, ...], ...]]:
+        """What `density_and_gradient` calls: the family's kernels, and their arguments in groups.
+
+        The density's, and under a bound those of the cells' terms and of `add_clamped`, which the
+        density of the prior alone goes with then.
+        """
+        model, cells = self.model, self.cells
+        if self.bound is None:
+            return model.log_density, None, (model.density_data(cells, self.weights),)
+        terms, data, clamps = clamped_terms(model, cells, self.weights, self.bound)
+        prior = model.density_data(cells, np.zeros(cells.n_records))
+        return model.log_density, terms, (prior, data, clamps)

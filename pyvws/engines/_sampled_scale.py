@@ -6,45 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._kernels import kernel
 from pyvws.models._conditional import from_conditional, pull_back_conditional
 from pyvws.models._model import SampledScale, Start
 
 __all__ = ["sampled_scale"]
 
 
-class _OwnScale:
-    """q = z + centre."""
-
-    def __init__(self, start: Start) -> None:
-        self._centre = start.centre
-
-    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
-        q[:] = z + self._centre
-        return 0.0, None
-
-    def pull_back(self, state: Any, gradient: Floats) -> None:
-        pass
+@kernel
+def _restore_shifted(z: Any, offset: Any, q: Any) -> tuple[float, int]:
+    """q = z + offset."""
+    for d in range(len(z)):
+        q[d] = z[d] + offset[d]
+    return 0.0, 0
 
 
-class _ConditionalScale:
+@kernel
+def _pull_back_shifted(_state: Any, _q: Any, _offset: Any, _gradient: Any) -> None:
+    """The gradient in z is that in q."""
+
+
+@kernel
+def _restore_conditional(
+    z: Any, offset: Any, information: Any, pull: Any, q: Any
+) -> tuple[float, Any]:
     """beta given its scales, as `pyvws.models._conditional` has it."""
+    p = z + offset
+    jacobian, B, R, HB, centre, e = from_conditional(p, information, pull, len(pull), q)
+    return jacobian, (p, B, R, HB, centre, e)
 
-    def __init__(self, centre: Floats, information: Floats) -> None:
-        self._K = len(information)
-        self._information = np.ascontiguousarray(information)
-        self._pull = self._information @ centre[: self._K]
-        self._offset = centre.copy()
-        self._offset[: self._K] = 0.0
 
-    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
-        p = z + self._offset
-        jacobian, *parts = from_conditional(p, self._information, self._pull, self._K, q)
-        return jacobian, (p, parts)
-
-    def pull_back(self, state: Any, gradient: Floats) -> None:
-        p, parts = state
-        pull_back_conditional(p, self._pull, self._K, gradient, *parts)
+@kernel
+def _pull_back_conditional(
+    state: Any, _q: Any, _offset: Any, _information: Any, pull: Any, gradient: Any
+) -> None:
+    p, B, R, HB, centre, e = state
+    pull_back_conditional(p, pull, len(pull), gradient, B, R, HB, centre, e)
 
 
 def sampled_scale(start: Start) -> SampledScale:
@@ -52,5 +49,10 @@ def sampled_scale(start: Start) -> SampledScale:
     if start.scale is not None:
         return start.scale
     if start.information is None:
-        return _OwnScale(start)
-    return _ConditionalScale(start.centre, start.information)
+        return SampledScale((_restore_shifted, _pull_back_shifted), (start.centre,))
+    information = np.ascontiguousarray(start.information)
+    K = len(information)
+    offset = start.centre.copy()
+    offset[:K] = 0.0
+    data = offset, information, information @ start.centre[:K]
+    return SampledScale((_restore_conditional, _pull_back_conditional), data)

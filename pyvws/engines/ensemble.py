@@ -105,7 +105,7 @@ def _density(target: PseudoPosterior) -> tuple[Any, Any]:
     q = np.empty(target.dimension)
 
     def log_density(z: Floats) -> float:
-        jacobian, _ = scale.restore(z, q)
+        jacobian = scale.restore(z, q)
         value = evaluate(q)[0] + jacobian
         return float(value) if np.isfinite(value) else -np.inf
 

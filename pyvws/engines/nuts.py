@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
@@ -43,10 +44,11 @@ class NativeEngine:
         progress: Progress | None = None,
     ) -> Posterior:
         began = time.perf_counter()
-        done = [0] * settings.chains
-        model = _callbacks(target, done)
+        compiled = CompiledTarget(target, sampled_scale(target.start()))
+        model = _sampler_model(target, compiled)
         total = settings.chains * (settings.draws + settings.warmup)
-        trace = _run(model, settings, seed, lambda: progress and progress(sum(done), total))
+        done = compiled.arguments
+        trace = _run(model, settings, seed, lambda: progress and progress(done.count, total))
         q, diverging = _read(trace, settings)
         if not np.isfinite(q).all():
             raise ConvergenceError(
@@ -64,46 +66,30 @@ class NativeEngine:
         )
 
 
-def _callbacks(target: PseudoPosterior, done: list[int]) -> Any:
+def _sampler_model(target: PseudoPosterior, compiled: CompiledTarget) -> Any:
     """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
-        from nutpie.compiled_pyfunc import from_pyfunc
+        from nutpie.compile_pymc import CompiledPyMCModel
     D = target.dimension
-    scale = sampled_scale(target.start())
-
-    def make_density() -> Callable[[Floats], tuple[float, Floats]]:
-        evaluate = target.density_and_gradient()
-        q = np.empty(D)
-
-        def density(z: Floats) -> tuple[float, Floats]:
-            jacobian, state = scale.restore(z, q)
-            logp, gradient = evaluate(q)
-            scale.pull_back(state, gradient)
-            return logp + jacobian, gradient
-
-        return density
-
-    def make_expand(_seed1: int, _seed2: int, chain: int) -> Callable[[Floats], dict[str, Floats]]:
-        def expand(z: Floats) -> dict[str, Floats]:
-            done[chain] += 1
-            q = np.empty(D)
-            scale.restore(z, q)
-            return {"q": q}
-
-        return expand
 
     def initial_point(point_seed: int) -> Floats:
         return np.random.default_rng(point_seed).uniform(-_JITTER, _JITTER, D)
 
-    return from_pyfunc(
-        D,
-        make_density,
-        make_expand,
-        [np.dtype(np.float64)],
-        [(D,)],
-        ["q"],
-        make_initial_point_fn=initial_point,
+    return CompiledPyMCModel(
+        dims=None,
+        compiled_logp_func=compiled.density,
+        compiled_expand_func=compiled.draw,
+        initial_point_func=initial_point,
+        shared_data={},
+        user_data=compiled.arguments.words,
+        n_expanded=D,
+        shape_info=(["q"], [slice(0, D)], [(D,)]),
+        logp_func=None,
+        expand_func=None,
+        _n_dim=D,
+        _shapes={"q": (D,)},
+        _coords=None,
     )
 
 

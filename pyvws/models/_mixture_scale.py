@@ -19,6 +19,7 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws._kernels import kernel
 from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+from pyvws.models._model import SampledScale
 from pyvws.models._small_matrices import (
     cholesky,
     product,
@@ -28,7 +29,7 @@ from pyvws.models._small_matrices import (
     transposed_times,
 )
 
-__all__ = ["MixtureScale"]
+__all__ = ["mixture_scale"]
 
 
 @kernel
@@ -100,30 +101,32 @@ def _pull_back(
     pull_back_factor(partials, K, by_B, gradient[at + K : at + K + K * (K - 1) // 2])
 
 
-class MixtureScale:
+@kernel
+def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, C: int, q: Any) -> tuple[float, Any]:
+    p = z + offset
+    jacobian, B, R, HB, centre = _restore(p, H, pull, C, q)
+    return jacobian, (p, B, R, HB, centre)
+
+
+@kernel
+def _pull_back_mixture(
+    state: Any, q: Any, _offset: Any, _H: Any, pull: Any, C: int, gradient: Any
+) -> None:
+    p, B, R, HB, centre = state
+    _pull_back(p, q, pull, C, B, R, HB, centre, gradient)
+
+
+def mixture_scale(centre: Floats, H: Floats, b: Floats, components: int) -> SampledScale:
     """z -> q for C components, both of length D; z = 0 gives the rough fit `centre` (D,).
 
     q holds raw coefficients (C K), log s (K), partial correlations and what follows.
     """
-
-    def __init__(self, centre: Floats, H: Floats, b: Floats, components: int) -> None:
-        self._H = np.ascontiguousarray(H)
-        self._pull = self._H @ b
-        self._C = components
-        first = components * len(b)
-        self._offset = centre.copy()
-        self._offset[:first] = 0.0
-        _, _, R, _, middle = _restore(self._offset, self._H, self._pull, self._C, centre.copy())
-        raw = centre[:first].reshape(components, -1)
-        self._offset[:first] = (raw @ R - middle).ravel()
-
-    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
-        """Fill q from z; the log Jacobian, and what `pull_back` needs."""
-        p = z + self._offset
-        jacobian, *parts = _restore(p, self._H, self._pull, self._C, q)
-        return jacobian, (p, q.copy(), parts)
-
-    def pull_back(self, state: Any, gradient: Floats) -> None:
-        """Turn the gradient in q into that in z, the Jacobian's added, in place."""
-        p, q, (B, R, HB, middle) = state
-        _pull_back(p, q, self._pull, self._C, B, R, HB, middle, gradient)
+    H = np.ascontiguousarray(H)
+    pull = H @ b
+    first = components * len(b)
+    offset = centre.copy()
+    offset[:first] = 0.0
+    _, _, R, _, middle = _restore(offset, H, pull, components, centre.copy())
+    raw = centre[:first].reshape(components, -1)
+    offset[:first] = (raw @ R - middle).ravel()
+    return SampledScale((_restore_mixture, _pull_back_mixture), (offset, H, pull, components))

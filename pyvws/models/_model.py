@@ -18,14 +18,21 @@ Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
 
 
-class SampledScale(Protocol):
-    """A change of variables z -> q of length D, around a start at z = 0; neither way raises."""
+@dataclass(frozen=True, slots=True)
+class SampledScale:
+    """A change of variables z -> q of length D, around a start at z = 0, by two kernels.
 
-    def restore(self, z: Floats, q: Floats) -> tuple[float, Any]:
-        """Fill q from z; the log Jacobian, and what `pull_back` needs."""
+    restore(z, *data, q) fills q (D,) and returns the log Jacobian and a state;
+    pull_back(state, q, *data, gradient) turns the gradient in q into that in z, the Jacobian's
+    added, in place. Neither raises.
+    """
 
-    def pull_back(self, state: Any, gradient: Floats) -> None:
-        """Turn the gradient in q into that in z, the Jacobian's added, in place."""
+    kernels: tuple[Callable[..., tuple[float, Any]], Callable[..., None]]
+    data: tuple[Any, ...]
+
+    def restore(self, z: Floats, q: Floats) -> float:
+        """Fill q (D,) from z (D,); the log Jacobian."""
+        return self.kernels[0](z, *self.data, q)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pyvws.models._mixture_kernels import (
     mixture_log_density,
     mixture_log_likelihood,
 )
-from pyvws.models._mixture_scale import MixtureScale
+from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._model import Draws, Family, Start
 
@@ -157,7 +157,7 @@ class NormalMixture(Family):
         sizes = np.where(used, rough.weight, _EMPTY) / total
         centre[first + C : -1] = np.log(sizes)
         centre[-1] = math.log(self.gamma_shape / self.gamma_rate)
-        return Start(centre, scale=MixtureScale(centre, rough.information, rough.overall, C))
+        return Start(centre, scale=mixture_scale(centre, rough.information, rough.overall, C))
 
     def constrain(self, q: Floats, K: int) -> Draws:
         C = self.components

@@ -1,0 +1,129 @@
+"""A target as C functions: density and gradient on the sampled scale, and draws back from it.
+
+A sampler in another language calls them without Python, so chains run side by side. Each is made of
+kernels of the family and of the scale, which are named in a text: the machine code on disk is found
+again by that text, and holds no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import carray
+from numba.core import types
+from numba.extending import overload
+
+from pyvws._censored_density import add_clamped
+from pyvws._kernels import callback
+from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
+from pyvws.models._model import SampledScale
+from pyvws.pseudo_posterior import PseudoPosterior
+
+__all__ = ["CompiledTarget"]
+
+_DOUBLES = types.CPointer(types.float64)
+_DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
+_DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
+_NOT_FINITE = 1  # To nutpie: a point to turn back from.
+
+_NAMED: dict[str, Any] = {}
+
+
+class CompiledTarget:
+    """The functions' `density` and `draw`, and the `arguments` whose address they take last.
+
+    density(D, z, gradient, value, address) and draw(D, D, z, q, address) are C functions that
+    return 0, or another number where the density or its gradient is not finite.
+    """
+
+    def __init__(self, target: PseudoPosterior, scale: SampledScale) -> None:
+        density, terms, groups = target.kernels()
+        self.arguments = PackedArguments((scale.data, *groups))
+        names = tuple(map(_name, (*scale.kernels, density, terms)))
+        self.density, self.draw = _functions(self.arguments.kinds, *names)
+
+
+def _name(kernel: Callable[..., Any] | None) -> str:
+    """What a kernel is called here; the empty text for none."""
+    if kernel is None:
+        return ""
+    function = getattr(kernel, "py_func", kernel)
+    name = f"{function.__module__}.{function.__qualname__}"
+    if _NAMED.setdefault(name, kernel) is not kernel:
+        name += f" at {id(kernel)}"
+        _NAMED[name] = kernel
+    return name
+
+
+@cache
+def _functions(
+    kinds: str, restore: str, pull_back: str, density: str, terms: str
+) -> tuple[Any, Any]:
+    def log_density(
+        dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any
+    ) -> int:
+        z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
+        groups = unpacked(address, kinds)
+        q = np.empty(len(z))
+        jacobian, state = _call(restore, (z, *groups[0], q))
+        value = jacobian + _evaluate(density, terms, groups, q, gradient)
+        _call(pull_back, (state, q, *groups[0], gradient))
+        value_at[0] = value
+        finite = np.isfinite(value)
+        for entry in gradient:
+            finite = finite and np.isfinite(entry)
+        return 0 if finite else _NOT_FINITE
+
+    def draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:
+        add_one(address)
+        groups = unpacked(address, kinds)
+        _call(restore, (carray(z_at, dimension), *groups[0], carray(q_at, dimension)))
+        return 0
+
+    names = restore, pull_back, density, terms
+    own = all(name.startswith("pyvws.") and " " not in name for name in names if name)
+    return callback(log_density, _DENSITY, cached=own), callback(draw, _DRAW, cached=own)
+
+
+def _call(name: str, arguments: tuple[Any, ...]) -> Any:
+    """The kernel of that name at these arguments; compiled code only."""
+    return _NAMED[name](*arguments)
+
+
+def _evaluate(density: str, terms: str, groups: Any, q: Any, gradient: Any) -> Any:
+    """The log density at q, its gradient filled in; compiled code only."""
+
+
+@overload(_call, prefer_literal=True, strict=False)
+def _compile_call(name: Any, arguments: Any) -> Any:
+    if not isinstance(name, types.Literal):
+        return None
+    function = _NAMED[name.literal_value]
+    return lambda name, arguments: function(*arguments)
+
+
+@overload(_evaluate, prefer_literal=True, strict=False)
+def _compile_evaluate(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+    if not isinstance(terms, types.Literal):
+        return None
+
+    def plain(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+        return _call(density, (q, *groups[1], gradient))
+
+    def clamped(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+        value = _call(density, (q, *groups[1], gradient))
+        rows, row_of_cell = groups[2][0], groups[2][1]
+        first = groups[3][4]
+        cells = len(row_of_cell)
+        log_lik, by_eta = np.empty(cells), np.empty(cells)
+        by_extra = np.empty((cells, len(q) - first))
+        _call(terms, (q, *groups[2], log_lik, by_eta, by_extra))
+        cell, weight, count, bound, first = groups[3]
+        found = log_lik, by_eta, by_extra, first, gradient
+        clamps: Any = (cell, weight, count, bound, rows, row_of_cell, *found)
+        return value + add_clamped(*clamps)
+
+    return clamped if terms.literal_value else plain

@@ -1,0 +1,71 @@
+"""The compiled target is the density that it is made of, whatever the family, scale or bound."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines._packed_arguments import PackedArguments
+from pyvws.engines._sampled_scale import sampled_scale
+from pyvws.models.registry import MODELS
+from pyvws.validation._stan_case import seeded_target
+
+# Both do the same operations, in an order that a compiler may change.
+_RTOL = 1e-9
+
+
+def _called(compiled, z):
+    """Result code, value, gradient and q of the C functions at z."""
+    density = compiled.density.ctypes
+    address = compiled.arguments.words.ctypes.data
+    doubles = ctypes.POINTER(ctypes.c_double)
+    gradient, value, q = np.empty(len(z)), np.empty(1), np.empty(len(z))
+    at = [array.ctypes.data_as(doubles) for array in (z, gradient, value, q)]
+    code = density(len(z), at[0], at[1], at[2], address)
+    assert compiled.draw.ctypes(len(z), len(z), at[0], at[3], address) == 0
+    return code, value[0], gradient, q
+
+
+@pytest.mark.parametrize("bound", [None, 1.5])
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_it_is_the_density_and_gradient_on_the_sampled_scale(model, bound):
+    target = seeded_target(model, 40, 2, seed=5)
+    if bound is not None and target.model.cell_terms is None:
+        pytest.skip("no term of its own for each cell")
+    target = replace(target, bound=bound)
+    scale = sampled_scale(target.start())
+    compiled = CompiledTarget(target, scale)
+    evaluate = target.density_and_gradient()
+    restore, pull_back = scale.kernels
+    for z in np.random.default_rng(3).normal(0.0, 0.5, (5, target.dimension)):
+        q = np.empty(len(z))
+        jacobian, state = restore(z, *scale.data, q)
+        value, gradient = evaluate(q)
+        pull_back(state, q, *scale.data, gradient)
+        code, found, slope, point = _called(compiled, z)
+        assert code == 0
+        np.testing.assert_allclose(point, q, rtol=_RTOL)
+        assert found == pytest.approx(value + jacobian, rel=_RTOL)
+        np.testing.assert_allclose(slope, gradient, rtol=_RTOL, atol=_RTOL * abs(gradient).max())
+    assert compiled.arguments.count == 5
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_where_it_is_not_finite_it_says_so(model):
+    target = seeded_target(model, 40, 2, seed=5)
+    compiled = CompiledTarget(target, sampled_scale(target.start()))
+    assert _called(compiled, np.full(target.dimension, 1e300))[0] != 0
+    assert _called(compiled, np.full(target.dimension, np.nan))[0] != 0
+
+
+def test_arguments_are_packed_by_kind():
+    packed = PackedArguments(((np.ones((2, 3)), 4), (), (0.5, np.arange(3), np.float64(2))))
+    assert packed.kinds == "f2,l;;d,i1,d"
+    assert list(packed.words[2:4]) == [2, 3]
+    assert packed.words[4] == 4
+    assert packed.words[5:6].view(np.float64)[0] == 0.5
+    assert packed.count == 0

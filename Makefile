@@ -1,13 +1,14 @@
 # make demo   an environment, the package and its main job: no R, no Stan, no compiler
 # make docs   the documentation site, in site/; any warning stops it
 # make test   everything the tests need, R included, and the whole suite
+# make bench  speed beside the installed peers, and growth; BENCH="--small --check" for two minutes
 
 PYTHON ?= python3
 VENV ?= .venv
 OUT ?= demo
 R ?= yes
 
-.PHONY: demo docs test validate lint clean
+.PHONY: demo docs test bench validate lint clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/pyvws demo --out $(OUT) --overwrite
@@ -21,12 +22,7 @@ else
 endif
 
 bench: $(VENV)/.installed-for-tests
-	$(VENV)/bin/python benchmarks/engines.py
-	$(VENV)/bin/python benchmarks/pipeline.py
-	$(VENV)/bin/python benchmarks/bounds.py
-	$(VENV)/bin/python benchmarks/pairwise.py
-	$(VENV)/bin/python benchmarks/random_numbers.py
-	$(VENV)/bin/python benchmarks/scale.py
+	$(VENV)/bin/python -m benchmarks $(BENCH)
 
 validate: $(VENV)/.installed-for-tests
 	$(VENV)/bin/pyvws validate

@@ -1,80 +1,77 @@
 """Lipschitz bounds: direct ones against reading the matrix once, the double loop against R's.
 
-Seconds of this process, the least of several runs each, taken in turn. The R side is
-`lipschitz_by_record` of r_reference/lipschitz.R, the papers' double loop; it needs R.
-
-    python benchmarks/bounds.py
+Seconds are the least of several runs, taken in turn. The R side of the loop is
+`lipschitz_by_record` of r_reference/lipschitz.R, the papers' double loop. One read of the matrix is
+NumPy's sum of it.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from pyvws.errors import MissingDependencyError
+from benchmarks._found import Entry, Found, Plan, Table, seconds_in_turn
+from benchmarks._worker import Worker
 from pyvws.lipschitz import lipschitz_bounds
-from pyvws.r.bridge import call
+from pyvws.r.bridge import call, r_available
 
-RUNS = 5
+__all__ = ["run"]
 
-
-def least(calls: dict[str, object]) -> dict[str, float]:
-    """Least seconds of each call, all of them run in turn."""
-    found = dict.fromkeys(calls, np.inf)
-    for _ in range(RUNS):
-        for name, act in calls.items():
-            began = perf_counter()
-            act()  # type: ignore[operator]
-            found[name] = min(found[name], perf_counter() - began)
-    return found
+_RUNS = 7
 
 
-def loop_of(matrix: np.ndarray) -> dict[str, object]:
-    """Arguments of the R function."""
-    return {"log_lik": matrix, "method": "leave_one_out"}
+def matrix(S: int, N: int) -> np.ndarray:
+    """A log-likelihood matrix (S, N) of plausible size."""
+    return -np.random.default_rng(1).gamma(20.0, 0.2, (S, N))
 
 
-def main() -> None:
-    """Print both tables."""
-    console = Console()
-    rng = np.random.default_rng(1)
-    direct = Table(title="direct bounds over one pass over the matrix")
-    for name in ("draws x records", "read once", "bounds", "ratio"):
-        direct.add_column(name, justify="right")
-    for S, N in ((1000, 1000), (4000, 5000)):
-        matrix = -rng.gamma(20.0, 0.2, (S, N))
-        took = least({"read": matrix.sum, "bounds": lambda m=matrix: lipschitz_bounds(m)})
-        ratio = took["bounds"] / took["read"]
-        direct.add_row(
-            f"{S} x {N}", f"{took['read']:.4f} s", f"{took['bounds']:.4f} s", f"{ratio:.1f}"
-        )
-    console.print(direct)
-    loop = Table(title="leave-one-out bounds against the papers' loop in R")
-    for name in ("draws x records", "R", "ours", "ratio"):
-        loop.add_column(name, justify="right")
-    for S, N in ((100, 300), (200, 600)):
-        matrix = -rng.gamma(20.0, 0.2, (S, N))
-        try:
-            took = least(
-                {
-                    "R": lambda m=matrix: call(
-                        "lipschitz",
-                        "lipschitz_by_record",
-                        {"log_lik": m, "method": "leave_one_out"},
-                    ),
-                    "ours": lambda m=matrix: lipschitz_bounds(m, method="leave_one_out"),
-                }
-            )
-        except MissingDependencyError as missing:
-            console.print(f"R is left out: {missing}", markup=False, highlight=False)
-            return
-        ratio = took["R"] / took["ours"]
-        loop.add_row(f"{S} x {N}", f"{took['R']:.3f} s", f"{took['ours']:.3f} s", f"{ratio:.1f}")
-    console.print(loop)
+def direct(S: int, N: int) -> tuple[float, float]:
+    """Seconds of one read, and of the direct bounds."""
+    log_lik = matrix(S, N)
+    calls: dict[str, Callable[[], Any]] = {
+        "read": log_lik.sum,
+        "bounds": lambda: lipschitz_bounds(log_lik),
+    }
+    lipschitz_bounds(log_lik[:2])  # compiles
+    taken = seconds_in_turn(calls, _RUNS)
+    return min(taken["read"]), min(taken["bounds"])
 
 
-if __name__ == "__main__":
-    main()
+def leave_one_out(S: int, N: int) -> tuple[float, float]:
+    """Seconds of R's loop, and of ours. Both must give the same bounds."""
+    log_lik = matrix(S, N)
+    given = {"log_lik": log_lik, "method": "leave_one_out"}
+    calls: dict[str, Callable[[], Any]] = {
+        "R": lambda: call("lipschitz", "lipschitz_by_record", given),
+        "ours": lambda: lipschitz_bounds(log_lik, method="leave_one_out").by_record,
+    }
+    np.testing.assert_allclose(calls["ours"](), calls["R"](), rtol=0, atol=1e-9)
+    taken = seconds_in_turn(calls, _RUNS)
+    return min(taken["R"]), min(taken["ours"])
+
+
+def run(plan: Plan) -> Found:
+    """Both tables."""
+    figures: dict[str, float] = {}
+    rows: list[tuple[Entry, ...]] = []
+    with Worker() as worker:
+        for S, N in ((1000, 1000), (4000, 5000)):
+            read, ours = worker.ask(direct, S, N)
+            figures["bounds: direct over one read of the matrix"] = ours / read
+            rows.append((S, N, read, ours, ours / read))
+    columns = ("draws", "records", "one read, s", "bounds, s", "over one read")
+    tables = [Table("Direct bounds", columns, rows, "The last row counts.")]
+    available, reason = r_available()
+    if not available:
+        return Found(tables, figures, [f"leave-one-out bounds: {reason}"])
+    loops: list[tuple[Entry, ...]] = []
+    with Worker() as worker:
+        for S, N in ((100, 300), (200, 600)):
+            theirs, ours = worker.ask(leave_one_out, S, N)
+            figures["bounds: leave-one-out over R's loop"] = theirs / ours
+            loops.append((S, N, theirs, ours, theirs / ours))
+    columns = ("draws", "records", "R, s", "pyvws, s", "R over pyvws")
+    tables.append(Table("Leave-one-out bounds", columns, loops, "The last row counts."))
+    return Found(tables, figures)

@@ -1,87 +1,154 @@
-"""Effective draws per second of every engine that is installed, side by side in one run.
+"""Effective draws per second of every engine that is installed, side by side.
 
-The data are the 2024 paper's mixture, 0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000, under the
-unweighted negative binomial model. Every engine runs one chain at a time, so that none profits
-from more processors. Seconds are those of warm-up and sampling; compilation is left out. The
-effective draws are the smallest bulk ESS over the unconstrained parameters. rstan runs the papers'
-program, the other Stans the modern one.
+Every engine runs one chain in a process of its own, in turn, so that none profits from more
+processors. Seconds are those of warm-up and sampling; compilation is left out. The effective draws
+are the smallest bulk ESS over the parameters that diagnostics compare. rstan runs the papers'
+program, the other Stans today's. At n = 1000 medians of several runs count.
 
-    python benchmarks/engines.py
+At n = 100,000 all make fewer draws after a shorter warm-up, in the same proportion, in one run. A
+fit that is over the cap is stopped: had all of its draws been made by then, each independent of the
+others, the ratio would be the one that stands there as the least.
 """
 
 from __future__ import annotations
 
-import argparse
-from statistics import median
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks._found import Entry, Found, Plan, Table, medians
+from benchmarks._worker import OverTheCapError, Worker
+from pyvws._checks import Floats
 from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.registry import ENGINES, engine_version, find_engine
+from pyvws.engines.registry import engine_version, find_engine
 from pyvws.errors import MissingDependencyError
 from pyvws.io.cells import make_cells
+from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
+
+__all__ = ["counts", "run"]
+
+ENGINES: Final = ("native", "cmdstan", "pystan", "rstan")
+Measured = dict[str, tuple[float, ...] | None]
+"""Median ESS and seconds by engine; None where a fit is over the cap."""
+_FLOORS: Final = {
+    "rstan": "fits: native over rstan",
+    "cmdstan": "fits: native over CmdStan",
+}
+_BRIEF: Final = SamplerSettings(draws=4, warmup=100, chains=1)
+_USUAL: Final = SamplerSettings(draws=2000, warmup=1000, chains=1)
+_FEWER: Final = SamplerSettings(draws=300, warmup=150, chains=1)
+_SETTINGS: Final = {1000: _USUAL, 100_000: _FEWER}
+_RUNS: Final = {1000: 3, 100_000: 1}
 
 
-def mixture(n: int, seed: int) -> PseudoPosterior:
-    """The unweighted pseudo posterior of n records of the mixture, with an intercept alone."""
-    rng = np.random.default_rng(seed)
-    phi = np.where(rng.uniform(size=n) < 0.2, 5.0, 20.0)
-    outcome = rng.negative_binomial(phi, phi / (phi + 100.0)).astype(np.float64)
-    cells = make_cells(outcome, np.ones((n, 1)))
-    return PseudoPosterior(find_model("negative-binomial"), cells, np.ones(n))
+def counts(rng: np.random.Generator, n: int) -> Floats:
+    """n records of the 2024 paper's mixture, 0.2 NB(100, 5) + 0.8 NB(100, 20)."""
+    phi = np.where(rng.random(n) < SHARE, *DISPERSIONS)
+    return rng.negative_binomial(phi, phi / (phi + MEAN)).astype(np.float64)
 
 
-def main() -> None:
-    """Run every installed engine and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--records", type=int, default=1000)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--runs", type=int, default=5, help="runs an engine; the median counts")
-    options = parser.parse_args()
-    target = mixture(options.records, seed=1)
-    settings = SamplerSettings(draws=options.draws, warmup=1000, chains=1)
-    brief = SamplerSettings(draws=4, warmup=100, chains=1)
-    console = Console()
-    measured: dict[str, list[float]] = {}
-    versions: dict[str, str] = {}
-    for name in ENGINES:
+_DATA: Final[dict[str, Callable[[np.random.Generator, int], Floats]]] = {
+    "negative-binomial": counts,
+    "poisson": lambda rng, n: rng.poisson(100.0, n).astype(np.float64),
+    "beta": lambda rng, n: rng.beta(2.0, 5.0, n),
+    "normal-mixture": lambda rng, n: np.where(rng.random(n) < 0.3, -2.0, 1.0) + rng.normal(size=n),
+}
+
+
+def target(model: str, n: int) -> PseudoPosterior:
+    """The unweighted pseudo posterior of n records with an intercept alone."""
+    outcome = _DATA[model](np.random.default_rng(1), n)
+    family = NormalMixture(components=2) if model == "normal-mixture" else find_model(model)
+    cells = make_cells(family.encode(outcome), np.ones((n, 1)))
+    return PseudoPosterior(family.prepare(outcome, "y"), cells, np.ones(n))
+
+
+def fit(
+    engine: str, model: str, n: int, settings: SamplerSettings, seed: int
+) -> tuple[float, float]:
+    """Smallest bulk ESS of one fit, and its seconds."""
+    made = find_engine(engine).sample(target(model, n), settings, seed=seed)
+    return made.diagnostics.ess_bulk_min, made.seconds
+
+
+def run(plan: Plan) -> Found:
+    """Every installed engine on every family and size."""
+    installed, left_out = _installed()
+    rows: list[tuple[Entry, ...]] = []
+    figures = {}
+    for model in list(_DATA)[: 1 if plan.small else None]:
+        for n in list(_RUNS)[: 1 if plan.small else None]:
+            found = _side_by_side(installed, model, n, plan.cap)
+            rows += _rows(found, model, n, plan.cap)
+            if (model, n) == ("negative-binomial", 1000):
+                figures = _figures(found)
+    columns = ("family", "n", "engine", "warm-up + draws", "ESS", "seconds", "ESS/s", "native over")
+    note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
+    return Found([Table("Effective draws per second", columns, rows, note)], figures, left_out)
+
+
+def _installed() -> tuple[list[str], list[str]]:
+    """Engines that are there, and a sentence for each that is not."""
+    installed, left_out = [], []
+    for engine in ENGINES:
         try:
-            versions[name] = engine_version(name)
+            engine_version(engine)
+            installed.append(engine)
         except MissingDependencyError as missing:
-            console.print(f"{name} is left out: {missing}", markup=False, highlight=False)
-            continue
-        find_engine(name).sample(target, brief, seed=1)  # compiles
-        measured[name] = []
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in measured}
-    for seed in range(options.runs):
-        for name in measured:
-            fit = find_engine(name).sample(target, settings, seed=seed)
-            ess = fit.diagnostics.ess_bulk_min
-            found[name].append((ess, fit.seconds))
-            measured[name].append(ess / fit.seconds)
-    native = median(measured["native"])
-    table = Table(
-        title=f"n = {options.records}, {options.draws} draws, median of {options.runs} runs"
-    )
-    for heading in ("engine", "runs", "smallest bulk ESS", "seconds", "ESS a second", "native is"):
-        table.add_column(heading, justify="left" if heading in ("engine", "runs") else "right")
-    for name, rates in measured.items():
-        ess, seconds = (median(column) for column in zip(*found[name], strict=True))
-        rate = median(rates)
-        table.add_row(
-            name,
-            versions[name],
-            f"{ess:.0f}",
-            f"{seconds:.3f}",
-            f"{rate:.0f}",
-            f"{native / rate:.1f} x",
-        )
-    console.print(table)
+            left_out.append(f"{engine}: {missing}")
+    return installed, left_out
 
 
-if __name__ == "__main__":
-    main()
+def _rows(found: Measured, model: str, n: int, cap: float) -> list[tuple[Entry, ...]]:
+    """A row for each engine."""
+    settings = _SETTINGS[n]
+    about = (f"{settings.warmup} + {settings.draws}",)
+    native = found["native"]
+    rows: list[tuple[Entry, ...]] = []
+    for engine, measured in found.items():
+        if measured is not None:
+            ratio: Entry = "" if native is None else _rate(native) / _rate(measured)
+            shown: tuple[Entry, ...] = (*measured, _rate(measured), ratio)
+        else:
+            ratio = "" if native is None else f"over {_rate(native) * cap / settings.draws:.0f}"
+            shown = ("", f"over the cap of {cap:.0f}", "", "" if engine == "native" else ratio)
+        rows.append((model, n, engine, *about, *shown))
+    return rows
+
+
+def _figures(found: Measured) -> dict[str, float]:
+    """What has a floor: how much faster the native engine is."""
+    native = found["native"]
+    return {
+        name: _rate(native) / _rate(measured)
+        for engine, name in _FLOORS.items()
+        if native is not None and (measured := found.get(engine)) is not None
+    }
+
+
+def _rate(measured: tuple[float, ...]) -> float:
+    return measured[0] / measured[1]
+
+
+def _side_by_side(engines: list[str], model: str, n: int, cap: float) -> Measured:
+    """Median ESS and seconds of each engine; None where a fit is over the cap."""
+    with ExitStack() as stack:
+        workers = {engine: stack.enter_context(Worker()) for engine in engines}
+        for engine, worker in workers.items():
+            worker.ask(fit, engine, model, 30, _BRIEF, 1)  # compiles
+        taken: dict[str, list[tuple[float, ...]]] = {engine: [] for engine in engines}
+        over = set()
+        for seed in range(_RUNS[n]):
+            for engine in [name for name in engines if name not in over]:
+                ask = workers[engine].ask
+                try:
+                    measured = ask(fit, engine, model, n, _SETTINGS[n], seed, cap=cap)
+                    taken[engine].append(measured)
+                except OverTheCapError:
+                    over.add(engine)
+        return {name: None if name in over else medians(taken[name]) for name in engines}

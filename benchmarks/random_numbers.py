@@ -1,26 +1,28 @@
-"""A million random numbers of each kind: processor seconds of R over ours.
+"""A million random numbers of each kind: R beside the package's own streams.
 
-The least of seven runs each, so that a busy machine favours neither. Needs R with MASS.
-
-    python benchmarks/random_numbers.py
+Processor seconds, the least of seven runs each, so that a busy machine favours neither. A ratio
+above 1 says that ours is faster. Needs R with MASS.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from time import process_time
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks._found import Entry, Found, Plan, Table
+from benchmarks._worker import Worker
 from pyvws import RRandom
 
-N = 1_000_000
-RUNS = 7
-ROWS: dict[str, Callable[[RRandom], Any]] = {
+__all__ = ["run"]
+
+N: Final = 1_000_000
+RUNS: Final = 7
+ROWS: Final[dict[str, Callable[[RRandom], Any]]] = {
     "runif(N)": lambda r: r.runif(N),
     "rnorm(N)": lambda r: r.rnorm(N),
     "rexp(N)": lambda r: r.rexp(N),
@@ -61,9 +63,9 @@ def in_r() -> list[float]:
     return [float(word) for word in run.stdout.split()]
 
 
-def ours(draw: Callable[[RRandom], Any]) -> float:
-    """Our seconds, compiled before."""
-    stream = RRandom(1)
+def ours(row: str) -> float:
+    """Our seconds for a row, compiled before."""
+    draw, stream = ROWS[row], RRandom(1)
     draw(stream)
     seconds = []
     for _ in range(RUNS):
@@ -73,16 +75,19 @@ def ours(draw: Callable[[RRandom], Any]) -> float:
     return min(seconds)
 
 
-def main() -> None:
-    """Print a row for each kind; a ratio above 1 says that ours is faster."""
-    table = Table(title=f"{N:,} numbers of each kind")
-    for name in ("call", "R, ms", "ours, ms", "R / ours"):
-        table.add_column(name, justify="left" if name == "call" else "right")
-    for (row, draw), theirs in zip(ROWS.items(), in_r(), strict=True):
-        own = ours(draw)
-        table.add_row(row, f"{theirs * 1e3:.0f}", f"{own * 1e3:.1f}", f"{theirs / own:.2f}")
-    Console().print(table)
-
-
-if __name__ == "__main__":
-    main()
+def run(plan: Plan) -> Found:
+    """A row for each kind."""
+    if shutil.which("Rscript") is None:
+        return Found([], {}, ["random numbers: Rscript is not installed"])
+    try:
+        theirs = in_r()
+    except subprocess.CalledProcessError:
+        return Found([], {}, ["random numbers: R has no package MASS"])
+    rows: list[tuple[Entry, ...]] = []
+    with Worker() as worker:
+        for row, seconds in zip(ROWS, theirs, strict=True):
+            own = worker.ask(ours, row)
+            rows.append((row, seconds * 1e3, own * 1e3, seconds / own))
+    columns = ("call", "R, ms", "pyvws, ms", "R over pyvws")
+    note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
+    return Found([Table(f"{N:,} random numbers of each kind", columns, rows, note)])

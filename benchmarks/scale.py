@@ -1,117 +1,146 @@
-"""Growth of the whole LW pipeline with the number of records: seconds and peak memory.
+"""Growth of the whole LW pipeline with the number of records, and with that of distinct ones.
 
-Counts from a negative binomial with two categorical predictors, in a parquet file. Each size runs
-in a process of its own: three kinds of fit, bounds, weights, re-weighting, the synthetic datasets
-written as parquet with their predictors. The last column is the number of distinct records.
-
-    python benchmarks/scale.py                       # 10^3 to 10^7 records, 20 datasets
-    python benchmarks/scale.py --largest 8 --datasets 1
+Each run has a process of its own: reading parquet, three kinds of fit, bounds, weights,
+re-weighting, and the synthetic datasets written as parquet with their predictors.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from scipy import stats
 
-AT_ONCE = 1_000_000
+from benchmarks._found import Entry, Found, Plan, Table
+from benchmarks._worker import Worker, peak_gigabytes
+from pyvws.engines._engine import SamplerSettings
+
+__all__ = ["grow", "run"]
+
+_AT_ONCE: Final = 1_000_000
+_BRIEF: Final = SamplerSettings(draws=200, warmup=200, chains=1)
+_LARGE: Final = 1e7  # A mean at which a million distinct counts are apart.
 
 
-def write(path: Path, n: int) -> None:
-    """n records, a million at a time."""
+def write_visits(path: Path, n: int) -> None:
+    """n counts with two categorical predictors, a million at a time."""
+    rng = np.random.default_rng(1)
+
+    def parts() -> Iterator[dict[str, Any]]:
+        for size in _sizes(n):
+            region, urban = rng.integers(0, 4, size), rng.integers(0, 2, size)
+            mean = np.exp(3.0 + 0.2 * region - 0.3 * urban)
+            yield {
+                "region": np.array(["north", "south", "east", "west"])[region],
+                "urban": np.array(["no", "yes"])[urban],
+                "visits": rng.poisson(mean * rng.gamma(5.0, 0.2, size)),
+            }
+
+    _write(path, parts())
+
+
+def write_distinct(path: Path, n: int, distinct: int) -> None:
+    """n counts with so many distinct values: quantiles of a gamma of shape 5, in random order."""
+    rng = np.random.default_rng(1)
+    places = (np.arange(distinct) + 0.5) / distinct
+    values = np.round(stats.gamma.ppf(places, 5.0) * (_LARGE / 5.0)).astype(np.int64)
+    order = rng.permutation(np.arange(n) % distinct)
+    _write(path, iter([{"visits": values[order]}]))
+
+
+def _sizes(n: int) -> list[int]:
+    return [min(_AT_ONCE, n - first) for first in range(0, n, _AT_ONCE)]
+
+
+def _write(path: Path, parts: Iterator[dict[str, Any]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    rng = np.random.default_rng(1)
-    regions, answers = pa.array(["north", "south", "east", "west"]), pa.array(["no", "yes"])
-    writer = None
-    for first in range(0, n, AT_ONCE):
-        size = min(AT_ONCE, n - first)
-        region, urban = rng.integers(0, 4, size), rng.integers(0, 2, size)
-        mean = np.exp(3.0 + 0.2 * region - 0.3 * urban)
-        visits = rng.poisson(mean * rng.gamma(5.0, 0.2, size))
-        table = pa.table(
-            {"region": regions.take(region), "urban": answers.take(urban), "visits": visits}
-        )
-        if writer is None:
-            writer = parquet.ParquetWriter(path, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+    first = pa.table(next(parts))
+    with parquet.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for part in parts:
+            writer.write_table(pa.table(part))
 
 
-def pipeline(path: Path, out: Path, datasets: int) -> dict[str, float]:
-    """Run it here; seconds, peak gigabytes, and distinct records."""
+def pipeline(
+    path: Path, out: Path, formula: str, datasets: int, settings: SamplerSettings
+) -> dict[str, Any]:
+    """Seconds, peak gigabytes, fits and distinct records of one run from file to folder."""
     from pyvws.io.large_files import open_large
     from pyvws.large_release import large_release
     from pyvws.run_settings import RunSettings
 
     began = time.perf_counter()
-    settings = RunSettings(
+    run = RunSettings(
         outcome="visits",
-        formula="~ region + urban",
+        formula=formula,
         mechanism="lw",
         reweight=True,
         datasets=datasets,
+        settings=settings,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        large_release(settings, open_large(path), out, seed=1)
+        large_release(run, open_large(path), out, seed=1)
     summary = json.loads((out / "confidential" / "summary.json").read_text())
     return {
         "seconds": time.perf_counter() - began,
-        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "gigabytes": peak_gigabytes(),
         "fits": len(summary["fits"]),
+        "fitting": sum(fit["seconds"] for fit in summary["fits"]),
         "distinct": summary["cells"],
     }
 
 
-def main() -> None:
-    """Run every size and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--smallest", type=int, default=3, help="power of ten")
-    parser.add_argument("--largest", type=int, default=7, help="power of ten")
-    parser.add_argument("--datasets", type=int, default=20)
-    parser.add_argument("--one", nargs=2, metavar=("FILE", "OUT"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        path, out = map(Path, options.one)
-        print(json.dumps(pipeline(path, out, options.datasets)))
-        return
-    table = Table(title=f"LW with re-weighting, {options.datasets} datasets as parquet")
-    for name in ("records", "seconds", "peak GB", "fits", "distinct records"):
-        table.add_column(name, justify="right")
-    for power in range(options.smallest, options.largest + 1):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "table.parquet"
-            write(path, 10**power)
-            command = [sys.executable, __file__, "--datasets", str(options.datasets)]
-            run = subprocess.run(
-                [*command, "--one", str(path), str(Path(folder) / "out")],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        found = json.loads(run.stdout.splitlines()[-1])
-        table.add_row(
-            f"10^{power}",
-            f"{found['seconds']:.1f}",
-            f"{found['gigabytes']:.2f}",
-            f"{found['fits']:.0f}",
-            f"{found['distinct']:.0f}",
-        )
-    Console().print(table)
+def grow(
+    write: Callable[..., None],
+    given: tuple[int, ...],
+    formula: str,
+    datasets: int,
+    settings: SamplerSettings,
+) -> dict[str, Any]:
+    """One run on a file that `write(path, *given)` makes, in another process than the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.parquet"
+        with Worker() as worker:
+            worker.ask(write, path, *given)
+        with Worker() as worker:
+            job = (path, Path(folder) / "out", formula, datasets, settings)
+            return dict(worker.ask(pipeline, *job))
 
 
-if __name__ == "__main__":
-    main()
+def run(plan: Plan) -> Found:
+    """Both tables."""
+    figures: dict[str, float] = {}
+    rows: list[tuple[Entry, ...]] = []
+    runs = [(power, 20) for power in range(3, 6 if plan.small else min(plan.largest, 7) + 1)]
+    if not plan.small and plan.largest >= 8:
+        runs.append((8, 1))
+    for power, datasets in runs:
+        found = grow(write_visits, (10**power,), "~ region + urban", datasets, SamplerSettings())
+        rows.append((10**power, datasets, *_shown(found)))
+        if power >= 7:
+            about = f"10^{power} records, {datasets} dataset{'s' * (datasets > 1)}"
+            figures[f"{about}: time"] = found["seconds"]
+            figures[f"{about}: memory"] = found["gigabytes"]
+    measured = ("distinct", "seconds", "of them fits", "peak GB", "fits")
+    note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
+    growth = Table("Records", ("records", "datasets", *measured), rows, note)
+    n = 10**4 if plan.small else 10**6
+    spread: list[tuple[Entry, ...]] = []
+    for distinct in [10**power for power in range(1, 7) if 10**power <= n]:
+        found = grow(write_distinct, (n, distinct), "~ 1", 1, _BRIEF)
+        spread.append((n, *_shown(found)))
+    note = "One dataset; every fit is one chain of 200 draws after a warm-up of 200."
+    return Found([growth, Table("Distinct records", ("records", *measured), spread, note)], figures)
+
+
+def _shown(found: dict[str, Any]) -> tuple[Entry, ...]:
+    return tuple(found[name] for name in ("distinct", "seconds", "fitting", "gigabytes", "fits"))

@@ -1,0 +1,1 @@
+"""Side-by-side speed of the package and its peers, and how cost grows: `python -m benchmarks`."""

@@ -1,0 +1,167 @@
+"""The benchmarks' own arithmetic: floors, repetition, the report, the cap; no time is judged."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from documents import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.append(str(ROOT))
+
+from benchmarks import __main__ as command
+from benchmarks import _report, engines, scale
+from benchmarks._floors import FLOORS, better
+from benchmarks._found import Found, Table
+from benchmarks._worker import OverTheCapError, Worker
+from pyvws import _resources
+from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.identification_risk import identification_risk
+from pyvws.lipschitz import lipschitz_bounds
+from pyvws.r.bridge import call
+from pyvws.reweight import reweight
+from pyvws.weights import weights_from_bounds
+
+FITS = "fits: native over rstan"
+READ = "bounds: direct over one read of the matrix"
+BEGAN = datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def test_half_a_floor_fails_and_less_than_the_floor_is_not_met() -> None:
+    assert [FLOORS[FITS].met(value) for value in (20, 19.9)] == [True, False]
+    assert [FLOORS[FITS].fails(value) for value in (10, 9.9)] == [False, True]
+    assert [FLOORS[READ].met(value) for value in (2, 2.1)] == [True, False]
+    assert [FLOORS[READ].fails(value) for value in (4, 4.1)] == [False, True]
+    seconds = FLOORS["10^7 records, 20 datasets: time"]
+    assert not seconds.met(1e4)
+    assert not seconds.fails(1e4)
+
+
+@given(st.sampled_from(sorted(FLOORS)), st.floats(0.01, 1e6), st.floats(0.01, 1e6))
+def test_the_better_of_two_keeps_what_either_keeps(name: str, one: float, other: float) -> None:
+    floor, kept = FLOORS[name], better(name, one, other)
+    assert kept in (one, other)
+    assert floor.met(kept) == (floor.met(one) or floor.met(other))
+    assert floor.fails(kept) == (floor.fails(one) and floor.fails(other))
+
+
+@pytest.mark.parametrize(
+    ("values", "runs", "figure"),
+    [([30, 9, 9], 1, 30), ([9, 12, 30], 2, 12), ([9, 8, 7], 3, 9)],
+)
+def test_a_part_runs_again_only_while_it_fails(values: list[int], runs: int, figure: int) -> None:
+    left = iter(values)
+    found, ran = command.measure(lambda _: Found([], {FITS: next(left)}), None, 3)
+    assert (ran, found.figures) == (runs, {FITS: figure})
+
+
+@pytest.mark.parametrize(
+    ("ratio", "options", "code"), [(9, ["--check"], 1), (11, ["--check"], 0), (9, [], 0)]
+)
+def test_the_command_fails_under_half_a_floor_where_asked(
+    ratio: float, options: list[str], code: int, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    table = Table("Speed", ("what", "n", "ratio"), [("a|b", 1000, float(ratio))], "A note.")
+    parts = {"engines": lambda _: Found([table], {FITS: ratio}, ["a peer: not there"])}
+    monkeypatch.setattr(command, "PARTS", parts)
+    assert command.main([*options, "--out", str(tmp_path / "out")]) == code
+    printed = capsys.readouterr()
+    page = (tmp_path / "out" / "results.md").read_text()
+    made = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert page == printed.out.removesuffix("\n")
+    assert f"| a\\|b | 1,000 | {ratio} |" in page
+    assert "| --- | ---: | ---: |\n" in page
+    assert "- a peer: not there" in page
+    assert made["parts"]["engines"]["tables"][0]["rows"] == [["a|b", 1000, ratio]]
+    assert (f"{FITS}: {ratio}" in printed.err) == (code == 1)
+    verdicts = {row["figure"]: row["verdict"] for row in made["floors"]}
+    assert verdicts[FITS] == ("not met, by more than half" if ratio < 10 else "not met")
+    assert verdicts[READ] == "not measured"
+
+
+def test_the_report_names_no_machine() -> None:
+    made = _report.content({}, {}, _report.machine(), began=BEGAN, seconds=1.0, options="")
+    text = _report.to_markdown(made) + json.dumps(made)
+    assert made["machine"]["processor"]
+    assert made["machine"]["memory"].endswith(" GB")
+    assert not re.search(rf"\b{re.escape(platform.node() or 'no name')}\b", text)
+    assert str(ROOT) not in text
+
+
+def test_an_unknown_part_is_refused(capsys) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--only", "engines,engine"])
+    assert "Got engine." in capsys.readouterr().err
+
+
+def test_a_job_over_its_cap_ends_with_its_process() -> None:
+    with Worker() as worker:
+        assert worker.ask(divmod, 7, 2, cap=60) == (3, 1)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            worker.ask(divmod, 7, 0)
+        with pytest.raises(OverTheCapError):
+            worker.ask(time.sleep, 600, cap=0.1)
+
+
+def test_an_engine_over_the_cap_gives_a_least_ratio() -> None:
+    found = {"native": (1000.0, 2.0), "pystan": (100.0, 10.0), "rstan": None}
+    rows = {row[2]: row[3:] for row in engines._rows(found, "poisson", 1000, 60.0)}
+    assert rows["native"] == ("1000 + 2000", 1000.0, 2.0, 500.0, 1.0)
+    assert rows["pystan"][-2:] == (10.0, 50.0)
+    assert rows["rstan"] == (
+        "1000 + 2000",
+        "",
+        "over the cap of 60",
+        "",
+        "over 15",
+    )  # 500 60 / 2000
+    assert engines._figures(found) == {}
+    found["rstan"] = (100.0, 10.0)
+    assert engines._figures(found) == {FITS: 50.0}
+
+
+@pytest.mark.parametrize("distinct", [1, 10, 5000])
+def test_distinct_counts_are_as_many_as_asked(distinct: int, tmp_path: Path) -> None:
+    scale.write_distinct(tmp_path / "t.parquet", 5000, distinct)
+    counts = pd.read_parquet(tmp_path / "t.parquet")["visits"]
+    assert (len(counts), counts.nunique()) == (5000, distinct)
+    assert counts.min() >= 0
+
+
+@pytest.mark.r
+def test_both_pipelines_in_r_take_the_steps_of_the_package() -> None:
+    rng = np.random.default_rng(3)
+    log_lik = -rng.gamma(2.0, size=(30, 40))
+    weights, k = rng.uniform(size=40) * (np.arange(40) > 2), 0.95
+    y = rng.poisson(20, 40).astype(float)
+    synthetic = [rng.poisson(20, 40).astype(float) for _ in range(3)]
+    bounds = lipschitz_bounds(log_lik).by_record
+    utility = ecdf_utility(y, synthetic)
+    ours = {
+        "bounds": bounds,
+        "weights": weights_from_bounds(bounds),
+        "reweight": reweight(weights, bounds, k=k),
+        "risk": identification_risk(y, synthetic, radius=0.3),
+        "utility": [utility.maximum, utility.average],
+    }
+    given = {"folder": str(_resources.folder("r_reference")), "log_lik": log_lik, "y": y}
+    given |= {"weights": weights, "k": k, "synthetic": synthetic, "radius": 0.3}
+    for vectorised in (False, True):
+        found = call(
+            "pipeline_steps",
+            "step_results",
+            {**given, "vectorised": vectorised},
+            folder=Path(__file__).parent / "r",
+        )
+        for name, expected in ours.items():
+            np.testing.assert_allclose(found[name], expected, rtol=1e-13, atol=1e-15, err_msg=name)

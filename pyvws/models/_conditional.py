@@ -20,13 +20,32 @@ from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
 from pyvws.models._small_matrices import (
     cholesky,
     product,
+    pull_back_cholesky,
     solve_lower,
     solve_upper,
     transposed_product,
     transposed_times,
 )
 
-__all__ = ["from_conditional", "pull_back_conditional"]
+__all__ = ["from_conditional", "pull_back_conditional", "scaled_factors"]
+
+
+@kernel
+def scaled_factors(log_scale: Any, partials: Any, H: Any, pull: Any) -> tuple[Any, Any, Any, Any]:
+    """B = diag(s) L, R with R R' = I + B' H B, H B, all (K, K), and R^-1 B' H b (K,).
+
+    From log s (K,), the unconstrained partial correlations of L, H (K, K) and pull = H b (K,).
+    """
+    K = len(pull)
+    B = cholesky_factor(partials, K)
+    for i in range(K):
+        B[i, : i + 1] *= math.exp(log_scale[i])
+    HB = product(H, B)
+    M = transposed_product(B, HB)
+    for i in range(K):
+        M[i, i] += 1.0
+    R = cholesky(M)
+    return B, R, HB, solve_lower(R, transposed_times(B, pull))
 
 
 @kernel
@@ -39,15 +58,7 @@ def from_conditional(
     beta's coordinates R^-T (R^-1 B' H b + x).
     """
     q[:] = p
-    B = cholesky_factor(p[2 * K :], K)
-    for i in range(K):
-        B[i, : i + 1] *= math.exp(p[K + i])
-    HB = product(H, B)
-    M = transposed_product(B, HB)
-    for i in range(K):
-        M[i, i] += 1.0
-    R = cholesky(M)
-    centre = solve_lower(R, transposed_times(B, pull))
+    B, R, HB, centre = scaled_factors(p[K : 2 * K], p[2 * K :], H, pull)
     e = solve_upper(R, centre + p[:K])
     jacobian = 0.0
     for k in range(K):
@@ -78,17 +89,7 @@ def pull_back_conditional(
             by_R[i, j] = -e[i] * by_sum[j] - by_right[i] * centre[j]
         by_R[i, i] -= 1.0 / R[i, i]
         by_B[i, i] += 1.0 / B[i, i]
-    # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
-    inner = transposed_product(R, by_R)
-    for i in range(K):
-        inner[i, i] *= 0.5
-        for j in range(i + 1, K):
-            inner[i, j] = 0.0
-    by_M = np.empty((K, K))
-    for j in range(K):
-        by_M[:, j] = solve_upper(R, inner[:, j].copy())
-    for i in range(K):
-        by_M[i] = solve_upper(R, by_M[i].copy())
+    by_M = pull_back_cholesky(R, by_R)
     by_B += product(HB, by_M + by_M.T)
     gradient[:K] = by_sum
     for i in range(K):

@@ -18,15 +18,14 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws._kernels import kernel
-from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+from pyvws.models._coefficient_prior import pull_back_factor
+from pyvws.models._conditional import scaled_factors
 from pyvws.models._model import SampledScale
 from pyvws.models._small_matrices import (
-    cholesky,
     product,
+    pull_back_cholesky,
     solve_lower,
     solve_upper,
-    transposed_product,
-    transposed_times,
 )
 
 __all__ = ["mixture_scale"]
@@ -41,15 +40,8 @@ def _restore(p: Any, H: Any, pull: Any, C: int, q: Any) -> tuple[float, Any, Any
     K = len(pull)
     at = C * K
     q[:] = p
-    B = cholesky_factor(p[at + K : at + K + K * (K - 1) // 2], K)
-    for i in range(K):
-        B[i, : i + 1] *= math.exp(p[at + i])
-    HB = product(H, B)
-    M = transposed_product(B, HB)
-    for i in range(K):
-        M[i, i] += 1.0
-    R = cholesky(M)
-    centre = solve_lower(R, transposed_times(B, pull))
+    partials = p[at + K : at + K + K * (K - 1) // 2]
+    B, R, HB, centre = scaled_factors(p[at : at + K], partials, H, pull)
     for c in range(C):
         q[c * K : (c + 1) * K] = solve_upper(R, centre + p[c * K : (c + 1) * K])
     jacobian = 0.0
@@ -81,17 +73,7 @@ def _pull_back(
             by_B[i, j] = pull[i] * by_right[j]
             by_R[i, j] -= by_right[i] * centre[j]
         by_R[i, i] -= C / R[i, i]
-    # The Cholesky factor's pull-back: R^-T lower(R' by_R) R^-1, lower() halving the diagonal.
-    inner = transposed_product(R, by_R)
-    for i in range(K):
-        inner[i, i] *= 0.5
-        for j in range(i + 1, K):
-            inner[i, j] = 0.0
-    by_M = np.empty((K, K))
-    for j in range(K):
-        by_M[:, j] = solve_upper(R, inner[:, j].copy())
-    for i in range(K):
-        by_M[i] = solve_upper(R, by_M[i].copy())
+    by_M = pull_back_cholesky(R, by_R)
     by_B += product(HB, by_M + by_M.T)
     for i in range(K):
         for j in range(i + 1):

@@ -12,6 +12,7 @@ from pyvws._kernels import kernel
 __all__ = [
     "cholesky",
     "product",
+    "pull_back_cholesky",
     "solve_lower",
     "solve_upper",
     "transposed_product",
@@ -92,3 +93,23 @@ def cholesky(M: Any) -> Any:
                 total -= R[i, k] * R[j, k]
             R[i, j] = math.sqrt(total) if i == j else total / R[j, j]
     return R
+
+
+@kernel
+def pull_back_cholesky(R: Any, by_R: Any) -> Any:
+    """The gradient in M (K, K) that follows from by_R, that in its factor R = `cholesky`(M).
+
+    R^-T lower(R' by_R) R^-1, lower() halving the diagonal; by_R above the diagonal is not read.
+    """
+    K = len(R)
+    inner = transposed_product(R, by_R)
+    for i in range(K):
+        inner[i, i] *= 0.5
+        for j in range(i + 1, K):
+            inner[i, j] = 0.0
+    by_M = np.empty((K, K))
+    for j in range(K):
+        by_M[:, j] = solve_upper(R, inner[:, j].copy())
+    for i in range(K):
+        by_M[i] = solve_upper(R, by_M[i].copy())
+    return by_M

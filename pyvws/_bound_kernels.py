@@ -10,12 +10,34 @@ from numpy.typing import NDArray
 from pyvws._checks import Floats
 from pyvws._kernels import kernel
 
-__all__ = ["largest_sizes"]
+__all__ = ["add_largest", "largest_sizes"]
 
 # A double without its sign bit is ordered as a whole number is, infinity and NaN above all others;
 # and whole numbers have a largest one in any order, so the loops run several at once.
 _SIZE: Final = 0x7FFFFFFFFFFFFFFF
 _INFINITY: Final = 0x7FF0000000000000
+
+
+@kernel
+def add_largest(block: Any, weight: Any, by_row: Any, by_column: Any) -> None:
+    """Raise by_row (B,) to max_c |x_bc| weight_c and by_column (C,) to max_b |x_bc|, in place.
+
+    Columns of weight 0 do not count by row; what is not a number counts as infinite.
+    """
+    weighted = np.empty(block.shape[1])
+    bits, largest_in_column = weighted.view(np.int64), by_column.view(np.int64)
+    for b in range(block.shape[0]):
+        row = block[b].view(np.int64)
+        for c in range(len(row)):
+            size = min(row[c] & _SIZE, _INFINITY)
+            bits[c] = size
+            largest_in_column[c] = max(largest_in_column[c], size)
+        for c in range(len(row)):
+            weighted[c] = weighted[c] * weight[c] if weight[c] > 0.0 else 0.0
+        largest = np.int64(0)
+        for c in range(len(row)):
+            largest = max(largest, bits[c])
+        by_row.view(np.int64)[b] = max(by_row.view(np.int64)[b], largest)
 
 
 @kernel

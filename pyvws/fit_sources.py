@@ -78,8 +78,9 @@ class ModelSource:
         """Raise InputError where no draw leaves any record's term inside the bound."""
         least = self.cells.smallest_positive_weights(weights)
         used = np.isfinite(least)
-        for _, block in log_likelihood_blocks(self.model, posterior, self.cells):
-            if (np.abs(block[:, used]) * least[used] < bound).any():
+        for _, columns, block in log_likelihood_blocks(self.model, posterior, self.cells):
+            of = used[columns]
+            if (np.abs(block()[:, of]) * least[columns][of] < bound).any():
                 return
         raise InputError(
             "epsilon clamps every record at every draw, so the posterior is the prior and the "

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._checks import Floats, whole_number
+from pyvws._cores import usable_cores
 from pyvws.confidential_table import check_table
 from pyvws.errors import InputError
 from pyvws.io.formula import read_formula
@@ -161,7 +162,7 @@ def _write_records(
     per_kind = record_columns(run.own, run.final)
     draw_outcomes = _outcome_maker(run)
     streams = run.loop.predictors(run.final, settings.datasets)
-    with ExitStack() as files, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ExitStack() as files, ThreadPoolExecutor(usable_cores()) as pool:
         sinks = [
             files.enter_context(
                 _sink(release / synthetic_name(number, settings.datasets, table.format), 0o666)

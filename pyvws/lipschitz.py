@@ -7,6 +7,7 @@ those for the database, and epsilon_x = 2 Delta_{alpha,x} (Algorithm 1, steps 1 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws import rarith
-from pyvws._bound_kernels import largest_sizes
+from pyvws._bound_kernels import add_largest, largest_sizes
 from pyvws._checks import Floats, choice, log_lik_matrix, threshold_level
+from pyvws._cores import share_out
 from pyvws.errors import InputError
 
-__all__ = ["LipschitzBounds", "blockwise_bounds", "lipschitz_bounds"]
+__all__ = ["Block", "LipschitzBounds", "blockwise_bounds", "lipschitz_bounds"]
+
+Block = tuple[slice, slice, Callable[[], Floats]]
+"""Places of B draws, places of C cells, and a function that gives their log-likelihoods (B, C)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def lipschitz_bounds(
 
 
 def blockwise_bounds(
-    blocks: Callable[[], Iterable[tuple[slice, Floats]]],
+    blocks: Callable[[], Iterable[Block]],
     *,
     draws: int,
     weights: Floats,
@@ -121,8 +126,8 @@ def blockwise_bounds(
     Parameters
     ----------
     blocks : callable
-        Gives pairs (places of draws, unweighted log-likelihood (B, C) by cell) from the start each
-        time it is called, in nats, -inf where not finite.
+        Gives each `Block` of the unweighted log-likelihood by cell, in nats, from the start each
+        time it is called. Blocks are computed on as many threads as there are processors.
     draws : int
         S.
     weights : ndarray, shape (N,)
@@ -140,25 +145,44 @@ def blockwise_bounds(
         The same bits as `lipschitz_bounds` of the whole weighted matrix, since rounding keeps
         order.
     """
-    used = largest_weights > 0
-    by_draw = np.zeros(draws)
-    maxima = np.zeros(len(largest_weights))
-    for places, block in blocks():
-        size = np.abs(block)
-        np.maximum(maxima, size.max(axis=0), out=maxima)
-        by_draw[places] = np.max(size[:, used] * largest_weights[used], axis=1, initial=0.0)
+    everything = np.ones(draws, dtype=np.bool_)
+    by_draw, maxima = _reduced(blocks(), everything, largest_weights)
     database, kept = _threshold(by_draw, threshold_level(threshold))
     kept_maxima = maxima
     if not kept.all():
-        kept_maxima = np.zeros(len(largest_weights))
-        for places, block in blocks():
-            rows = np.abs(block[kept[places]])
-            np.maximum(kept_maxima, rows.max(axis=0, initial=0.0), out=kept_maxima)
+        _, kept_maxima = _reduced(blocks(), kept, largest_weights)
         kept_maxima[~np.isfinite(maxima)] = np.inf
     by_record = np.zeros(len(weights))
     positive = weights > 0
     by_record[positive] = weights[positive] * kept_maxima[cell_of_record][positive]
     return LipschitzBounds(by_record, by_draw, database, kept), maxima[cell_of_record]
+
+
+def _reduced(
+    blocks: Iterable[Block], kept: NDArray[np.bool_], largest_weights: Floats
+) -> tuple[Floats, Floats]:
+    """max_i alpha_i |l_i| of each draw (S,) and max_s |l_i| of each cell (C,), over kept draws.
+
+    A largest value is the same in any order, so threads change nothing.
+    """
+    by_draw, maxima = np.zeros(len(kept)), np.zeros(len(largest_weights))
+    lock = threading.Lock()
+
+    def reduce(block: Block) -> None:
+        rows, columns, compute = block
+        found = compute()
+        if not kept[rows].all():
+            found = found[kept[rows]]
+        found = np.ascontiguousarray(found)
+        by_row, by_column = np.zeros(len(found)), np.zeros(found.shape[1])
+        add_largest(found, largest_weights[columns], by_row, by_column)
+        with lock:
+            places = np.flatnonzero(kept[rows]) + rows.start
+            by_draw[places] = np.maximum(by_draw[places], by_row)
+            np.maximum(maxima[columns], by_column, out=maxima[columns])
+
+    share_out(reduce, blocks)
+    return by_draw, maxima
 
 
 def _threshold(by_draw: Floats, level: float) -> tuple[float, NDArray[np.bool_]]:

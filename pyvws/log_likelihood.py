@@ -1,8 +1,11 @@
 """From draws to record log-likelihoods, in blocks, and what a non-finite one means.
 
-Whatever engine drew the parameters, l_i(theta_s) is computed here. A cell whose log-likelihood is
-infinite or not a number at a draw is given -inf there: its bound is then infinite and its LW
-weight 0 (section 1.4 of [vws2024]).
+Whatever engine drew the parameters, l_i(theta_s) is computed here. A log-likelihood that is
+infinite or not a number counts as -inf: its record's bound is then infinite and its LW weight 0
+(section 1.4 of [vws2024]).
+
+A block stays within a processor's cache, whatever the numbers of draws and cells are, so the memory
+that the log-likelihood takes depends on neither.
 """
 
 from __future__ import annotations
@@ -14,25 +17,36 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior
 from pyvws.io.cells import Cells
+from pyvws.lipschitz import Block
 from pyvws.models._model import Model
 
 __all__ = ["log_likelihood_blocks", "record_log_likelihood"]
 
-_BLOCK_BYTES = 1 << 20
+_CELLS = 1 << 14
+_ENTRIES = 1 << 17
 
 
-def log_likelihood_blocks(
-    model: Model, posterior: Posterior, cells: Cells
-) -> Iterator[tuple[slice, Floats]]:
-    """Pairs of draws' places and their unweighted log-likelihoods by cell, (B, C), in nats."""
-    step = max(1, _BLOCK_BYTES // (8 * cells.n_cells))
-    for first in range(0, posterior.n_draws, step):
-        rows = slice(first, min(first + step, posterior.n_draws))
-        block = model.log_likelihood(posterior.block(rows), cells)
-        yield rows, np.where(np.isfinite(block), block, -np.inf)
+def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> Iterator[Block]:
+    """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
+    the other.
+    """
+    step = max(1, _ENTRIES // min(_CELLS, cells.n_cells))
+    for first in range(0, cells.n_cells, _CELLS):
+        columns = slice(first, min(first + _CELLS, cells.n_cells))
+        part = cells if columns == slice(0, cells.n_cells) else cells.part(columns)
+        for at in range(0, posterior.n_draws, step):
+            rows = slice(at, min(at + step, posterior.n_draws))
+
+            def compute(rows: slice = rows, part: Cells = part) -> Floats:
+                return model.log_likelihood(posterior.block(rows), part)
+
+            yield rows, columns, compute
 
 
 def record_log_likelihood(model: Model, posterior: Posterior, cells: Cells) -> Floats:
     """The whole matrix by record, (S, N), in nats: for audits of small tables."""
-    blocks = [block for _, block in log_likelihood_blocks(model, posterior, cells)]
-    return np.concatenate(blocks)[:, cells.cell_of_record]
+    by_cell = np.empty((posterior.n_draws, cells.n_cells))
+    for rows, columns, compute in log_likelihood_blocks(model, posterior, cells):
+        by_cell[rows, columns] = compute()
+    by_cell[~np.isfinite(by_cell)] = -np.inf
+    return by_cell[:, cells.cell_of_record]

@@ -26,9 +26,15 @@ def in_blocks(log_lik, cell_of_record, weights, threshold, step):
     """Bounds of records whose log-likelihood by cell is `log_lik` (S, C)."""
     largest = np.zeros(log_lik.shape[1])
     np.maximum.at(largest, cell_of_record, weights)
-    places = [slice(first, first + step) for first in range(0, len(log_lik), step)]
+    rows, columns = (
+        [slice(first, first + step) for first in range(0, size, step)] for size in log_lik.shape
+    )
     return blockwise_bounds(
-        lambda: [(rows, log_lik[rows]) for rows in places],
+        lambda: [
+            (draws, cells, lambda draws=draws, cells=cells: log_lik[draws, cells])
+            for cells in columns
+            for draws in rows
+        ],
         draws=len(log_lik),
         weights=weights,
         largest_weights=largest,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
 from pathlib import Path
 
+from pyvws._cores import usable_cores
 from pyvws.engines._engine import Progress, SamplerSettings
 
 __all__ = ["iterations_done", "run_chains"]
@@ -30,9 +30,10 @@ def run_chains(
     waiting = list(enumerate(commands))
     running: dict[int, subprocess.Popen[bytes]] = {}
     codes: dict[int, int] = {}
+    cores = usable_cores()
     try:
         while waiting or running:
-            while waiting and len(running) < (os.cpu_count() or 1):
+            while waiting and len(running) < cores:
                 at, command = waiting.pop(0)
                 with (folder / f"{at + 1}.console.log").open("wb") as console:
                     running[at] = subprocess.Popen(

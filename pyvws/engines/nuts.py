@@ -6,7 +6,6 @@ target as it is, so predictors in any unit mix alike and small scales make no fu
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws._cores import usable_cores
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines._sampled_scale import sampled_scale
@@ -102,7 +102,7 @@ def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], An
         draws=settings.draws,
         tune=settings.warmup,
         chains=settings.chains,
-        cores=min(settings.chains, os.cpu_count() or 1),
+        cores=min(settings.chains, usable_cores()),
         seed=seed,
         save_warmup=False,
         progress_bar=False,

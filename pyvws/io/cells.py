@@ -72,6 +72,20 @@ class Cells:
         """Outcome of each cell, shape (C,)."""
         return self.values[self.value_of_cell]
 
+    def part(self, places: slice) -> Cells:
+        """Some of the cells, each as a record of its own, with no more rows and values than they
+        have.
+        """
+        kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
+        kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
+        return Cells(
+            rows=self.rows[kept_rows],
+            values=self.values[kept_values],
+            row_of_cell=row_of_cell,
+            value_of_cell=value_of_cell,
+            cell_of_record=np.arange(len(row_of_cell)),
+        )
+
     def weight_sums(self, weights: Floats) -> Floats:
         """Sum of the records' weights in each cell: weights (N,) to (C,)."""
         if self.multiplicity is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from pyvws._checks import Floats
+from pyvws._kernels import kernel
 from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models._model import Start
@@ -68,7 +69,20 @@ def _grouped(group: NDArray[np.intp], weights: Floats, groups: int) -> Floats:
 
 def linear_predictor(beta: Floats, cells: Cells) -> Floats:
     """eta = X beta for each draw and distinct design row: beta (S, K) to (S, R)."""
-    return np.asarray(beta @ cells.rows.T)
+    eta = np.empty((len(beta), len(cells.rows)))
+    _add_up(np.ascontiguousarray(beta), cells.rows, eta)
+    return eta
+
+
+@kernel
+def _add_up(beta: Any, rows: Any, eta: Any) -> None:
+    """Column by column, so that neither the size of a block nor a thread changes a bit."""
+    for s in range(len(beta)):
+        for r in range(len(rows)):
+            total = 0.0
+            for k in range(beta.shape[1]):
+                total += rows[r, k] * beta[s, k]
+            eta[s, r] = total
 
 
 def scoring_start(

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyvws._checks import choice, whole_number
+from pyvws._cores import one_core, usable_cores
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.studies._results import (
     Key,
@@ -202,8 +203,8 @@ def _pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> 
 
     if backend == "dask":
         with _dask_client(str(scheduler)), joblib.parallel_config("dask"):
-            yield _parallel(-1 if jobs is None else jobs, _one)
-    elif (at_once := min(jobs or joblib.cpu_count(), tasks)) == 1:
+            yield _parallel(-1 if jobs is None else jobs, _one_alone)
+    elif (at_once := min(jobs or usable_cores(), tasks)) == 1:
         yield _one_by_one
     else:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
@@ -249,12 +250,18 @@ def _one(
     return key, function(settings, key, replicate_seed(seed, key))
 
 
+def _one_alone(*call: Any) -> tuple[Key, Result]:
+    """`_one` beside others, on one processor."""
+    with one_core():
+        return _one(*call)
+
+
 def _one_of(parent: int, *call: Any) -> tuple[Key, Result]:
     """`_one` in a process that ends when the study's own is killed."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return _one(*call)
+    return _one_alone(*call)
 
 
 def _end_with(parent: int) -> None:

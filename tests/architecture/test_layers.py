@@ -16,8 +16,8 @@ import pyvws
 PACKAGE = Path(pyvws.__file__).parent
 
 LAYERS = (
-    {"errors", "references", "_checks", "_kernels", "_resources", "rarith", "r_random"}
-    | {"_bound_kernels"},
+    {"errors", "references", "_checks", "_cores", "_kernels", "_resources", "rarith", "r_random"}
+    | {"_bound_kernels", "_claims"},
     {"io"},
     {"models"},
     {"pseudo_posterior", "_censored_density"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyvws._cores import one_core
 from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import ConvergenceError, InputError
@@ -60,12 +60,12 @@ def test_posterior_moments_equal_those_of_a_grid(weights: float) -> None:
 
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_same_seed_gives_same_draws_on_any_number_of_cores(
-    model: str, monkeypatch: pytest.MonkeyPatch
+    model: str,
 ) -> None:
     target = seeded_target(model, 60, 1, seed=5)
     first = NativeEngine().sample(target, _SHORT, seed=7)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    second = NativeEngine().sample(target, _SHORT, seed=7)
+    with one_core():
+        second = NativeEngine().sample(target, _SHORT, seed=7)
     other = NativeEngine().sample(target, _SHORT, seed=8)
     for name, values in first.draws.items():
         np.testing.assert_array_equal(values, second.draws[name])

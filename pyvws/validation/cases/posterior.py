@@ -72,8 +72,10 @@ class PosteriorCase:
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
     """What the model predicts from, and Delta at each draw: (chains, draws, quantities)."""
     largest = target.cells.largest_weights(target.weights)
-    blocks = log_likelihood_blocks(target.model, posterior, target.cells)
-    delta = np.concatenate([(np.abs(block) * largest).max(axis=1) for _, block in blocks])
+    delta = np.zeros(posterior.n_draws)
+    for rows, columns, block in log_likelihood_blocks(target.model, posterior, target.cells):
+        largest_there = (np.abs(block()) * largest[columns]).max(axis=1)
+        delta[rows] = np.maximum(delta[rows], largest_there)
     drawn = [posterior.draws[name] for name in target.model.predicts_from]
     together = np.column_stack([*drawn, delta])
     return together.reshape(posterior.chains, -1, together.shape[1])

@@ -14,14 +14,11 @@ from pyvws._checks import Floats, finite_number
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.io.cells import Cells
 from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    unconstrain_coefficients,
-)
+from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._outcome_scale import DENSITY_CAVEAT
 from pyvws.models._regression import LOGIT, linear_predictor, row_totals, scoring_start
+from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
 
 __all__ = ["Beta"]
 
@@ -149,13 +146,10 @@ class Beta(Family):
         return rough
 
     def constrain(self, q: Floats, K: int) -> Draws:
-        draws = constrain_coefficients(q, K)
-        draws["inv_kappa"] = np.exp(q[:, -1])
-        draws["kappa"] = np.exp(-q[:, -1])
-        return draws
+        return constrain_with_inverse(q, K, "kappa")
 
     def unconstrain(self, draws: Draws) -> Floats:
-        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["inv_kappa"])])
+        return unconstrain_with_log(draws, "inv_kappa")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

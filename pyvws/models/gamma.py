@@ -13,18 +13,13 @@ from pyvws._checks import Floats
 from pyvws._kernels import kernel
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    log_coefficient_prior,
-    unconstrain_coefficients,
-)
+from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._log_link import predicted_mean
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._outcome_scale import decode, scale_caveats
 from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
-from pyvws.models._scale_prior import log_half_cauchy
+from pyvws.models._scale_prior import constrain_with_inverse, log_half_cauchy, unconstrain_with_log
 
 __all__ = ["Gamma"]
 
@@ -168,13 +163,10 @@ class Gamma(Family):
         return Start(rough.centre, np.asarray(rough.information) / inverse)
 
     def constrain(self, q: Floats, K: int) -> Draws:
-        draws = constrain_coefficients(q, K)
-        draws["inv_shape"] = np.exp(q[:, -1])
-        draws["shape"] = np.exp(-q[:, -1])
-        return draws
+        return constrain_with_inverse(q, K, "shape")
 
     def unconstrain(self, draws: Draws) -> Floats:
-        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["inv_shape"])])
+        return unconstrain_with_log(draws, "inv_shape")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

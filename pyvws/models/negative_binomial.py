@@ -13,16 +13,12 @@ from scipy.special import gammaln
 from pyvws._checks import Floats
 from pyvws._kernels import kernel
 from pyvws.io.cells import Cells
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    log_coefficient_prior,
-    unconstrain_coefficients,
-)
+from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
 from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
 from pyvws.models._model import Draws, Family, Start, check_counts
 from pyvws.models._regression import linear_predictor, row_sums, value_sums
+from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
 
 __all__ = ["NegativeBinomial"]
 
@@ -164,13 +160,10 @@ class NegativeBinomial(Family):
         return rough
 
     def constrain(self, q: Floats, K: int) -> Draws:
-        draws = constrain_coefficients(q, K)
-        draws["inv_phi"] = np.exp(q[:, -1])
-        draws["phi"] = np.exp(-q[:, -1])
-        return draws
+        return constrain_with_inverse(q, K, "phi")
 
     def unconstrain(self, draws: Draws) -> Floats:
-        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["inv_phi"])])
+        return unconstrain_with_log(draws, "inv_phi")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

@@ -17,11 +17,10 @@ from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
     log_coefficient_prior,
-    unconstrain_coefficients,
 )
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._regression import IDENTITY, linear_predictor, row_sums, scoring_start
-from pyvws.models._scale_prior import log_half_t
+from pyvws.models._scale_prior import log_half_t, unconstrain_with_log
 
 __all__ = ["Normal"]
 
@@ -159,7 +158,7 @@ class Normal(Family):
         return draws
 
     def unconstrain(self, draws: Draws) -> Floats:
-        return np.column_stack([unconstrain_coefficients(draws), np.log(draws["sigma"])])
+        return unconstrain_with_log(draws, "sigma")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = linear_predictor(draws["beta"], cells)

@@ -76,7 +76,13 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
             f"{path}: cannot be read. Name a TOML file, as pyvws init writes."
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path.name}: not TOML ({error}).") from None
+        raise InputError(
+            f"{path.name}: not TOML ({error}). Compare it with what pyvws init writes."
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"{path.name}: brackets within brackets. A setting is one value."
+        ) from None
     given = {name.replace("-", "_"): value for name, value in found.items()}
     for name, value in given.items():
         if name not in allowed:

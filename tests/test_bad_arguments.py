@@ -179,8 +179,8 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),
-            "The design matrices of dataset 1 and dataset 2 have different columns: gb, gc. Give "
-            "both the same levels, for example as categories.",
+            "The design matrices of dataset 1 and dataset 2 have different columns: 2 are in one "
+            "alone. Give both the same levels, for example as categories.",
         ),
         (
             lambda: vws.whack_a_mole([0.1, 0.2], [0.1]),

@@ -131,26 +131,26 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
             2,
             {},
             "pay ~ agee",
-            "dataset 1: formula names column 'agee', which the table lacks. Did you mean 'age'?",
+            "0.csv: formula names column 'agee', which the table lacks. Did you mean 'age'?",
         ),
         (
             2,
             {"age": [1, None, 3]},
             "pay ~ age",
-            "dataset 2: Column 'age' has missing or infinite values: 1 (row 2). Remove or impute "
+            "1.csv: Column 'age' has missing or infinite values: 1 (row 2). Remove or impute "
             "these records first.",
         ),
         (
             2,
             {},
             "job ~ age",
-            "dataset 1: formula 'job' is not numeric (its type is String). Convert it first.",
+            "0.csv: formula 'job' is not numeric (its type is String). Convert it first.",
         ),
         (
             2,
             {},
             "pay ~ job",
-            "dataset 1: A regression on 3 columns needs at least 4 records. Got 3.",
+            "0.csv: A regression on 3 columns needs at least 4 records. Got 3.",
         ),
     ],
 )

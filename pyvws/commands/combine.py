@@ -37,7 +37,8 @@ def combine(
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
     chosen: Literal["partial", "full"] = "partial" if kind == "partial" else "full"
-    found = combine_formula([read_table(path).frame for path in synthetic], formula, kind=chosen)
+    tables = [read_table(path).frame for path in synthetic]
+    found = combine_formula(tables, formula, kind=chosen, names=[path.name for path in synthetic])
     intervals = {name: combined.interval(level) for name, combined in found.items()}
     if as_json:
         print_json(

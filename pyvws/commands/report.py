@@ -53,7 +53,7 @@ def report(
 
     Example: pyvws report out/ --original ce.csv --known Urban,Marital
     """
-    from pyvws.report.output_folder import read_confidential, read_public
+    from pyvws.report.output_folder import as_left, read_confidential, read_public
     from pyvws.report.reports import check_pages, write_pages
 
     if original is None and (known or unweighted or outcome):
@@ -68,15 +68,16 @@ def report(
         if outcome not in (None, public.outcome):
             raise InputError(f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}.")
         kind: Literal["percentage", "absolute"] = radius_kind.value  # type: ignore[assignment]
-        evidence = _evidence(
-            public,
-            confidential,
-            original,
-            unweighted,
-            known,
-            {"radius": radius, "radius_kind": kind, "policy": policy, "rise": rise},
-            None if quiet or as_json else Console(stderr=True),
-        )
+        with as_left(out):
+            evidence = _evidence(
+                public,
+                confidential,
+                original,
+                unweighted,
+                known,
+                {"radius": radius, "radius_kind": kind, "policy": policy, "rise": rise},
+                None if quiet or as_json else Console(stderr=True),
+            )
     public_path, board_path = write_pages(out, public, confidential, evidence, overwrite=overwrite)
     if as_json:
         print_json({"board": str(board_path), "public": str(public_path)})

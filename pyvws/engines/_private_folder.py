@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pyvws._claims import abandoned, claimed_folder
 
 __all__ = ["private_folder", "sweep"]
 
@@ -28,9 +31,11 @@ def private_folder() -> Iterator[Path]:
         An empty folder.
     """
     sweep()
-    folder = Path(tempfile.mkdtemp(prefix=f"{_prefix()}{os.getpid()}-"))
+    name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = Path(tempfile.gettempdir()) / name
     try:
-        yield folder
+        with claimed_folder(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -41,7 +46,12 @@ def sweep() -> int:
     name = re.compile(re.escape(_prefix()) + r"(\d+)-")
     for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
         match = name.match(path.name)
-        if match is None or path.is_symlink() or not _own(path) or _runs(int(match[1])):
+        if (
+            match is None
+            or path.is_symlink()
+            or not _own(path)
+            or not abandoned(path, int(match[1]))
+        ):
             continue
         shutil.rmtree(path, ignore_errors=True)
         removed += not path.exists()
@@ -59,13 +69,3 @@ def _own(path: Path) -> bool:
         return path.stat().st_uid == os.getuid()
     except OSError:
         return False
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # It runs under another user.
-    return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from math import inf, sqrt
 from typing import Any, Literal
 
@@ -122,6 +123,7 @@ def combine_formula(
     *,
     kind: Literal["partial", "full"] = "partial",
     size_ratio: float = 1.0,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Combined]:
     """Combine the coefficients of a least-squares regression over m synthetic tables.
 
@@ -133,6 +135,8 @@ def combine_formula(
         For example "income ~ region + urban + earner": a column name before "~".
     kind, size_ratio
         As in `combine`.
+    names : sequence of m str, optional
+        What messages call the tables, such as their files; "dataset 1" and so on without it.
 
     Returns
     -------
@@ -161,16 +165,18 @@ def combine_formula(
             "Combining rules need at least 2 datasets, since the spread of their estimates enters "
             f"the variance. Got {len(datasets)}; synthesize more."
         )
-    fits = [
-        fit_formula(table, formula, f"dataset {number}")
-        for number, table in enumerate(datasets, start=1)
-    ]
-    for number, fit in enumerate(fits[1:], start=2):
+    called = [f"dataset {k}" for k in range(1, len(datasets) + 1)] if names is None else list(names)
+    if len(called) != len(datasets):
+        raise InputError(
+            f"names must have one entry for each dataset. Got {len(called)} for {len(datasets)}."
+        )
+    fits = [fit_formula(*each) for each in zip(datasets, repeat(formula), called)]
+    for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:
+            alone = len(set(fit.names) ^ set(fits[0].names))
             raise InputError(
-                f"The design matrices of dataset 1 and dataset {number} have different columns: "
-                f"{', '.join(sorted(set(fit.names) ^ set(fits[0].names)))}. Give both the same "
-                "levels, for example as categories."
+                f"The design matrices of {called[0]} and {name} have different columns: {alone} "
+                "are in one alone. Give both the same levels, for example as categories."
             )
     return {
         name: combine(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -51,21 +52,26 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     raw = {name: _values(frame[name], column) for name, column in columns.items()}
     variables = _evaluated(read, raw, len(frame), formula)
     blocks: list[Block] = []
+    terms: list[str] = []  # Of each column; a column's own name holds a level, which is a value.
     if read.intercept:
         blocks.append((np.ones((len(frame), 1)), ("(Intercept)",)))
+        terms.append("(Intercept)")
     for term, full in _codings(read, variables):
         parts = [_block(read, variables, place, place in full) for place in term]
         blocks.append(reduce(_interaction, parts))
+        label = ":".join(read.variables[place].label for place in term)
+        terms += [label] * len(blocks[-1][1])
     if not blocks:
         raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
     matrix = np.ascontiguousarray(np.hstack([block for block, _ in blocks]), dtype=np.float64)
     names = tuple(name for _, labels in blocks for name in labels)
-    worst = [name for name, x in zip(names, matrix.T, strict=True) if not np.isfinite(x).all()]
+    worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
         raise InputError(
-            f"formula {formula!r} gives missing or infinite values in {', '.join(worst)}."
+            f"formula {formula!r} gives missing or infinite values in "
+            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
         )
-    _refuse_rank_deficient(matrix, names, read, variables)
+    _refuse_rank_deficient(matrix, terms, read, variables)
     return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
 
 
@@ -165,7 +171,7 @@ def _interaction(first: Block, second: Block) -> Block:
 
 
 def _refuse_rank_deficient(
-    matrix: Floats, names: tuple[str, ...], read: ReadFormula, variables: Sequence[Any]
+    matrix: Floats, terms: Sequence[str], read: ReadFormula, variables: Sequence[Any]
 ) -> None:
     largest = np.abs(matrix).max(axis=0)
     scaled = matrix / np.where(largest > 0, largest, 1.0)
@@ -176,17 +182,21 @@ def _refuse_rank_deficient(
     if rank == columns:
         return
     ranks = [0, *(_rank(triangle[:, : k + 1]) for k in range(columns))]
-    spare = ", ".join(name for k, name in enumerate(names) if ranks[k + 1] == ranks[k])
+    widths = Counter(terms)
+    dependent = Counter(term for k, term in enumerate(terms) if ranks[k + 1] == ranks[k])
+    spare = ", ".join(
+        f"{term} ({count} of its {widths[term]} columns)" if widths[term] > 1 else term
+        for term, count in dependent.items()
+    )
     unused = [
-        label.label + level
+        f"{label.label} ({len(levels)})"
         for label, variable in zip(read.variables, variables, strict=True)
-        if isinstance(variable, Factor)
-        for level in variable.unused()
+        if isinstance(variable, Factor) and (levels := variable.unused())
     ]
-    hint = f" No record has these levels, so take them out of their category: {', '.join(unused)}."
+    hint = f" No record has some levels; take them out of their category: {', '.join(unused)}."
     raise InputError(
         f"The design matrix is rank-deficient: {rank} independent columns of {columns}. Drop one "
-        f"of the terms behind: {spare}.{hint if unused else ''}"
+        f"of the terms: {spare}.{hint if unused else ''}"
     )
 
 

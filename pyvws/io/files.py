@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import stat
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -14,6 +16,7 @@ import polars as pl
 
 from pyvws._checks import positions
 from pyvws.errors import InputError
+from pyvws.io.headers import named
 
 __all__ = [
     "CSV_NULLS",
@@ -50,23 +53,28 @@ def read_table(path: Path) -> TableFile:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
+        ) from None
     try:
         if kind == "csv":
-            refuse_uneven_rows(io.BytesIO(content), path.name)
+            records = refuse_uneven_rows(io.BytesIO(content), path.name)
             as_written = pl.read_csv(content, infer_schema=False)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
         else:
             frame = as_written = pl.read_parquet(content)
+            records = frame.height
     except InputError:
         raise
     except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
-        rule = " It must be UTF-8 with commas and a header." if kind == "csv" else ""
+        rule = "It must be UTF-8 with commas and a header." if kind == "csv" else "Write it again."
         raise InputError(
-            f"{path.name}: not a readable {kind} file ({type(error).__name__}).{rule}"
+            f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
         ) from None
-    if frame.height != as_written.height:
-        raise InputError(f"{path.name}: rows cannot be told apart. Check its quotes.")
+    if not frame.height == as_written.height == records:
+        raise InputError(
+            f"{path.name}: rows cannot be told apart. Check its quotes and its line ends."
+        )
     return TableFile(frame, as_written, kind, hashlib.sha256(content).hexdigest())
 
 
@@ -79,10 +87,18 @@ def write_table(frame: Any, path: Path, *, format: str) -> None:
 
 
 def file_kind(path: Path) -> str:
-    """ "csv" or "parquet", by the file's name; InputError for another one."""
+    """ "csv" or "parquet", by the file's name; InputError for another one, or where no file is."""
     kind = _SUFFIXES.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"{path.name}: the name must end in .csv or .parquet.")
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
+        ) from None
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path}: is a folder or a pipe. Name a file.")
     return kind
 
 
@@ -91,8 +107,11 @@ def csv_header(file: BinaryIO) -> list[str]:
     return next(filter(None, csv.reader(line.decode("utf-8-sig") for line in file)), [])
 
 
-def refuse_uneven_rows(file: BinaryIO, name: str) -> None:
-    """polars renames a repeated header and fills short rows silently; a release needs neither."""
+def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
+    """polars renames a repeated header and fills short rows silently; a release needs neither.
+
+    Returns the number of records.
+    """
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = csv.reader(text)
@@ -101,11 +120,14 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> None:
         uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
     finally:
         text.detach()  # The caller closes the file.
-    twice = sorted({column for column in header if header.count(column) > 1})
+    twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
     if twice:
-        raise InputError(f"{name}: column names must differ. Given twice: {', '.join(twice)}.")
+        raise InputError(
+            f"{name}: column names must differ. Given twice: {named(twice, header)}. Rename them."
+        )
     if header and uneven.any():
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. "
-            f"Rows with another number: {positions(uneven)}."
+            f"Rows with another number: {positions(uneven)}. Check its commas and quotes."
         )
+    return len(uneven)

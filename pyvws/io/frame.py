@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from pyvws._checks import Floats, positions
 from pyvws.errors import InputError
+from pyvws.io.headers import named, names_or_number, record_instead
 
 __all__ = [
     "OutcomeKind",
@@ -21,6 +23,8 @@ __all__ = [
     "plain_columns",
     "with_outcome",
 ]
+
+_COMPARED = 1000  # Names that a misspelt one is compared with.
 
 OutcomeKind = Literal["whole", "real", "boolean"]
 """What a synthetic outcome is written as: 64-bit integers, 64-bit floats, or booleans."""
@@ -36,8 +40,11 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
         ) from None
     except nw.exceptions.DuplicateError:
         names = list(table.column_names if hasattr(table, "column_names") else table.columns)
-        twice = ", ".join(sorted({str(name) for name in names if names.count(name) > 1}))
-        raise InputError(f"Column names must differ. Given twice: {twice}.") from None
+        texts = [str(name) for name in names]
+        twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
+        raise InputError(
+            f"Column names must differ. Given twice: {named(twice, texts)}. Rename them."
+        ) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if not all(isinstance(name, str) for name in frame.columns):
@@ -51,10 +58,15 @@ def check_columns(frame: nw.DataFrame[Any], names: Iterable[str], *, role: str) 
     """Raise InputError for a column that is not there, offering the nearest names."""
     for name in names:
         if name not in frame.columns:
-            near = difflib.get_close_matches(name, frame.columns, n=3, cutoff=0.5)
-            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "It has: "
-            if not near:
-                hint += ", ".join(map(repr, frame.columns[:20])) + "."
+            header = frame.columns
+            near = (
+                []
+                if record_instead(header)
+                else difflib.get_close_matches(name, header[:_COMPARED], n=3, cutoff=0.5)
+            )
+            hint = (
+                f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
+            )
             raise InputError(f"{role} names column {name!r}, which the table lacks. {hint}")
 
 

@@ -6,9 +6,11 @@ those that the whole file allows.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,13 +58,14 @@ class LargeTable:
         Both have the column `COUNT`: how many records a row stands for. Raises InputError where
         one of these columns has missing values.
         """
-        rows = (
-            self.written.group_by(columns)
-            .agg(pl.len().alias(COUNT))
-            .collect(engine="streaming")
-            .sort(columns)
-        )
-        typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
+        with self._readable():
+            rows = (
+                self.written.group_by(columns)
+                .agg(pl.len().alias(COUNT))
+                .collect(engine="streaming")
+                .sort(columns)
+            )
+            typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
         for column in columns:
             values = typed[column]
             missing = values.is_null()
@@ -80,15 +83,27 @@ class LargeTable:
         """The rows of some columns as written, in order, `size` at a time."""
         kept: list[pl.DataFrame] = []
         held = 0
-        for batch in self.written.select(columns).collect_batches(chunk_size=size):
-            kept.append(batch)
-            held += batch.height
-            while held >= size:
-                joined = pl.concat(kept)
-                yield joined.head(size)
-                kept, held = [joined.slice(size)], held - size
+        with self._readable():
+            for batch in self.written.select(columns).collect_batches(chunk_size=size):
+                kept.append(batch)
+                held += batch.height
+                while held >= size:
+                    joined = pl.concat(kept)
+                    yield joined.head(size)
+                    kept, held = [joined.slice(size)], held - size
         if held:
             yield pl.concat(kept)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """InputError without what polars says, which can hold a cell."""
+        try:
+            yield
+        except pl.exceptions.PolarsError as error:
+            raise InputError(
+                f"{self.path.name}: its cells cannot be read ({type(error).__name__}). Check that "
+                "each column holds numbers of a usual size, or text."
+            ) from None
 
     def _typed(self, rows: pl.DataFrame) -> pl.DataFrame:
         if self.format == "parquet":
@@ -116,7 +131,7 @@ def open_large(path: Path) -> LargeTable:
         raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
-    except (pl.exceptions.PolarsError, ValueError) as error:
+    except (pl.exceptions.PolarsError, csv.Error, ValueError) as error:
         raise InputError(
             f"{path.name}: not a readable {kind} file ({type(error).__name__})."
         ) from None
@@ -136,7 +151,7 @@ def table_bytes(path: Path) -> int:
         with path.open("rb") as file:
             width = max(1, len(csv_header(file)))
             sample = file.read(1 << 16)
-    except (OSError, UnicodeDecodeError):
-        return 0
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return 0  # Reading it says what is wrong.
     lines = max(1, sample.count(b"\n"))
     return int(size / (len(sample) / lines or 1.0) * width * _BYTES_A_CELL) if sample else 0

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pyvws._claims import abandoned, claimed_folder
 from pyvws.errors import OutputError
 
-__all__ = ["check_folder", "lives", "private_write", "umask", "whole_folder"]
+__all__ = ["check_folder", "private_write", "umask", "whole_folder"]
 
-_MARK = "partial"
+_PARTIAL, _OLD = "partial", "old"
 
 
 def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -> None:
@@ -22,6 +25,15 @@ def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -
 
     `source` is the input file, which a replaced folder must not contain.
     """
+    try:
+        _check(folder, overwrite, source)
+    except OutputError:
+        raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise _output_error(folder, error) from None
+
+
+def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
     place = folder.resolve()
     parent = place.parent
     _sweep(place)
@@ -29,10 +41,7 @@ def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -
         raise OutputError(f"{folder} is a file. Name a folder for the output.")
     if folder.is_dir() and any(folder.iterdir()):
         if not overwrite:
-            raise OutputError(
-                f"{folder} is not empty. Name another folder, or use --overwrite "
-                "(overwrite=True in Python) to replace it whole."
-            )
+            raise _not_empty(folder)
         inside = [Path.cwd().resolve(), *([source.resolve()] if source else [])]
         if any(place == other or place in other.parents for other in inside):
             raise OutputError(
@@ -52,19 +61,18 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a private folder to fill; rename it to `folder` at the end, remove it on any failure.
 
     A run that was killed leaves such a folder behind; the next check of the same place removes it.
+    Of runs that fill one place at once, the last to end has it with `overwrite`, the first without.
     """
     place = folder.resolve()
     check_folder(folder, overwrite=overwrite)
+    partial = _beside(place, _PARTIAL)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        partial = _beside(place, _MARK)
-        partial.mkdir(mode=0o700)
-    except OSError as error:
-        raise _output_error(folder, error) from None
-    try:
-        yield partial
-        partial.chmod(0o777 & ~umask())
-        _put(partial, place)
+        with claimed_folder(partial):
+            yield partial
+            partial.chmod(0o777 & ~umask())
+            with _uninterrupted():
+                _put(partial, place, overwrite=overwrite)
     except OutputError:
         raise
     except OSError as error:
@@ -73,18 +81,52 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _put(partial: Path, place: Path) -> None:
-    if not place.exists():
-        partial.rename(place)
-        return
-    old = _beside(place, "old")
-    place.rename(old)
+def _put(partial: Path, place: Path, *, overwrite: bool) -> None:
+    """Rename `partial` to `place`; what stands there, put meanwhile by other runs too, goes."""
+    old: list[Path] = []
     try:
-        partial.rename(place)
+        while True:
+            try:
+                partial.rename(place)  # An empty folder gives way to it.
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                if not overwrite:
+                    raise _not_empty(place) from None
+            with suppress(FileNotFoundError):
+                aside = _beside(place, _OLD)
+                place.rename(aside)
+                old.append(aside)
     except BaseException:
-        old.rename(place)
+        for aside in old[-1:]:
+            with suppress(OSError):
+                aside.rename(place)
         raise
-    shutil.rmtree(old)
+    for aside in old:
+        _remove(aside)
+
+
+def _remove(old: Path) -> None:
+    """Under another name first: what keeps the name of an old folder is always whole."""
+    with suppress(OSError):
+        rest = old.with_suffix(f".{_PARTIAL}")
+        old.rename(rest)
+        shutil.rmtree(rest, ignore_errors=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold signals back while folders are renamed; they arrive at the end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _beside(place: Path, mark: str) -> Path:
@@ -93,25 +135,20 @@ def _beside(place: Path, mark: str) -> Path:
 
 def _sweep(place: Path) -> None:
     """Remove what runs that no longer live left beside `place`; restore a folder caught mid-way."""
-    for left in place.parent.glob(f".{place.name}.*-*.*"):
-        owner, mark = left.name.split(".")[-2].split("-")[0], left.suffix
-        if mark not in (f".{_MARK}", ".old") or not owner.isdigit() or lives(int(owner)):
+    made = re.compile(rf"{re.escape(f'.{place.name}.')}(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})")
+    if not place.parent.is_dir():
+        return
+    for left in list(place.parent.iterdir()):
+        found = made.fullmatch(left.name)
+        if found is None or not abandoned(left, int(found[1])):
             continue
-        if mark == ".old" and not place.exists():
-            left.rename(place)
+        if found[2] == _OLD and not place.exists():
+            with suppress(OSError):
+                left.rename(place)
+        elif found[2] == _OLD:
+            _remove(left)
         else:
             shutil.rmtree(left, ignore_errors=True)
-
-
-def lives(pid: int) -> bool:
-    """Whether a process of that number is there, ours or not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def umask() -> int:
@@ -121,15 +158,29 @@ def umask() -> int:
     return now
 
 
-def _output_error(folder: Path, error: OSError) -> OutputError:
-    if error.errno == errno.ENOSPC:
+def _not_empty(folder: Path) -> OutputError:
+    return OutputError(
+        f"{folder} is not empty. Name another folder, or use --overwrite (overwrite=True in "
+        "Python) to replace it whole."
+    )
+
+
+def _output_error(folder: Path, error: OSError | RuntimeError) -> OutputError:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return OutputError(f"No space is left where {folder} goes. Free some; nothing was written.")
-    reason = error.strerror or type(error).__name__
-    return OutputError(f"{folder} could not be written ({reason}); nothing was left behind.")
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return OutputError(
+        f"{folder} could not be written ({reason}); nothing was left behind. Name another folder, "
+        "or mend the cause."
+    )
 
 
 def private_write(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read (mode 0600)."""
+    """Write a new file that only its owner can read (mode 0600), whole or not at all."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

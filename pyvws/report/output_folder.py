@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,16 +13,19 @@ from typing import Any
 import polars as pl
 
 from pyvws._checks import Floats
-from pyvws.errors import InputError
+from pyvws.errors import InputError, PyvwsError
 
 __all__ = [
     "ConfidentialPart",
     "DatasetFile",
     "PublicPart",
+    "as_left",
     "file_sha256",
     "read_confidential",
     "read_public",
 ]
+
+_AS_LEFT = "Report on a folder as pyvws synthesize left it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,20 @@ class ConfidentialPart:
     posterior: pl.DataFrame
 
 
+@contextmanager
+def as_left(out: Path) -> Iterator[None]:
+    """InputError for entries that are missing from the files of `out`, or are of another type."""
+    try:
+        yield
+    except PyvwsError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{out}: its files do not hold what a run writes into them "
+            f"({type(error).__name__}). {_AS_LEFT}"
+        ) from error
+
+
 def read_public(out: Path) -> PublicPart:
     """Read `release/` of an output folder, and nothing else."""
     folder = _part(out, "release")
@@ -67,15 +86,16 @@ def read_public(out: Path) -> PublicPart:
     if not paths or len(paths) != wanted:
         raise InputError(
             f"{folder} holds {len(paths)} synthetic datasets, its statement names {wanted}. "
-            "Report on a folder as pyvws synthesize left it."
+            f"{_AS_LEFT}"
         )
-    columns = list(_scan(paths[0]).collect_schema().names())
-    unchanged = set(privacy["columns_released_unchanged"])
+    columns = _columns(paths[0])
+    kept = privacy.get("columns_released_unchanged")
+    unchanged = {str(name) for name in kept} if isinstance(kept, list) else set()
     synthesized = [name for name in columns if name not in unchanged]
     if len(synthesized) != 1:
         raise InputError(
             f"{paths[0].name} needs one column besides those released unchanged. "
-            f"Got {len(synthesized)}; report on a folder as pyvws synthesize left it."
+            f"Got {len(synthesized)}. {_AS_LEFT}"
         )
     files, outcomes = [], []
     for path in paths:
@@ -106,9 +126,9 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}).") from None
+        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
     if not isinstance(found, dict):
-        raise InputError(f"{path} is no JSON object. Report on a folder of pyvws synthesize.")
+        raise InputError(f"{path} is no JSON object. {_AS_LEFT}")
     return found
 
 
@@ -116,7 +136,14 @@ def _parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}).") from None
+        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return list(_scan(path).collect_schema().names())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
 
 
 def _scan(path: Path) -> pl.LazyFrame:
@@ -129,10 +156,10 @@ def _outcome(path: Path, name: str) -> Floats:
         column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"{path.name}: its column {name!r} cannot be read ({type(error).__name__})."
+            f"{path.name}: its column {name!r} cannot be read ({type(error).__name__}). {_AS_LEFT}"
         ) from None
     if column.is_null().any():
-        raise InputError(f"{path.name}: its column {name!r} has missing values.")
+        raise InputError(f"{path.name}: its column {name!r} has missing values. {_AS_LEFT}")
     return column.to_numpy()
 
 

@@ -8,11 +8,12 @@ import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from pyvws._claims import lives
 from pyvws.errors import OutputError
-from pyvws.report._folder import lives, private_write, umask
+from pyvws.report._folder import private_write, umask
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence
-from pyvws.report.output_folder import ConfidentialPart, PublicPart
+from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left
 from pyvws.report.public_page import public_page
 
 __all__ = ["PAGE", "check_pages", "write_pages"]
@@ -46,10 +47,11 @@ def write_pages(
     confidential folder, readable by their owner alone. A failure leaves what was there before.
     """
     check_pages(out, overwrite=overwrite)
-    pages = {
-        out / "release" / PAGE: public_page(public),
-        out / "confidential" / PAGE: board_page(public, confidential, evidence),
-    }
+    with as_left(out):
+        pages = {
+            out / "release" / PAGE: public_page(public),
+            out / "confidential" / PAGE: board_page(public, confidential, evidence),
+        }
     _sweep(out / "confidential")
     with ExitStack() as cleanup:
         partials = {}

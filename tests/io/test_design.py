@@ -164,7 +164,8 @@ LACKS = "which the table lacks."
         ),
         (
             "~ log(n)",
-            "formula '~ log(n)' gives missing or infinite values in log(n).",
+            "formula '~ log(n)' gives missing or infinite values in log(n). Change the term, or "
+            "leave it out.",
         ),
     ],
 )
@@ -179,7 +180,7 @@ def test_formulas_that_are_refused(kind, formula, message):
     ("formula", "independent", "columns", "spare"),
     [
         ("~ x + I(2 * x)", 2, 3, "I(2 * x)"),
-        ("~ urban + C(urban)", 2, 3, "C(urban)TRUE"),
+        ("~ urban + C(urban)", 2, 3, "C(urban)"),
         ("~ x + n + I(x + n) + I(x - n)", 3, 5, "I(x + n), I(x - n)"),
     ],
 )
@@ -189,13 +190,14 @@ def test_dependent_columns_are_named(formula, independent, columns, spare):
         design(formula)
     assert str(caught.value) == (
         f"The design matrix is rank-deficient: {independent} independent columns of {columns}. "
-        f"Drop one of the terms behind: {spare}."
+        f"Drop one of the terms: {spare}."
     )
 
 
-@pytest.mark.parametrize(("levels", "spare"), [("abz", "cz"), ("zab", "cb")])
+@pytest.mark.parametrize("levels", ["abz", "zab"])
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_levels_that_no_record_has_are_named(kind, levels, spare):
+def test_levels_that_no_record_has_are_counted(kind, levels):
+    """Not named: a level is a value, of records that were left out perhaps."""
     if kind == "pandas":
         column = pd.Categorical(list("abab"), list(levels))
         table = pd.DataFrame({"y": [1, 2, 3, 4], "c": column})
@@ -205,8 +207,8 @@ def test_levels_that_no_record_has_are_named(kind, levels, spare):
     with pytest.raises(InputError) as caught:
         design("~ c", table)
     assert str(caught.value) == (
-        "The design matrix is rank-deficient: 2 independent columns of 3. Drop one of the terms "
-        f"behind: {spare}. No record has these levels, so take them out of their category: cz."
+        "The design matrix is rank-deficient: 2 independent columns of 3. Drop one of the terms: "
+        "c (1 of its 2 columns). No record has some levels; take them out of their category: c (1)."
     )
     assert design("~ factor(c)", table).names == ("(Intercept)", "factor(c)b")
 

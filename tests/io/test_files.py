@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pyvws.errors import InputError
 from pyvws.io.files import read_table, write_table
+from pyvws.io.frame import check_columns, open_frame
+from pyvws.io.large_files import open_large, table_bytes
 
 CELLS = b"\n".join(
     [
@@ -99,6 +103,7 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
 
 
 UNREADABLE = "It must be UTF-8 with commas and a header."
+QUOTES = "Check its commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
 
 
@@ -118,13 +123,21 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
             "id,y\n1,2\n".encode("utf-16"),
             f"t.csv: not a readable csv file (Error). {UNREADABLE}",
         ),
-        ("t.csv", b"a,b,a\n1,2,3\n", "t.csv: column names must differ. Given twice: a."),
-        ("t.csv", b'a,"a"\n1,2\n', "t.csv: column names must differ. Given twice: a."),
-        ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2)."),
-        ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3)."),
-        ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2)."),
-        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error)."),
-        ("t.parquet", b"a,b\n1,2\n", "t.parquet: not a readable parquet file (Error)."),
+        (
+            "t.csv",
+            b"a,b,a\n1,2,3\n",
+            "t.csv: column names must differ. Given twice: a. Rename them.",
+        ),
+        ("t.csv", b'a,"a"\n1,2\n', "t.csv: column names must differ. Given twice: a. Rename them."),
+        ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
+        ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),
+        ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
+        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error). Write it again."),
+        (
+            "t.parquet",
+            b"a,b\n1,2\n",
+            "t.parquet: not a readable parquet file (Error). Write it again.",
+        ),
     ],
 )
 def test_files_that_are_refused(tmp_path, name, content, message):
@@ -137,4 +150,34 @@ def test_a_file_that_is_not_there(tmp_path):
     path = tmp_path / "gone.csv"
     with pytest.raises(InputError) as caught:
         read_table(path)
-    assert str(caught.value) == f"{path}: cannot be read (No such file or directory)."
+    assert str(caught.value) == (
+        f"{path}: cannot be read (No such file or directory). Check its name and its rights."
+    )
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_is_no_table(tmp_path, make):
+    path = tmp_path / "t.csv"
+    make(path)
+    for read in (read_table, open_large, table_bytes):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert str(caught.value) == f"{path}: is a folder or a pipe. Name a file."
+
+
+def test_lines_that_end_in_two_ways_are_not_taken_for_one(tmp_path):
+    with pytest.raises(InputError, match="Check its quotes and its line ends"):
+        read_table(put(tmp_path, "t.csv", b"a\n1\r2\n3\n"))
+
+
+def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
+    """Without a header its values would stand in messages as the names of columns."""
+    for content in (b"7,Ann\n8,Bob\n9,Joe\n", b"pay;Ann\n7;Bob\n8;Joe\n"):
+        frame = open_frame(read_table(put(tmp_path, "t.csv", content)).frame)
+        with pytest.raises(InputError) as caught:
+            check_columns(frame, ["pay"], role="outcome")
+        assert "its first line looks like a record" in str(caught.value)
+        assert "Ann" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
+    assert "Given twice: columns 2, 3." in str(caught.value)

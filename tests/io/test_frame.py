@@ -125,7 +125,7 @@ def test_unknown_columns_get_the_nearest_names(kind):
             "Every column needs a name that is a string. Rename the columns.",
         ),
         *(
-            (twice, "Column names must differ. Given twice: a.")
+            (twice, "Column names must differ. Given twice: a. Rename them.")
             for twice in (
                 pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "b", "a"]),
                 pa.table([[1, 2], [3, 4]], names=["a", "a"]),

@@ -1,0 +1,45 @@
+"""Names of columns in messages, unless they may be values: a first record where names should be.
+
+What a message names is taken as public, and the values of a record are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["named", "names_or_number", "record_instead"]
+
+_SHOWN = 20
+_LONGEST = 60
+_VALUE = re.compile(
+    r"\s*(|na|nan|null|true|false|[-+]?(inf|[\d.,/:\s_-]*\d[\d.,e%/:\s+-]*))\s*", re.I
+)
+_CELLS_WITHIN = re.compile(r"[;\t|\x00-\x1f]")
+
+
+def record_instead(header: Sequence[str]) -> bool:
+    """Whether a header looks like a record: a name is a number or a date, empty, long, or cells."""
+    return any(
+        _VALUE.fullmatch(name) or _CELLS_WITHIN.search(name) or len(name) > _LONGEST
+        for name in header
+    )
+
+
+def named(some: Sequence[str], header: Sequence[str]) -> str:
+    """Some of a header's names for a message; their places where they may be values."""
+    if not record_instead(header):
+        more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
+        return ", ".join(some[:_SHOWN]) + more
+    places = [place for place, name in enumerate(header, start=1) if name in set(some)]
+    return "columns " + ", ".join(map(str, places[:_SHOWN])) + (" ..." if places[_SHOWN:] else "")
+
+
+def names_or_number(header: Sequence[str]) -> str:
+    """A sentence with the first names of a header, or their number where they may be values."""
+    if record_instead(header):
+        return (
+            f"It has {len(header)} columns, and its first line looks like a record. A file needs a "
+            "header, and commas between cells."
+        )
+    return f"It has: {', '.join(map(repr, header[:_SHOWN]))}."

@@ -24,6 +24,7 @@ from rich.markdown import Markdown
 from benchmarks import _report, bounds, engines, pairwise, pipeline, random_numbers, scale
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan
+from benchmarks._worker import JobFailedError
 from pyvws.errors import PyvwsError
 
 PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
@@ -84,7 +85,7 @@ def options_of(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0, or 1 where a check fails."""
+    """0; 1 where a check fails or a part does, 2 where the report cannot be written."""
     options = options_of(arguments)
     plan = Plan(
         small=options.small, cap=options.cap, largest=options.largest, authors=options.authors
@@ -93,10 +94,14 @@ def main(arguments: list[str] | None = None) -> int:
     about = _report.machine()
     found: dict[str, Found] = {}
     figures: dict[str, float] = {}
-    repeated = []
+    repeated, broken = [], []
     for name in options.parts:
         since = time.perf_counter()
-        found[name], runs = measure(PARTS[name], plan, _ATTEMPTS if options.check else 1)
+        try:
+            found[name], runs = measure(PARTS[name], plan, _ATTEMPTS if options.check else 1)
+        except JobFailedError as error:
+            broken.append(f"{name} failed: {error}")
+            found[name], runs = Found([], {}, broken[-1:]), 1
         figures |= found[name].figures
         repeated += [f"{name} ran {runs} times"] if runs > 1 else []
         print(f"{name}: {time.perf_counter() - since:.0f} s", file=sys.stderr)
@@ -120,7 +125,9 @@ def main(arguments: list[str] | None = None) -> int:
     failed = failing(figures) if options.check else []
     for name in failed:
         print(f"{name}: {figures[name]:.3g}, the floor is {FLOORS[name]}", file=sys.stderr)
-    return 1 if failed else 0
+    for line in broken:
+        print(line, file=sys.stderr)
+    return 1 if failed or broken else 0
 
 
 if __name__ == "__main__":

@@ -13,9 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["OverTheCapError", "Worker", "peak_gigabytes"]
+__all__ = ["JobFailedError", "OverTheCapError", "Worker", "peak_gigabytes"]
 
 _GRACE = 10.0
+
+
+class JobFailedError(Exception):
+    """A job that raised, or that took its process with it."""
 
 
 class OverTheCapError(Exception):
@@ -36,7 +40,7 @@ class Worker:
         """The value of a function of a module, run there.
 
         Raises OverTheCapError after `cap` seconds, which ends the worker and all that it started,
-        and RuntimeError if the job fails.
+        and JobFailedError if the job fails.
         """
         self._pipe.send((job, arguments))
         if not self._pipe.poll(cap):
@@ -45,9 +49,9 @@ class Worker:
         try:
             value, failure = self._pipe.recv()
         except EOFError:
-            raise RuntimeError(f"{job.__name__} ended its process.") from None
+            raise JobFailedError(f"{job.__name__} ended its process") from None
         if failure is not None:
-            raise RuntimeError(f"{job.__name__} failed: {failure}")
+            raise JobFailedError(f"{job.__name__} raised {failure}")
         return value
 
     def __enter__(self) -> Self:

@@ -23,7 +23,7 @@ from benchmarks import __main__ as command
 from benchmarks import _report, engines, scale
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Table
-from benchmarks._worker import OverTheCapError, Worker
+from benchmarks._worker import JobFailedError, OverTheCapError, Worker
 from pyvws import _resources
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.identification_risk import identification_risk
@@ -89,6 +89,19 @@ def test_the_command_fails_under_half_a_floor_where_asked(
     assert verdicts[READ] == "not measured"
 
 
+def test_a_part_that_fails_costs_the_others_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    def broken(_plan: object) -> Found:
+        raise JobFailedError("fit ended its process")
+
+    kept = Found([Table("Kept", ("n",), [(1,)])], {FITS: 30.0})
+    monkeypatch.setattr(command, "PARTS", {"broken": broken, "kept": lambda _plan: kept})
+    assert command.main(["--out", str(tmp_path / "out")]) == 1
+    page = (tmp_path / "out" / "results.md").read_text()
+    assert "- broken failed: fit ended its process" in page
+    assert "## Kept" in page
+    assert "broken failed" in capsys.readouterr().err
+
+
 def test_the_report_names_no_machine() -> None:
     made = _report.content({}, {}, _report.machine(), began=BEGAN, seconds=1.0, options="")
     text = _report.to_markdown(made) + json.dumps(made)
@@ -107,7 +120,7 @@ def test_an_unknown_part_is_refused(capsys) -> None:
 def test_a_job_over_its_cap_ends_with_its_process() -> None:
     with Worker() as worker:
         assert worker.ask(divmod, 7, 2, cap=60) == (3, 1)
-        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        with pytest.raises(JobFailedError, match="ZeroDivisionError"):
             worker.ask(divmod, 7, 0)
         with pytest.raises(OverTheCapError):
             worker.ask(time.sleep, 600, cap=0.1)

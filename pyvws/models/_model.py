@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -165,9 +165,7 @@ class Family:
 
     __slots__ = ()
 
-    @property
-    def categorical(self) -> bool:
-        return False
+    categorical: ClassVar[bool] = False
 
     @property
     def reads_outcome(self) -> bool:

@@ -55,6 +55,8 @@ class Beta(Family):
     """
 
     name: ClassVar[str] = "beta"
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "kappa")
+    whole_numbers: ClassVar[bool] = False
     range: tuple[float, float] = (0.0, 1.0)
     squeeze: int = field(default=0, metadata={"prepared": True})
 
@@ -68,14 +70,6 @@ class Beta(Family):
                 f"range must be two finite numbers, the lower one first. Got {self.range!r}."
             )
         object.__setattr__(self, "range", (low, high))
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "kappa")
-
-    @property
-    def whole_numbers(self) -> bool:
-        return False
 
     @property
     def prepared_from_data(self) -> bool:

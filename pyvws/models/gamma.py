@@ -98,14 +98,8 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "shape")
-
-    @property
-    def whole_numbers(self) -> bool:
-        return False
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "shape")
+    whole_numbers: ClassVar[bool] = False
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -75,18 +75,9 @@ class Logistic(Family):
     """
 
     name: ClassVar[str] = "logistic"
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta",)
-
-    @property
-    def whole_numbers(self) -> bool:
-        return True
-
-    @property
-    def categorical(self) -> bool:
-        return True
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta",)
+    whole_numbers: ClassVar[bool] = True
+    categorical: ClassVar[bool] = True
 
     @property
     def log_density(self) -> Callable[..., float]:

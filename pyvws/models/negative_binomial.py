@@ -114,10 +114,8 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative-binomial"
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "phi")
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "phi")
+    whole_numbers: ClassVar[bool] = True
 
     @property
     def log_density(self) -> Callable[..., float]:
@@ -129,10 +127,6 @@ class NegativeBinomial(Family):
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.values, cells.value_of_cell, gammaln(cells.values + 1.0)
-
-    @property
-    def whole_numbers(self) -> bool:
-        return True
 
     def prepare(self, outcome: Floats, column: str) -> NegativeBinomial:
         check_counts(outcome, column, model="negative-binomial")

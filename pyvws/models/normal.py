@@ -91,18 +91,12 @@ class Normal(Family):
     """
 
     name: ClassVar[str] = "normal"
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "sigma")
+    whole_numbers: ClassVar[bool] = False
     outcome_scale: str = "identity"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "sigma")
-
-    @property
-    def whole_numbers(self) -> bool:
-        return False
 
     @property
     def caveats(self) -> tuple[str, ...]:

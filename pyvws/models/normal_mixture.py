@@ -70,6 +70,8 @@ class NormalMixture(Family):
     """
 
     name: ClassVar[str] = "normal-mixture"
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "sigma", "pi")
+    whole_numbers: ClassVar[bool] = False
     components: int = 10
     gamma_shape: float = 1.0
     gamma_rate: float = 1.0
@@ -86,14 +88,6 @@ class NormalMixture(Family):
         labels = choice(str(self.labels).replace("_", "-"), "labels", LABELS)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "sigma", "pi")
-
-    @property
-    def whole_numbers(self) -> bool:
-        return False
 
     @property
     def reads_outcome(self) -> bool:

@@ -52,6 +52,8 @@ class Ordinal(Family):
     """
 
     name: ClassVar[str] = "ordinal"
+    whole_numbers: ClassVar[bool] = True
+    categorical: ClassVar[bool] = True
     levels: tuple[float, ...] = ()
     from_data: bool = field(default=False, metadata={"prepared": True})
 
@@ -71,14 +73,6 @@ class Ordinal(Family):
     @property
     def predicts_from(self) -> tuple[str, ...]:
         return ("beta", "gaps") if len(self.levels) > 2 else ("beta",)
-
-    @property
-    def whole_numbers(self) -> bool:
-        return True
-
-    @property
-    def categorical(self) -> bool:
-        return True
 
     @property
     def prepared_from_data(self) -> bool:

@@ -74,10 +74,8 @@ class Poisson(Family):
     """
 
     name: ClassVar[str] = "poisson"
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        return ("beta",)
+    predicts_from: ClassVar[tuple[str, ...]] = ("beta",)
+    whole_numbers: ClassVar[bool] = True
 
     @property
     def log_density(self) -> Callable[..., float]:
@@ -89,10 +87,6 @@ class Poisson(Family):
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.outcome, gammaln(cells.outcome + 1.0)
-
-    @property
-    def whole_numbers(self) -> bool:
-        return True
 
     def prepare(self, outcome: Floats, column: str) -> Poisson:
         check_counts(outcome, column, model="poisson")

@@ -34,6 +34,16 @@ Match = Literal["lw"] | float
 """A bound to meet: that of an LW fit to the same data, or a number in nats."""
 
 
+def _check_counting(made: CountWeighted | Censored) -> None:
+    """Check what defines identification risks and their weights; `known` becomes a tuple."""
+    non_negative(made.c, "c")
+    finite_number(made.g, "g")
+    positive(made.radius, "radius")
+    choice(made.radius_kind, "radius_kind", RADIUS_KINDS)
+    known = (made.known,) if isinstance(made.known, str) else tuple(made.known)
+    object.__setattr__(made, "known", known)
+
+
 def _checked_match(match: Any) -> Match:
     if match == "lw":
         return "lw"
@@ -82,12 +92,7 @@ class CountWeighted:
     match: Match | None = None
 
     def __post_init__(self) -> None:
-        non_negative(self.c, "c")
-        finite_number(self.g, "g")
-        positive(self.radius, "radius")
-        choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
-        known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
-        object.__setattr__(self, "known", known)
+        _check_counting(self)
         if self.match is not None:
             object.__setattr__(self, "match", _checked_match(self.match))
 
@@ -163,12 +168,7 @@ class Censored:
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
         choice(self.weights, "weights", CENSORED_WEIGHTS)
-        non_negative(self.c, "c")
-        finite_number(self.g, "g")
-        positive(self.radius, "radius")
-        choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
-        known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
-        object.__setattr__(self, "known", known)
+        _check_counting(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

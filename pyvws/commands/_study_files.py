@@ -23,19 +23,21 @@ _Seed = Annotated[int, typer.Option(help="Of sampling and synthesis.")]
 _Overwrite = Annotated[
     bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
 ]
+_Salary = Annotated[str, typer.Option(help="Column of the salary.")]
+_Filter = Annotated[
+    list[str] | None,
+    typer.Option(help="COLUMN=VALUE,VALUE or COLUMN>=NUMBER; repeatable.", metavar="CONDITION"),
+]
 
 
 def _sdr(
     file: _File = None,
-    outcome: Annotated[str, typer.Option(help="Column of the salary.")] = "SALARY",
+    outcome: _Salary = "SALARY",
     formula: Annotated[str | None, typer.Option(help="Predictors, as '~ GENDER + AGEGRP'.")] = None,
     range: Annotated[
         str | None, typer.Option(help="L,U: public range of the outcome.", metavar="L,U")
     ] = None,
-    filter: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=VALUE,VALUE or COLUMN>=NUMBER; repeatable.", metavar="CONDITION"),
-    ] = None,
+    filter: _Filter = None,
     epsilon: Annotated[float, typer.Option(help="Target; larger = riskier.")] = 5.0,
     out: _Out = None,
     seed: _Seed = 1,
@@ -64,11 +66,8 @@ def _sdr(
 
 def _sdr_2024(
     file: _File = None,
-    outcome: Annotated[str, typer.Option(help="Column of the salary.")] = "SALARY",
-    filter: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=VALUE,VALUE or COLUMN>=NUMBER; repeatable.", metavar="CONDITION"),
-    ] = None,
+    outcome: _Salary = "SALARY",
+    filter: _Filter = None,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,

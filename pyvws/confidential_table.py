@@ -19,6 +19,7 @@ from pyvws.io.frame import (
     open_frame,
     outcome_column,
     plain_columns,
+    with_outcome,
 )
 from pyvws.mechanisms import (
     Censored,
@@ -50,6 +51,25 @@ class ConfidentialTable:
     def sha256(self) -> str:
         """Digest of the outcome and the design matrix as float64."""
         return hashlib.sha256(self.y.tobytes() + self.design.matrix.tobytes()).hexdigest()
+
+    def datasets(
+        self, source: Any, outcomes: Sequence[Floats], *, outcome: str, round: bool
+    ) -> list[Any]:
+        """The columns to release of the native table `source`, once for each synthetic outcome.
+
+        The column `outcome` is replaced, by whole numbers where `round` is set.
+        """
+        frame = open_frame(source)
+        return [
+            with_outcome(
+                frame,
+                columns=self.released,
+                outcome=outcome,
+                values=np.rint(values) if round else values,
+                kind=self.kind,
+            )
+            for values in outcomes
+        ]
 
 
 def check_table(

@@ -14,7 +14,6 @@ from pyvws.accounting import LedgerEntry, rounded_up
 from pyvws.caveats import CAVEATS, TRUST, histogram_caveats
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.errors import InputError
-from pyvws.io.frame import open_frame, with_outcome
 from pyvws.mechanisms import PerturbedHistogram
 from pyvws.perturbed_histogram import (
     NoisyHistogram,
@@ -61,20 +60,8 @@ def histogram_release(
     outcomes = [
         synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
     ]
-    if settings.round:
-        outcomes = [np.rint(values) for values in outcomes]
-    frame = open_frame(source)
     return Release(
-        datasets=[
-            with_outcome(
-                frame,
-                columns=table.released,
-                outcome=settings.outcome,
-                values=values,
-                kind=table.kind,
-            )
-            for values in outcomes
-        ],
+        datasets=table.datasets(source, outcomes, outcome=settings.outcome, round=settings.round),
         privacy=_statement(settings, mechanism, table, noisy, round_up=True),
         records=table_like({"record": np.arange(1, len(table.y) + 1)}, table.implementation),
         posterior=table_like(

@@ -8,8 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pyvws._checks import Floats
 from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.confidential_table import ConfidentialTable
@@ -18,7 +16,6 @@ from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import ConvergenceWarning
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.io.cells import Cells, make_cells
-from pyvws.io.frame import open_frame, with_outcome
 from pyvws.loop import Listener, SynthesisLoop, WeightedFit
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
 from pyvws.report.release import Release
@@ -110,20 +107,8 @@ def posterior_release(
     """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
     outcomes = run.loop.synthetic(run.final, table.design.matrix, settings.datasets)
-    if settings.round:
-        outcomes = [np.rint(values) for values in outcomes]
-    frame = open_frame(source)
     return Release(
-        datasets=[
-            with_outcome(
-                frame,
-                columns=table.released,
-                outcome=settings.outcome,
-                values=values,
-                kind=table.kind,
-            )
-            for values in outcomes
-        ],
+        datasets=table.datasets(source, outcomes, outcome=settings.outcome, round=settings.round),
         privacy=run.statement.released(),
         records=table_like(record_columns(run.own, run.final), table.implementation),
         posterior=table_like(posterior_columns(run.final.posterior), table.implementation),

@@ -19,19 +19,17 @@ import numpy as np
 from pyvws import rarith
 from pyvws._checks import Floats
 from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole
-from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk, pattern_codes
-from pyvws.io.cells import make_cells
 from pyvws.io.design import make_design
 from pyvws.io.files import read_table
 from pyvws.io.frame import numeric_column, open_frame
-from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
+from pyvws.loop import SILENT, Listener, WeightedFit
 from pyvws.models.normal_mixture import LABELS, NormalMixture
 from pyvws.pairwise import pairwise_weights
+from pyvws.studies._native_loop import native_loop
 from pyvws.weights import risk_weights
 
 __all__ = ["ExpenditureStudy", "Row", "education_groups", "run", "table", "write"]
@@ -145,15 +143,9 @@ def run(
     frame, y, known = _read(Path(file))
     model = NormalMixture(components=components, outcome_scale="signed-log")
     design = make_design(frame, FORMULA, outcome="Income").matrix
-    cells = make_cells(model.encode(y), design)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        settings=settings or SamplerSettings(draws=500, warmup=500, chains=2),
-        seed=seed,
-        listener=listener,
-    )
+    sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)
+    loop = native_loop(model, y, design, sampling, seed=seed, listener=listener)
+    cells = loop.cells
     data_risk = identification_risk(y, radius=RADIUS, known=known)
     pairwise = pairwise_weights(y, radius=RADIUS, known=known, singletons="weight-zero")
     fits = {

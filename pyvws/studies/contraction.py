@@ -17,13 +17,9 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
-from pyvws.loop import SynthesisLoop, WeightedFit
-from pyvws.models.registry import find_model
+from pyvws.loop import WeightedFit
 from pyvws.r_random import RRandom
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_mechanisms import statistics
@@ -41,7 +37,6 @@ SETTINGS: Mapping[str, Any] = {
     "mean": 100.0,
     "shares": [0.2, 0.8],
     "dispersions": [5.0, 20.0],
-    # One chain: replicates share the processors already.
     "draws": 1000,
     "warmup": 500,
 }
@@ -88,14 +83,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = simulate(settings, data, n, data_seed)
     design = np.ones((n, 1))
-    model, cells = find_model(of_data["model"]), make_cells(y, design)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
-        seed=whole_seed(seed),
-    )
+    loop = native_loop(of_data["model"], y, design, one_chain(settings), seed=whole_seed(seed))
     weighted = loop.lipschitz()
     weights = weighted_epsilon_weights(
         weighted.weights, weighted.bounds.by_record, epsilon=of_data["epsilon"]

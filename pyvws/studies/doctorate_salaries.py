@@ -20,17 +20,15 @@ import numpy as np
 from pyvws._checks import Floats, positive
 from pyvws.confidential_table import check_table
 from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
 from pyvws.io.files import read_table
 from pyvws.io.frame import open_frame
-from pyvws.loop import SILENT, Listener, SynthesisLoop
+from pyvws.loop import SILENT, Listener
 from pyvws.mechanisms import LipschitzWeighted
 from pyvws.models.beta import Beta
 from pyvws.perturbed_histogram import synthesize_from_histogram
+from pyvws.studies._native_loop import native_loop
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers
 from pyvws.studies.row_filters import filtered
@@ -156,15 +154,8 @@ def run(
         round=False,
     )
     y, design = chosen.y, chosen.design.matrix
-    cells = make_cells(chosen.model.encode(y), design)
-    loop = SynthesisLoop(
-        chosen.model,
-        cells,
-        source=ModelSource(chosen.model, cells, NativeEngine()),
-        settings=settings or SamplerSettings(draws=500, warmup=500, chains=2),
-        seed=seed,
-        listener=listener,
-    )
+    sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)
+    loop = native_loop(chosen.model, y, design, sampling, seed=seed, listener=listener)
     five = FiveSynthesizers(loop, passes=1)
     rows = [Row("Data", None, None, None, None, **statistics(y))]
     for name, made in five.fits(target, downscaled=False).items():

@@ -19,14 +19,11 @@ from scipy.special import expit
 
 from pyvws import rarith
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
 from pyvws.loop import SynthesisLoop, WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
@@ -39,7 +36,6 @@ SETTINGS: Mapping[str, Any] = {
     "shapes": [0.5, 3.0],
     "epsilons": [5.0, 4.0, 3.0],
     "passes": 5,
-    # One chain: replicates share the processors already.
     "draws": 1000,
     "warmup": 500,
 }
@@ -79,7 +75,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = beta_proportions(data_seed, settings["n"], *settings["shapes"])
-    loop = _loop(settings, y, whole_seed(seed))
+    model, design = Beta(range=_RANGE).prepare(y, "y"), np.ones((len(y), 1))
+    loop = native_loop(model, y, design, one_chain(settings), seed=whole_seed(seed))
     five = FiveSynthesizers(loop, settings["passes"])
     rows = _Rows(loop, y, int(key[1]))
     for epsilon in settings["epsilons"]:
@@ -96,18 +93,6 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     }
     extra = {"data_seed": data_seed, "fits": len(loop.fits), "plain": plain, "rows": rows.why}
     return Result(rows.made, extra)
-
-
-def _loop(settings: Mapping[str, Any], y: Floats, seed: int) -> SynthesisLoop:
-    model = Beta(range=_RANGE).prepare(y, "y")
-    cells = make_cells(model.encode(y), np.ones((len(y), 1)))
-    return SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
-        seed=seed,
-    )
 
 
 class _Rows:

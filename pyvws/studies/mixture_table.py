@@ -20,15 +20,10 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
-from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
-from pyvws.io.cells import make_cells
-from pyvws.loop import SynthesisLoop
-from pyvws.models.registry import find_model
 from pyvws.reweight import reweight
 from pyvws.studies import negative_binomial_mixture as mixture
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
 from pyvws.studies._results import Key, Result
@@ -52,7 +47,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "datasets": 20,
     "bootstrap": 200,
     "k": 0.95,
-    # One chain: replicates share the processors already.
     "draws": 1000,
     "warmup": 500,
 }
@@ -82,14 +76,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     whole = whole_seed(seed)
     y = mixture.simulate(whole)
     design = np.ones((len(y), 1))
-    model, cells = find_model("negative-binomial"), make_cells(y, design)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
-        seed=whole,
-    )
+    loop = native_loop("negative-binomial", y, design, one_chain(settings), seed=whole)
     risk = identification_risk(y, radius=mixture.RADIUS)
     lw = loop.lipschitz()
     cw, c = loop.count_matched(risk, match="lw", tolerance=mixture.TOLERANCE)

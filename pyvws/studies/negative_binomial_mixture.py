@@ -16,13 +16,10 @@ import numpy as np
 from pyvws import rarith
 from pyvws._checks import Floats
 from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
-from pyvws.io.cells import make_cells
-from pyvws.loop import SILENT, Listener, SynthesisLoop, WeightedFit
-from pyvws.models.registry import find_model
+from pyvws.loop import SILENT, Listener, WeightedFit
+from pyvws.studies._native_loop import native_loop
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
 
@@ -80,15 +77,8 @@ def run(
     """Fit the six mechanisms; `y` (N,) replaces the simulated data."""
     outcome = simulate(seed) if y is None else y
     design = np.ones((len(outcome), 1))
-    model, cells = find_model("negative-binomial"), make_cells(outcome, design)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        settings=settings or SamplerSettings(),
-        seed=seed,
-        listener=listener,
-    )
+    sampling = settings or SamplerSettings()
+    loop = native_loop("negative-binomial", outcome, design, sampling, seed=seed, listener=listener)
     lw = loop.lipschitz()
     risk = identification_risk(outcome, radius=RADIUS)
     cw, c = loop.count_matched(risk, match="lw", tolerance=TOLERANCE)

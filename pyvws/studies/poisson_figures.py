@@ -13,12 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
-from pyvws.loop import SynthesisLoop
-from pyvws.models.registry import find_model
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
 from pyvws.studies._results import Key, Result
@@ -41,15 +36,9 @@ def keys(replicates: int) -> list[Key]:
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """One fit: Delta of LW in nats, and the weight that SW needs for the same bound."""
     y = poisson_data(_AUTHORS_SEED if key[0] == "authors" else int(key[1]), settings["n"])
-    model, cells = find_model("poisson"), make_cells(y, np.ones((len(y), 1)))
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        # Bounds are maxima over draws: as many as four chains of a thousand, on one processor.
-        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
-        seed=whole_seed(seed),
-    )
+    design = np.ones((len(y), 1))
+    # Bounds are maxima over draws: as many as four chains of a thousand, on one processor.
+    loop = native_loop("poisson", y, design, one_chain(settings), seed=whole_seed(seed))
     bound = float(loop.lipschitz().bounds.database)
     weight = bound / float(loop.unweighted().bounds.database)
     return Result([{"data": key[0], "replicate": key[1], "delta": bound, "weight": weight}])

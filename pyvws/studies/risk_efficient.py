@@ -18,17 +18,13 @@ from numpy.typing import NDArray
 
 from pyvws import rarith
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
-from pyvws.engines.nuts import NativeEngine
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
-from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
-from pyvws.io.cells import make_cells
-from pyvws.loop import SynthesisLoop, WeightedFit
-from pyvws.models.registry import find_model
+from pyvws.loop import WeightedFit
 from pyvws.pairwise import pairwise_weights
 from pyvws.r_random import RRandom
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.simulated_data import risk_efficient_counts
@@ -107,15 +103,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """
     y = simulate(settings, int(key[1]))
     design = np.ones((len(y), 1))
-    model, cells = find_model("negative-binomial"), make_cells(y, design)
-    loop = SynthesisLoop(
-        model,
-        cells,
-        source=ModelSource(model, cells, NativeEngine()),
-        # One chain: replicates share the processors already.
-        settings=SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1),
-        seed=whole_seed(seed),
-    )
+    loop = native_loop("negative-binomial", y, design, one_chain(settings), seed=whole_seed(seed))
     plain = loop.unweighted()
     marginal = {
         r: loop.fit(risk_weights(identification_risk(y, radius=r)), f"marginal, r = {r:g}")

@@ -1,0 +1,47 @@
+"""The synthesis loop of a study: one outcome, a design, the native engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyvws._checks import Floats
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.fit_sources import ModelSource
+from pyvws.io.cells import make_cells
+from pyvws.loop import SILENT, Listener, SynthesisLoop
+from pyvws.models._model import Model
+from pyvws.models.registry import find_model
+
+__all__ = ["native_loop", "one_chain"]
+
+
+def native_loop(
+    model: str | Model,
+    y: Floats,
+    design: Floats,
+    settings: SamplerSettings,
+    *,
+    seed: int,
+    listener: Listener = SILENT,
+) -> SynthesisLoop:
+    """The loop on outcomes y (N,), in the unit that the model was prepared for, and design (N, K).
+
+    A `model` by name has its default settings and needs no preparation.
+    """
+    family = find_model(model)
+    cells = make_cells(family.encode(y), design)
+    return SynthesisLoop(
+        family,
+        cells,
+        source=ModelSource(family, cells, NativeEngine()),
+        settings=settings,
+        seed=seed,
+        listener=listener,
+    )
+
+
+def one_chain(settings: Mapping[str, Any]) -> SamplerSettings:
+    """One chain of a study's draws and warmup: its replicates share the processors already."""
+    return SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1)

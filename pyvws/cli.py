@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import traceback
+from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +27,7 @@ from pyvws.errors import PyvwsError
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+_AGAIN_SECONDS = 0.05
 
 _EXIT_CODES = (
     "Exit codes: 0 done; 1 the input, the output folder or a search stopped the run, or a "
@@ -42,11 +45,21 @@ app = typer.Typer(
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"pyvws {version('pyvws')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Show the traceback of an error. It may hold data values."),
+    ] = False,
+    _asked: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
     """Synthetic microdata with a privacy statement, checked against R."""
@@ -68,34 +81,66 @@ app.command()(doctor)
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _interrupt)
+    _take_signals()
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except Exception as error:
         if os.environ.get("PYVWS_DEBUG"):
             traceback.print_exc()
-        if hasattr(error, "format_message"):  # a usage error of typer's own
-            _fail(error.format_message() or "Name a command; --help lists them.", 2)
-        if isinstance(error, PyvwsError):
-            _fail(str(error), 1)
-        if type(error).__name__ == "Abort":
-            _fail("Interrupted; nothing was written.", _INTERRUPTED)
-        _fail(
-            f"An unexpected {type(error).__name__} stopped the run; nothing was written. Run "
-            "pyvws --debug ... to see where; what it shows may hold data values.",
+        _fail(*_said(error))
+    if code == _INTERRUPTED:
+        _fail("Interrupted; nothing was left half-written.", _INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _said(error: Exception) -> tuple[str, int]:
+    """The line and the exit code of an error."""
+    if hasattr(error, "format_message"):  # a usage error of typer's own
+        return error.format_message() or "Name a command; --help lists them.", 2
+    if isinstance(error, PyvwsError):
+        return str(error), 1
+    if type(error).__name__ == "Abort":
+        return "Interrupted; nothing was left half-written.", _INTERRUPTED
+    if isinstance(error, MemoryError):
+        return (
+            "The run needs more memory than there is. Take fewer draws or datasets, or a smaller "
+            "--memory, so that the table is read in steps.",
             1,
         )
-    if code == _INTERRUPTED:
-        _fail("Interrupted; nothing was written.", _INTERRUPTED)
-    sys.exit(code if isinstance(code, int) else 0)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return (
+            f"No space is left for {error.filename or 'what is written'}. Free some; TMPDIR moves "
+            "temporary files, XDG_CACHE_HOME compiled programs. Nothing was left half-written.",
+            1,
+        )
+    return (
+        f"An unexpected {type(error).__name__} stopped the run; nothing was left half-written. Run "
+        "pyvws --debug ... to see where; what it shows may hold data values.",
+        1,
+    )
+
+
+def _take_signals() -> None:
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
+    sys.unraisablehook = _pass_on
 
 
 def _interrupt(_signal: int, _frame: Any) -> None:
     raise KeyboardInterrupt
+
+
+def _pass_on(lost: Any) -> None:
+    """An interrupt that fell into a finalizer goes no further, so it comes again at once."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt) or not hasattr(signal, "setitimer"):
+        sys.__unraisablehook__(lost)
+        return
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
 
 
 def _fail(message: str, code: int) -> None:

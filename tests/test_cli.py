@@ -195,7 +195,7 @@ def test_an_interrupted_run_leaves_nothing(
     run.send_signal(number)
     _, error = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert error.strip().endswith("Interrupted; nothing was written.")
+    assert error.strip().endswith("Interrupted; nothing was left half-written.")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,8 @@
 
 `inputs` runs generated command lines over broken tables, settings and folders in this process. Each
 must end in a one-line error or a right result, and no message may hold a value of a table.
+`kills` kills real runs with `kill -9` at random moments, or interrupts them: the output is whole,
+or as it was, or not there, and the next run removes what is left. `concurrent` starts many at once.
 The tests run small versions of the same; what they share lies in tests/reliability.
 """
 
@@ -9,12 +11,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reliability"))
 
@@ -53,6 +60,43 @@ def inputs(options: argparse.Namespace) -> int:
     return failures
 
 
+def kills(options: argparse.Namespace) -> int:
+    """Runs killed or interrupted at random moments, half of them while they write."""
+    from broken_runs import break_off
+
+    with _place(records=30_000, options=("--datasets", "30", *options.more)) as place:
+        number = getattr(signal, f"SIG{options.signal}")
+        found = break_off(place, random.Random(options.seed), options.count, number)
+    return _told(f"{options.count} runs, SIG{options.signal}", found)
+
+
+def concurrent(options: argparse.Namespace) -> int:
+    """Runs at once with an empty cache."""
+    from broken_runs import concurrent as at_once
+
+    with _place(records=200, options=("--datasets", "2")) as place:
+        found = at_once(place, options.count)
+    return _told(f"{options.count} runs at once, empty cache", found)
+
+
+@contextmanager
+def _place(*, records: int, options: tuple[str, ...]) -> Iterator[Any]:
+    from real_runs import Place, table_with_canaries
+
+    with tempfile.TemporaryDirectory() as name:
+        table = table_with_canaries(Path(name) / "table.csv", records)
+        yield Place(Path(name) / "runs", table, Path(name) / "cache", options)
+
+
+def _told(what: str, found: Any) -> int:
+    for thing, times in sorted(found.met.items()):
+        print(f"{thing:<40} {times}")
+    for problem in found.problems:
+        print(f"--- {problem}")
+    print(f"{what}: {len(found.problems)} failures")
+    return len(found.problems)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -62,8 +106,24 @@ def main() -> None:
     one.add_argument("--seed", type=int, default=1)
     one.add_argument("--show", action="store_true", help="show every run")
     one.set_defaults(run=inputs)
+    two = commands.add_parser("kills", help="runs killed or interrupted at random moments")
+    two.add_argument("--count", type=int, default=100)
+    two.add_argument("--signal", choices=["KILL", "INT", "TERM"], default="KILL")
+    two.add_argument("--seed", type=int, default=1)
+    two.add_argument("--more", nargs="*", default=(), help="options of the runs, as engine=rstan")
+    two.set_defaults(run=kills)
+    three = commands.add_parser("concurrent", help="runs at once")
+    three.add_argument("--count", type=int, default=24)
+    three.set_defaults(run=concurrent)
     options = parser.parse_args()
+    if hasattr(options, "more"):
+        options.more = tuple(word for pair in options.more for word in _option(pair))
     sys.exit(1 if options.run(options) else 0)
+
+
+def _option(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    return f"--{name}", value
 
 
 if __name__ == "__main__":

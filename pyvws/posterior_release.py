@@ -47,7 +47,14 @@ class FittedRun:
     statement: PrivacyStatement
     console: str
 
-    def summary(self, *, seed: int, input_sha256: str | None, began: float) -> dict[str, Any]:
+    def summary(
+        self,
+        *,
+        seed: int,
+        input_sha256: str | None,
+        began: float,
+        input_sha256_of: str = "file",
+    ) -> dict[str, Any]:
         """summary.json."""
         return summarize(
             self.loop,
@@ -55,6 +62,7 @@ class FittedRun:
             self.statement,
             seed=seed,
             input_sha256=input_sha256,
+            input_sha256_of=input_sha256_of,
             table=self.table,
             settings={**self.settings.recorded(self.table.model), **self.constants},
             seconds=time.perf_counter() - began,

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from pyvws._checks import whole_number
 from pyvws.confidential_table import check_table
 from pyvws.histogram_release import histogram_release
+from pyvws.io.large_files import open_large
+from pyvws.io.lazy_tables import open_lazy
+from pyvws.large_release import large_release
 from pyvws.loop import SILENT, Listener
 from pyvws.mechanisms import Mechanism, PerturbedHistogram
 from pyvws.models._model import Model
 from pyvws.posterior_release import posterior_release
+from pyvws.report._folder import check_folder
 from pyvws.report.release import Release
+from pyvws.run_columns import collected
 from pyvws.run_settings import RunSettings
 
 __all__ = ["Synthesizer"]
@@ -93,7 +99,8 @@ class Synthesizer(RunSettings):
         Parameters
         ----------
         frame : pandas, polars or Arrow table, N rows
-            The confidential table; left as it is.
+            The confidential table; left as it is. Of a lazy frame the columns that the run reads
+            are collected; `fit_to` leaves the records where they are.
         seed : int
             Of sampling and synthesis. The same seed gives the same release; keep it confidential.
         listener : Listener
@@ -118,6 +125,7 @@ class Synthesizer(RunSettings):
         began = time.perf_counter()
         seed = whole_number(seed, "seed", least=0)
         mechanism = cast(Mechanism, self.mechanism)
+        frame = collected(frame, self)
         table = check_table(
             frame,
             outcome=self.outcome,
@@ -136,3 +144,58 @@ class Synthesizer(RunSettings):
         if isinstance(mechanism, PerturbedHistogram):
             return histogram_release(self, mechanism, table, **given)
         return posterior_release(self, mechanism, table, listener=listener, **given)
+
+    def fit_to(
+        self,
+        table: Any,
+        folder: str | Path,
+        *,
+        seed: int,
+        overwrite: bool = False,
+        listener: Listener = SILENT,
+    ) -> dict[str, Any]:
+        """As `fit` and `Release.write`, on a table that stays where it is.
+
+        The records are never held whole: the distinct rows are counted, fitted with their counts
+        (Algorithms 1 to 3 of [vws2024]), and the datasets written in steps.
+
+        Parameters
+        ----------
+        table : path or lazy frame
+            A csv, parquet or Arrow IPC file, a folder of parquet or Arrow parts, or a lazy frame
+            that narwhals accepts. Files and polars plans are read twice and keep their order. Other
+            engines (DuckDB, Dask, Spark, Ibis) count the distinct rows of released, known and
+            modelled columns themselves, and only that tally comes over. Their datasets are sorted
+            by the columns released unchanged; rows equal in these are in random order.
+        folder : path
+            Gets `release/` and `confidential/`, whole or not at all: as csv or Arrow IPC where the
+            input is, else as parquet.
+        seed : int
+            Of sampling and synthesis. The same seed gives the same release; keep it confidential.
+        overwrite : bool
+            Replace what the folder holds.
+        listener : Listener
+            Told of fits and tries.
+
+        Returns
+        -------
+        dict
+            The statement as released.
+
+        Raises
+        ------
+        InputError
+            Before any work, for a table or setting that the method cannot take: neither a perturbed
+            histogram nor an own Stan program can.
+        OutputError
+            If the folder cannot be written; nothing is left behind.
+        SearchError
+            If no k or c meets its bound.
+        """
+        named = isinstance(table, str | Path)
+        target = Path(folder)
+        check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
+        source = open_large(Path(table)) if named else open_lazy(table)
+        return large_release(
+            self, source, target, seed=seed, overwrite=overwrite, listener=listener
+        )

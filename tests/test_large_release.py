@@ -16,7 +16,7 @@ from pyvws import mechanisms
 from pyvws.engines._engine import SamplerSettings
 from pyvws.errors import InputError, OutputError
 from pyvws.io import large_files
-from pyvws.io.files import read_table
+from pyvws.io.files import read_table, write_table
 from pyvws.io.large_files import open_large, table_bytes
 from pyvws.large_release import large_release
 from pyvws.models.registry import find_model
@@ -52,7 +52,7 @@ def settings(**changes: Any) -> RunSettings:
 
 
 def written(table: pl.DataFrame, path: Path) -> Path:
-    table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path)
+    write_table(table, path, format=path.suffix[1:])
     return path
 
 
@@ -63,7 +63,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyvws.large_release.AT_ONCE", 700)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
 def test_unweighted_datasets_are_those_from_memory(tmp_path: Path, suffix: str) -> None:
     path = written(households(), tmp_path / f"in.{suffix}")
     run = settings(mechanism="unweighted", keep=("zip",))
@@ -135,7 +135,7 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
         calls.append(args)
         return real(*args, **kwargs)
 
-    monkeypatch.setattr("pyvws.large_release.large_release", spy)
+    monkeypatch.setattr("pyvws.synthesizer.large_release", spy)
     options = [
         *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--datasets", "2"),
         *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1"),

@@ -40,7 +40,10 @@ def _take_config(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def synthesize(
-    table: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
+    table: Annotated[
+        Path,
+        typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
+    ],
     outcome: Annotated[str, typer.Option(help="Column to synthesize.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
     config: Annotated[
@@ -172,8 +175,7 @@ def synthesize(
     from pyvws.engines._engine import SamplerSettings
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
-    from pyvws.io.large_files import open_large, table_bytes
-    from pyvws.large_release import large_release
+    from pyvws.io.large_files import table_bytes
     from pyvws.mechanisms import make_mechanism
     from pyvws.models.registry import find_model
     from pyvws.report._folder import check_folder
@@ -238,13 +240,8 @@ def synthesize(
     ):
         warnings.simplefilter("always", ConvergenceWarning)
         if large:
-            privacy = large_release(
-                settings,
-                open_large(table),
-                out,
-                seed=chosen,
-                overwrite=overwrite,
-                listener=listener,
+            privacy = settings.fit_to(
+                table, out, seed=chosen, overwrite=overwrite, listener=listener
             )
         else:
             source = read_table(table)

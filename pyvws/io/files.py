@@ -1,9 +1,8 @@
-"""Tables on disk: csv and parquet, typed for modelling and as they stand for the release."""
+"""Tables on disk: csv, parquet and Arrow, typed for modelling and as they stand for the release."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import stat
 from collections import Counter
@@ -16,10 +15,12 @@ import polars as pl
 
 from pyvws._checks import positions
 from pyvws.errors import InputError
+from pyvws.io.column_files import COLUMN_SUFFIXES, file_digest, folder_kind, scan_columns
 from pyvws.io.headers import named
 
 __all__ = [
     "CSV_NULLS",
+    "FORMATS",
     "TableFile",
     "csv_header",
     "file_kind",
@@ -29,7 +30,8 @@ __all__ = [
 ]
 
 CSV_NULLS: Final = ["", "NA"]
-_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+FORMATS: Final = ("csv", "parquet", "arrow")
+_SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,8 @@ class TableFile:
     """A table read from a file.
 
     `frame` has inferred types; `as_written` holds the same rows with csv cells as the text they
-    were, so that a column passed through keeps its zeros and spelling. `format` is "csv" or
-    "parquet", `sha256` the file's digest.
+    were, so that a column passed through keeps its zeros and spelling. `format` is one of
+    `FORMATS`, `sha256` the digest of the file, or of a folder as `file_digest` takes it.
     """
 
     frame: pl.DataFrame
@@ -48,10 +50,15 @@ class TableFile:
 
 
 def read_table(path: Path) -> TableFile:
-    """Read a csv (UTF-8, comma, header) or parquet file; raise InputError if that fails."""
+    """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
+
+    Raises InputError if that fails. A folder's parts are parquet or Arrow IPC, and follow each
+    other by their names.
+    """
     kind = file_kind(path)
     try:
-        content = path.read_bytes()
+        digest = file_digest(path)
+        content = path.read_bytes() if kind == "csv" else b""
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
@@ -62,7 +69,7 @@ def read_table(path: Path) -> TableFile:
             as_written = pl.read_csv(content, infer_schema=False)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
         else:
-            frame = as_written = pl.read_parquet(content)
+            frame = as_written = scan_columns(path, kind).collect()
             records = frame.height
     except InputError:
         raise
@@ -75,22 +82,29 @@ def read_table(path: Path) -> TableFile:
         raise InputError(
             f"{path.name}: rows cannot be told apart. Check its quotes and its line ends."
         )
-    return TableFile(frame, as_written, kind, hashlib.sha256(content).hexdigest())
+    return TableFile(frame, as_written, kind, digest)
 
 
 def write_table(frame: Any, path: Path, *, format: str) -> None:
-    """Write a polars frame as csv or parquet."""
+    """Write a polars frame in one of `FORMATS`."""
     if format == "csv":
         frame.write_csv(path)
-    else:
+    elif format == "parquet":
         frame.write_parquet(path)
+    else:
+        frame.write_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())
 
 
 def file_kind(path: Path) -> str:
-    """ "csv" or "parquet", by the file's name; InputError for another one, or where no file is."""
+    """One of `FORMATS`, by the file's name; InputError for another one, or where no file is.
+
+    A folder has the kind of its parts.
+    """
     kind = _SUFFIXES.get(path.suffix.lower())
+    if path.is_dir() and kind != "csv":
+        return folder_kind(path)
     if kind is None:
-        raise InputError(f"{path.name}: the name must end in .csv or .parquet.")
+        raise InputError(f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather.")
     try:
         mode = path.stat().st_mode
     except OSError as error:

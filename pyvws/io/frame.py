@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -15,12 +15,15 @@ from pyvws.errors import InputError
 from pyvws.io.headers import named, names_or_number, record_instead
 
 __all__ = [
+    "HasColumns",
     "OutcomeKind",
     "check_columns",
+    "narwhal_view",
     "numeric_column",
     "open_frame",
     "outcome_column",
     "plain_columns",
+    "refuse_repeated",
     "with_outcome",
 ]
 
@@ -30,8 +33,8 @@ OutcomeKind = Literal["whole", "real", "boolean"]
 """What a synthetic outcome is written as: 64-bit integers, 64-bit floats, or booleans."""
 
 
-def open_frame(table: Any) -> nw.DataFrame[Any]:
-    """A narwhals view of a pandas, polars or Arrow table with at least two rows."""
+def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """A narwhals view of a table, in memory or lazy, whose columns have names that differ."""
     try:
         frame = nw.from_native(table)
     except TypeError:
@@ -39,22 +42,43 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
             f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
         ) from None
     except nw.exceptions.DuplicateError:
-        names = list(table.column_names if hasattr(table, "column_names") else table.columns)
-        texts = [str(name) for name in names]
-        twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
-        raise InputError(
-            f"Column names must differ. Given twice: {named(twice, texts)}. Rename them."
-        ) from None
+        refuse_repeated(list(getattr(table, "column_names", None) or table.columns))
+        raise
+    columns = frame.columns
+    refuse_repeated(columns)
+    if not all(isinstance(name, str) for name in columns):
+        raise InputError("Every column needs a name that is a string. Rename the columns.")
+    return frame
+
+
+def open_frame(table: Any) -> nw.DataFrame[Any]:
+    """A narwhals view of a table with at least two rows; a lazy frame is collected."""
+    frame = narwhal_view(table)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    if not all(isinstance(name, str) for name in frame.columns):
-        raise InputError("Every column needs a name that is a string. Rename the columns.")
     if len(frame) < 2:
         raise InputError(f"The table needs at least 2 records. Got {len(frame)}.")
     return frame
 
 
-def check_columns(frame: nw.DataFrame[Any], names: Iterable[str], *, role: str) -> None:
+def refuse_repeated(names: Sequence[Any]) -> None:
+    """Raise InputError for a column name that a table has twice."""
+    texts = [str(name) for name in names]
+    twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
+    if twice:
+        raise InputError(
+            f"Column names must differ. Given twice: {named(twice, texts)}. Rename them."
+        )
+
+
+class HasColumns(Protocol):
+    """Whatever lists its columns' names."""
+
+    @property
+    def columns(self) -> list[str]: ...
+
+
+def check_columns(frame: HasColumns, names: Iterable[str], *, role: str) -> None:
     """Raise InputError for a column that is not there, offering the nearest names."""
     for name in names:
         if name not in frame.columns:

@@ -1,4 +1,4 @@
-"""Tables on disk that are never held whole: tallied once, then read in steps.
+"""Tables that are never held whole: tallied once, then read in steps.
 
 A csv is handled as the text it holds, so that a column passed through keeps its spelling; types are
 those that the whole file allows.
@@ -7,9 +7,8 @@ those that the whole file allows.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,40 +16,47 @@ from pathlib import Path
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.io.column_files import file_digest, scan_columns
 from pyvws.io.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
+from pyvws.io.headers import named
 
-__all__ = ["COUNT", "LargeTable", "open_large", "table_bytes"]
+__all__ = [
+    "COUNT",
+    "LargeTable",
+    "in_steps",
+    "named_errors",
+    "open_large",
+    "refuse_missing",
+    "table_bytes",
+]
 
 COUNT = "records of this kind in the table"  # The tally's own column, beside the table's.
-_HASHED_AT_ONCE = 1 << 24
 _BYTES_A_CELL = 50  # In memory, as text or numbers with the copies that a run makes of them.
 
 
 @dataclass(frozen=True, slots=True)
 class LargeTable:
-    """A csv or parquet file as a plan to read it.
+    """A table that keeps its rows' order, as a plan to read it.
 
     `written` gives its cells as they stand (text for csv), `schema` the types for modelling,
-    `format` is "csv" or "parquet", `name` the file's.
+    `format` is that of its datasets, `name` how messages call it, `path` where it lies: None for a
+    plan that is no file.
     """
 
     written: pl.LazyFrame
     schema: pl.Schema
     format: str
-    path: Path
+    name: str
+    path: Path | None
 
     @property
     def columns(self) -> list[str]:
         """Names of all columns, in their order."""
         return self.schema.names()
 
-    def digest(self) -> str:
-        """sha256 of the file."""
-        made = hashlib.sha256()
-        with self.path.open("rb") as file:
-            while part := file.read(_HASHED_AT_ONCE):
-                made.update(part)
-        return made.hexdigest()
+    def digest(self) -> str | None:
+        """sha256 of the file as `file_digest` gives it; None where there is none."""
+        return None if self.path is None else file_digest(self.path)
 
     def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The distinct rows of some columns in rising order, as written and typed.
@@ -58,7 +64,7 @@ class LargeTable:
         Both have the column `COUNT`: how many records a row stands for. Raises InputError where
         one of these columns has missing values.
         """
-        with self._readable():
+        with named_errors(self.name, columns, self.columns):
             rows = (
                 self.written.group_by(columns)
                 .agg(pl.len().alias(COUNT))
@@ -66,47 +72,16 @@ class LargeTable:
                 .sort(columns)
             )
             typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
-        for column in columns:
-            values = typed[column]
-            missing = values.is_null()
-            if values.dtype.is_float():
-                missing = missing | ~values.is_finite().fill_null(False)
-            if missing.any():
-                raise InputError(
-                    f"Column {column!r} has missing or infinite values in "
-                    f"{typed[COUNT].filter(missing).sum()} records. Remove or impute these "
-                    "records first."
-                )
+        refuse_missing(typed, columns)
         return rows, typed
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """The rows of some columns as written, in order, `size` at a time."""
-        kept: list[pl.DataFrame] = []
-        held = 0
-        with self._readable():
-            for batch in self.written.select(columns).collect_batches(chunk_size=size):
-                kept.append(batch)
-                held += batch.height
-                while held >= size:
-                    joined = pl.concat(kept)
-                    yield joined.head(size)
-                    kept, held = [joined.slice(size)], held - size
-        if held:
-            yield pl.concat(kept)
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """InputError without what polars says, which can hold a cell."""
-        try:
-            yield
-        except pl.exceptions.PolarsError as error:
-            raise InputError(
-                f"{self.path.name}: its cells cannot be read ({type(error).__name__}). Check that "
-                "each column holds numbers of a usual size, or text."
-            ) from None
+        with named_errors(self.name, columns, self.columns):
+            yield from in_steps(self.written.select(columns).collect_batches(chunk_size=size), size)
 
     def _typed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        if self.format == "parquet":
+        if self.format != "csv":
             return rows
         types = {name: self.schema[name] for name in rows.columns}
         text = io.BytesIO()
@@ -115,23 +90,69 @@ class LargeTable:
         return pl.read_csv(text, schema=types, null_values=CSV_NULLS)
 
 
+def in_steps(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    """The rows of some tables one after the other, `size` at a time."""
+    kept: list[pl.DataFrame] = []
+    held = 0
+    for piece in pieces:
+        kept.append(piece)
+        held += piece.height
+        while held >= size:
+            joined = pl.concat(kept)
+            yield joined.head(size)
+            kept, held = [joined.slice(size)], held - size
+    if held:
+        yield pl.concat(kept)
+
+
+def refuse_missing(tally: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Raise InputError for columns of a tally with missing or infinite values."""
+    for column in columns:
+        values = tally[column]
+        missing = values.is_null()
+        if values.dtype.is_float():
+            missing = missing | ~values.is_finite().fill_null(False)
+        if missing.any():
+            raise InputError(
+                f"Column {column!r} has missing or infinite values in "
+                f"{tally[COUNT].filter(missing).sum()} records. Remove or impute these "
+                "records first."
+            )
+
+
+@contextmanager
+def named_errors(
+    name: str, columns: Sequence[str] = (), header: Sequence[str] = ()
+) -> Iterator[None]:
+    """InputError without what an engine says, which can hold a cell; `header` has all columns."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # any engine's own
+        raise InputError(
+            f"{name}: {named(columns, header) or 'it'} could not be read ({type(error).__name__}). "
+            "Check that each column holds numbers of a usual size, or text."
+        ) from None
+
+
 def open_large(path: Path) -> LargeTable:
-    """A plan to read a csv (UTF-8, comma, header) or parquet file; InputError if that fails."""
+    """A plan to read a file or folder that `read_table` takes; InputError if that fails."""
     kind = file_kind(path)
     try:
-        if kind == "parquet":
-            written = pl.scan_parquet(path)
-            return LargeTable(written, written.collect_schema(), kind, path)
+        if kind != "csv":
+            written = scan_columns(path, kind)
+            return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
             refuse_uneven_rows(file, path.name)
         typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS)
         written = pl.scan_csv(path, infer_schema=False)
-        return LargeTable(written, typed.collect_schema(), kind, path)
+        return LargeTable(written, typed.collect_schema(), kind, path.name, path)
     except InputError:
         raise
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
-    except (pl.exceptions.PolarsError, csv.Error, ValueError) as error:
+    except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
         raise InputError(
             f"{path.name}: not a readable {kind} file ({type(error).__name__})."
         ) from None
@@ -139,9 +160,10 @@ def open_large(path: Path) -> LargeTable:
 
 def table_bytes(path: Path) -> int:
     """A rough size of the table in memory, in bytes, without reading it."""
-    if file_kind(path) == "parquet":
+    kind = file_kind(path)
+    if kind != "csv":
         try:
-            scan = pl.scan_parquet(path)
+            scan = scan_columns(path, kind)
             rows = int(scan.select(pl.len()).collect().item())
             return rows * len(scan.collect_schema()) * _BYTES_A_CELL
         except (pl.exceptions.PolarsError, OSError):

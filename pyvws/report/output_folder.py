@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +13,14 @@ import polars as pl
 
 from pyvws._checks import Floats
 from pyvws.errors import InputError, PyvwsError
+from pyvws.io.column_files import file_digest, scan_columns
+from pyvws.io.files import FORMATS
 
 __all__ = [
     "ConfidentialPart",
     "DatasetFile",
     "PublicPart",
     "as_left",
-    "file_sha256",
     "read_confidential",
     "read_public",
 ]
@@ -81,7 +81,7 @@ def read_public(out: Path) -> PublicPart:
     """Read `release/` of an output folder, and nothing else."""
     folder = _part(out, "release")
     privacy = _json(folder / "privacy.json")
-    paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix in (".csv", ".parquet"))
+    paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
     wanted = privacy.get("datasets")
     if not paths or len(paths) != wanted:
         raise InputError(
@@ -100,7 +100,7 @@ def read_public(out: Path) -> PublicPart:
     files, outcomes = [], []
     for path in paths:
         values = _outcome(path, synthesized[0])
-        files.append(DatasetFile(path, len(values), path.stat().st_size, file_sha256(path)))
+        files.append(DatasetFile(path, len(values), path.stat().st_size, file_digest(path)))
         outcomes.append(values)
     return PublicPart(privacy, files, columns, synthesized[0], outcomes)
 
@@ -147,7 +147,8 @@ def _columns(path: Path) -> list[str]:
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    return pl.scan_csv(path) if path.suffix == ".csv" else pl.scan_parquet(path)
+    kind = path.suffix[1:]
+    return pl.scan_csv(path) if kind == "csv" else scan_columns(path, kind)
 
 
 def _outcome(path: Path, name: str) -> Floats:
@@ -161,9 +162,3 @@ def _outcome(path: Path, name: str) -> Floats:
     if column.is_null().any():
         raise InputError(f"{path.name}: its column {name!r} has missing values. {_AS_LEFT}")
     return column.to_numpy()
-
-
-def file_sha256(path: Path) -> str:
-    """The digest of a file of any size."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,7 +10,8 @@ from typing import Any
 
 import narwhals as nw
 
-from pyvws.io.files import write_table
+from pyvws._checks import choice
+from pyvws.io.files import FORMATS, write_table
 from pyvws.report._folder import private_write, whole_folder
 
 __all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
@@ -59,7 +60,7 @@ class Release:
             A folder that does not exist or is empty, unless `overwrite`.
         overwrite : bool
             Replace what the folder holds.
-        format : {"csv", "parquet"}
+        format : {"csv", "parquet", "arrow"}
             Of the synthetic datasets.
 
         Returns
@@ -69,9 +70,12 @@ class Release:
 
         Raises
         ------
+        InputError
+            For another format.
         OutputError
             If the folder is not empty or cannot be written; nothing is left behind.
         """
+        choice(format, "format", FORMATS)
         target = Path(folder)
         with whole_folder(target, overwrite=overwrite) as partial:
             release = partial / "release"

@@ -29,6 +29,7 @@ def summarize(
     *,
     seed: int,
     input_sha256: str | None,
+    input_sha256_of: str,
     table: ConfidentialTable,
     settings: dict[str, Any],
     seconds: float,
@@ -73,7 +74,9 @@ def summarize(
         "settings": settings,
         "seed": seed,
         "input_sha256": input_sha256 or table.sha256,
-        "input_sha256_of": "file" if input_sha256 else "outcome and design matrix as float64",
+        "input_sha256_of": (
+            input_sha256_of if input_sha256 else "outcome and design matrix as float64"
+        ),
         "versions": {
             "pyvws": __version__,
             "python": platform.python_version(),

@@ -27,7 +27,7 @@ LAYERS = (
     | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"}
-    | {"run_config"},
+    | {"run_config", "run_columns"},
     {"evaluation"},
     {"report"},
     {"posterior_release", "histogram_release", "plots"},

@@ -110,7 +110,11 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.txt", b"a\n1\n", "t.txt: the name must end in .csv or .parquet."),
+        (
+            "t.txt",
+            b"a\n1\n",
+            "t.txt: the name must end in .csv, .parquet, .arrow or .feather.",
+        ),
         ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         (

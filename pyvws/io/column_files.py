@@ -1,0 +1,85 @@
+"""Files that hold columns, parquet and Arrow IPC, and folders of such files as one table."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+import polars as pl
+
+from pyvws.errors import InputError
+
+__all__ = ["COLUMN_SUFFIXES", "file_digest", "folder_kind", "scan_columns", "table_parts"]
+
+COLUMN_SUFFIXES: Final = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
+    """A plan to read a file of that kind, parquet or arrow, or a folder's parts by their names.
+
+    Folders named key=value inside a folder make a column, as Hive and Spark write them: of whole
+    numbers where all values are, of text otherwise.
+    """
+    parts = table_parts(path)
+    scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+    keyed: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+    for part in parts:
+        folders = part.relative_to(path).parts[:-1]
+        named = (name.partition("=") for name in folders if "=" in name)
+        keyed.setdefault(tuple((key, unquote(value)) for key, _, value in named), []).append(part)
+    values = {pair for pairs in keyed for pair in pairs if pair[1] != _HIVE_NULL}
+    text = {key for key, value in values if not _WHOLE.fullmatch(value)}
+    plans = []
+    for pairs, files in keyed.items():
+        plan = scan(files, glob=False, hive_partitioning=False)
+        columns = [
+            pl.lit(None if value == _HIVE_NULL else value, pl.String)
+            .cast(pl.String if key in text else pl.Int64)
+            .alias(key)
+            for key, value in pairs
+        ]
+        plans.append(plan.with_columns(columns) if columns else plan)
+    return pl.concat(plans)
+
+
+def folder_kind(path: Path) -> str:
+    """ "parquet" or "arrow", the kind of a folder's parts; InputError unless all have one."""
+    kinds = sorted({COLUMN_SUFFIXES[part.suffix.lower()] for part in table_parts(path)})
+    if len(kinds) != 1:
+        raise InputError(
+            f"{path.name}: a folder needs parts of one kind, all .parquet or all .arrow. It has "
+            f"{' and '.join(kinds) or 'none'}."
+        )
+    return kinds[0]
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file; of a folder, that of the lines that sha256sum prints for its parts."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.relative_to(path)}\n" for part in table_parts(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def table_parts(path: Path) -> list[Path]:
+    """The file itself; of a folder its parquet and Arrow files that are not hidden."""
+    if not path.is_dir():
+        return [path]
+    inside = sorted(part for part in path.rglob("*") if part.is_file())
+    return [
+        part
+        for part in inside
+        if part.suffix.lower() in COLUMN_SUFFIXES
+        and not any(name[0] in "._" for name in part.relative_to(path).parts)
+    ]

@@ -1,0 +1,68 @@
+"""Which columns of a table a run takes, and which it releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from pyvws.io.formula import read_formula
+from pyvws.io.frame import HasColumns, check_columns, narwhal_view
+from pyvws.io.large_files import named_errors
+from pyvws.run_settings import RunSettings
+
+__all__ = ["RunColumns", "collected", "run_columns"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunColumns:
+    """Columns that the fit can tell apart, the outcome last, and those released, in their order."""
+
+    modelled: list[str]
+    released: list[str]
+
+    @property
+    def outcome(self) -> str:
+        """The column to synthesize."""
+        return self.modelled[-1]
+
+    @property
+    def public(self) -> list[str]:
+        """Columns released unchanged, in their order."""
+        return [name for name in self.released if name != self.outcome]
+
+    @property
+    def all(self) -> list[str]:
+        """Every column that the run reads."""
+        return list(dict.fromkeys([*self.modelled, *self.released]))
+
+
+def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
+    """The columns of a run on a table; InputError for one that is not there."""
+    known = list(getattr(settings.mechanism, "known", ()))
+    predictors = list(read_formula(settings.formula).columns)
+    kept = settings.keep
+    names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
+    for role, wanted in (
+        ("outcome", [settings.outcome]),
+        ("formula", predictors),
+        ("known", known),
+        ("keep", names),
+    ):
+        check_columns(table, wanted, role=role)
+    keys = dict.fromkeys([*predictors, *known])
+    keys.pop(settings.outcome, None)
+    public = {settings.outcome, *predictors, *names}
+    return RunColumns([*keys, settings.outcome], [name for name in table.columns if name in public])
+
+
+def collected(table: Any, settings: RunSettings) -> Any:
+    """A lazy frame's columns that the run reads, brought into memory once; another table as is."""
+    frame = narwhal_view(table)
+    if not isinstance(frame, nw.LazyFrame):
+        return table
+    needed = set(run_columns(settings, frame).all)
+    columns = [name for name in frame.columns if name in needed]
+    with named_errors("the lazy frame", columns, frame.columns):
+        return frame.select(columns).collect().to_native()

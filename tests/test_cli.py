@@ -200,11 +200,14 @@ def test_an_interrupted_run_leaves_nothing(
 
 
 def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> None:
+    table = tmp_path / "x.csv"
+    table.write_text("y\n1\n2\n")
     script = (
         "import sys, pyvws.io.files as files, pyvws.cli as cli\n"
         "def fail(path): raise RuntimeError('the salary 8675309')\n"
         "files.read_table = fail\n"
-        f"sys.argv = ['pyvws', 'synthesize', 'x.csv', '--outcome', 'y', '--out', r'{tmp_path}/o']\n"
+        f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', '--out', "
+        f"r'{tmp_path}/o']\n"
         "cli.main()\n"
     )
     run = subprocess.run(

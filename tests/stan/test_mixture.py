@@ -11,7 +11,7 @@ from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
-from pyvws.validation.cases import mixture_density
+from pyvws.validation.cases import density, mixture_density
 
 MODEL = NormalMixture(components=3)
 
@@ -31,7 +31,7 @@ def test_another_setting_is_told_apart(setting, need, monkeypatch):
         data = stan_data(target)
         return data | {setting: data[setting] * (1 + 1e-6)}
 
-    monkeypatch.setattr(mixture_density, "stan_data", off)
+    monkeypatch.setattr(density, "stan_data", off)
     assert not mixture_density.CASES[0].judge().passed
 
 

@@ -8,8 +8,9 @@ matrix loses digits: it takes square roots of 1 - sum z^2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, Literal
 
@@ -22,7 +23,18 @@ from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
 from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target
 
-__all__ = ["CASES", "DensityCase", "differences", "judge_program"]
+__all__ = [
+    "CASES",
+    "COLUMNS",
+    "GRADIENT_LIMIT",
+    "RECORDS",
+    "VALUE_LIMIT",
+    "DensityCase",
+    "differences",
+    "judge_program",
+    "judgement",
+    "seeded_points",
+]
 
 # The two sums run over the same terms in another order: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12
@@ -36,9 +48,12 @@ GRADIENT_LIMIT: Final = 1e-9
 POINTWISE_LIMIT: Final = 16.0
 
 _POINTS: Final = 200
-_RECORDS: Final = 60
-_COLUMNS: Final = (1, 3, 8)
+RECORDS: Final = 60
+COLUMNS: Final = (1, 3, 8)
 _SAME: Final[Mapping[str, str]] = {}
+
+LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
+"""Draws (P), outcomes (N,) and design (N, K) to the largest term of each record, (P, N)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +70,7 @@ class DensityCase:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((_RECORDS, K) for K in _COLUMNS)
+        return tuple((RECORDS, K) for K in COLUMNS)
 
     @property
     def programs(self) -> str:
@@ -77,20 +92,25 @@ def judge_program(
 def _judgement(
     model: str, engine: str, program: str | None = None, names: Mapping[str, str] = _SAME
 ) -> Judgement:
-    found = np.zeros(3)
-    for K in _COLUMNS:
-        target = seeded_target(model, _RECORDS, K, seed=K)
-        apart = differences(target, engine, _points(target, K), program, names)
-        found = np.maximum(found, apart)
+    def at(K: int) -> tuple[float, float, float]:
+        target = seeded_target(model, RECORDS, K, seed=K)
+        return differences(target, engine, seeded_points(target, 2 * K), program, names)
+
+    return judgement(map(at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
+
+
+def judgement(found: Iterable[tuple[float, float, float]], *, pointwise_limit: float) -> Judgement:
+    """Whether all `differences` are within the limits, and the largest ones."""
+    value, gradient, pointwise = np.max(list(found), axis=0)
     measured = (
-        f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
-        f"log-likelihood {found[2]:.1f} ulp of its largest term"
+        f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
+        f"log-likelihood {pointwise:.1f} ulp of its largest term"
     )
     return Judgement.of(
         measured,
-        ("log density, relative", found[0], VALUE_LIMIT),
-        ("gradient, relative", found[1], GRADIENT_LIMIT),
-        ("log-likelihood, ulp of its largest term", found[2], POINTWISE_LIMIT),
+        ("log density, relative", value, VALUE_LIMIT),
+        ("gradient, relative", gradient, GRADIENT_LIMIT),
+        ("log-likelihood, ulp of its largest term", pointwise, pointwise_limit),
     )
 
 
@@ -100,10 +120,13 @@ def differences(
     points: Floats,
     program: str | None = None,
     names: Mapping[str, str] = _SAME,
+    *,
+    largest: LargestTerms | None = None,
 ) -> tuple[float, float, float]:
     """Largest differences from Stan over points (P, D).
 
-    `program` stands for the package's program of the model; `names` are those of its data.
+    `program` stands for the package's program of the model; `names` are those of its data;
+    `largest` gives records' largest terms, by default those of the model's family.
 
     Returns
     -------
@@ -120,7 +143,7 @@ def differences(
         data |= {"censored": 0, "bound": 0.0, "write_log_lik": 1}
     elif program is None:
         program = paper_program(target.model)
-    stan = import_module(f"pyvws.engines.{engine}")
+    stan, family = import_module(f"pyvws.engines.{engine}"), target.model.name
     theirs, their_gradients, written = stan.densities(program, data, points)
     evaluate = target.density_and_gradient()
     pairs = [evaluate(point) for point in points]
@@ -131,26 +154,30 @@ def differences(
     return (
         float(value.max()),
         float(gradient.max()),
-        _pointwise(target, points, written["log_lik"]),
+        _pointwise(target, points, written["log_lik"], largest or partial(largest_terms, family)),
     )
 
 
-def _pointwise(target: PseudoPosterior, points: Floats, theirs: Floats) -> float:
+def _pointwise(
+    target: PseudoPosterior, points: Floats, theirs: Floats, largest: LargestTerms
+) -> float:
     cells = target.cells
     draws = target.model.constrain(points, cells.n_coefficients)
     records = cells.cell_of_record
     ours = target.model.log_likelihood(draws, cells)[:, records] * target.weights
     X = cells.rows[cells.row_of_cell[records]]
-    largest = largest_terms(target.model.name, draws, cells.outcome[records], X)
-    unit = np.spacing(np.maximum(target.weights * largest, np.finfo(float).tiny))
+    terms = largest(draws, cells.outcome[records], X)
+    unit = np.spacing(np.maximum(target.weights * terms, np.finfo(float).tiny))
     return float((np.abs(ours - theirs) / unit).max())
 
 
-def _points(target: PseudoPosterior, K: int) -> Floats:
+def seeded_points(target: PseudoPosterior, first: int) -> Floats:
+    """Points (200, D); partial correlations follow the `first` entries."""
+    K = target.cells.n_coefficients
     raw = Draws(100 + K).uniform(_POINTS * target.dimension, -1.0, 1.0)
     points = raw.reshape(_POINTS, target.dimension)
-    points[:, : 2 * K] *= 2.0
-    points[:, 2 * K + K * (K - 1) // 2 :] *= 2.0
+    points[:, :first] *= 2.0
+    points[:, first + K * (K - 1) // 2 :] *= 2.0
     return points
 
 

@@ -7,20 +7,18 @@ partial correlations lies in (-2, 2), so weights of components differ by up to a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, SamplerSettings
-from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.engines.registry import find_engine
+from pyvws.models._model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.pseudo_posterior import PseudoPosterior
-from pyvws.validation._draws import Draws
 from pyvws.validation._stan_case import Judgement, seeded_target
-from pyvws.validation.cases.density import GRADIENT_LIMIT, VALUE_LIMIT
+from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
 from pyvws.validation.cases.posterior import LIMIT, largest_gap
 
 __all__ = ["CASES", "MixtureDensityCase", "MixturePosteriorCase"]
@@ -31,9 +29,6 @@ __all__ = ["CASES", "MixtureDensityCase", "MixturePosteriorCase"]
 POINTWISE_LIMIT: Final = 32.0
 
 _PAPER: Final = "risk2024, supplement section 1"
-_POINTS: Final = 200
-_RECORDS: Final = 60
-_COLUMNS: Final = (1, 3, 8)
 _COMPONENTS: Final = 3
 
 _SAMPLED: Final = 100
@@ -54,7 +49,7 @@ class MixtureDensityCase:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((_RECORDS, K) for K in _COLUMNS)
+        return tuple((RECORDS, K) for K in COLUMNS)
 
     @property
     def programs(self) -> str:
@@ -63,61 +58,21 @@ class MixtureDensityCase:
 
     def judge(self) -> Judgement:
         """Whether the differences are within the limits, and the largest ones."""
-        found = np.max([self._at(K) for K in _COLUMNS], axis=0)
-        measured = (
-            f"log density {found[0]:.1e} relative, gradient {found[1]:.1e} relative, "
-            f"log-likelihood {found[2]:.1f} ulp of its largest term"
-        )
-        return Judgement.of(
-            measured,
-            ("log density, relative", found[0], VALUE_LIMIT),
-            ("gradient, relative", found[1], GRADIENT_LIMIT),
-            ("log-likelihood, ulp of its largest term", found[2], POINTWISE_LIMIT),
-        )
+        return judgement(map(self._at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
 
     def _at(self, K: int) -> tuple[float, float, float]:
-        target = seeded_target(NormalMixture(components=_COMPONENTS), _RECORDS, K, seed=K)
-        points = _points(target, K)
-        data: dict[str, Any] = stan_data(target)
-        program = paper_program(target.model)
-        if self.engine == "pystan":
-            program = shipped_program(target.model)
-            data |= {"censored": 0, "bound": 0.0, "write_log_lik": 1}
-        stan = import_module(f"pyvws.engines.{self.engine}")
-        theirs, their_gradients, written = stan.densities(program, data, points)
-        evaluate = target.density_and_gradient()
-        pairs = [evaluate(point) for point in points]
-        apart = np.array([value for value, _ in pairs]) - theirs
-        value = np.abs(apart - np.median(apart)) / np.abs(theirs)
-        gap = np.abs(np.array([gradient for _, gradient in pairs]) - their_gradients)
-        gradient = gap.max(axis=1) / np.maximum(1.0, np.abs(their_gradients).max(axis=1))
-        pointwise = _pointwise(target, points, written["log_lik"])
-        return float(value.max()), float(gradient.max()), pointwise
+        target = seeded_target(NormalMixture(components=_COMPONENTS), RECORDS, K, seed=K)
+        points = seeded_points(target, (_COMPONENTS + 1) * K)
+        return differences(target, self.engine, points, largest=_largest_terms)
 
 
-def _pointwise(target: PseudoPosterior, points: Floats, theirs: Floats) -> float:
-    """Largest difference of record log-likelihoods, in ulp of their largest term."""
-    cells = target.cells
-    draws = target.model.constrain(points, cells.n_coefficients)
-    records = cells.cell_of_record
-    ours = target.model.log_likelihood(draws, cells)[:, records] * target.weights
-    X = cells.rows[cells.row_of_cell[records]]
+def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
+    """Of each record (N,) at each of P draws, (P, N); at least 1."""
     sigma = draws["sigma"][..., None]
     reach = np.abs(draws["beta"]) @ np.abs(X).T
-    residual = cells.outcome[records] - draws["beta"] @ X.T
+    residual = y - draws["beta"] @ X.T
     steps = np.maximum(np.abs(residual), reach) / sigma
-    largest = np.maximum(steps**2, 1.0).max(axis=1)
-    unit = np.spacing(np.maximum(target.weights * largest, np.finfo(float).tiny))
-    return float((np.abs(ours - theirs) / unit).max())
-
-
-def _points(target: PseudoPosterior, K: int) -> Floats:
-    raw = Draws(100 + K).uniform(_POINTS * target.dimension, -1.0, 1.0)
-    points = raw.reshape(_POINTS, target.dimension)
-    first = (_COMPONENTS + 1) * K
-    points[:, :first] *= 2.0
-    points[:, first + K * (K - 1) // 2 :] *= 2.0
-    return points
+    return np.asarray(np.maximum(steps**2, 1.0).max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

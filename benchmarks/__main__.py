@@ -84,11 +84,19 @@ def options_of(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """0; 1 where a check fails or a part does, 2 where the report cannot be written."""
     options = options_of(arguments)
     plan = Plan(
-        small=options.small, cap=options.cap, largest=options.largest, authors=options.authors
+        small=options.small,
+        cap=options.cap,
+        largest=options.largest,
+        authors=options.authors,
+        say=_say,
     )
     began, start = datetime.now(UTC), time.perf_counter()
     about = _report.machine()
@@ -104,7 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
             found[name], runs = Found([], {}, broken[-1:]), 1
         figures |= found[name].figures
         repeated += [f"{name} ran {runs} times"] if runs > 1 else []
-        print(f"{name}: {time.perf_counter() - since:.0f} s", file=sys.stderr)
+        _say(f"{name}: {time.perf_counter() - since:.0f} s")
     given = [f"--only {options.only}"] if options.only else []
     given += [f"--{name}" for name in ("small", "check") if getattr(options, name)]
     made = _report.content(
@@ -120,13 +128,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _report.write(options.out, made, page)
     except PyvwsError as error:
-        print(error, file=sys.stderr)
+        _say(str(error))
         return 2
     failed = failing(figures) if options.check else []
     for name in failed:
-        print(f"{name}: {figures[name]:.3g}, the floor is {FLOORS[name]}", file=sys.stderr)
+        _say(f"{name}: {figures[name]:.3g}, the floor is {FLOORS[name]}")
     for line in broken:
-        print(line, file=sys.stderr)
+        _say(line)
     return 1 if failed or broken else 0
 
 

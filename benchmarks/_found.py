@@ -20,13 +20,14 @@ class Plan:
 
     `small` is a version of some two minutes. `cap` is the most that one fit may take, in seconds.
     `largest` is the power of ten at which growth ends. `authors` is a checkout of the
-    risk-efficient paper's public scripts.
+    risk-efficient paper's public scripts. `say` is told what was just measured.
     """
 
     small: bool = False
     cap: float = 120.0
     largest: int = 8
     authors: Path | None = None
+    say: Callable[[str], None] = lambda _text: None
 
 
 @dataclass(frozen=True, slots=True)

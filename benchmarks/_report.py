@@ -89,8 +89,9 @@ def to_markdown(made: Mapping[str, Any]) -> str:
         floors.append((row["figure"], row["floor"], measured, row["verdict"]))
     facts: list[tuple[Entry, ...]] = list(made["machine"].items())
     for group, versions in made["versions"].items():
-        present = [(name, text) for name, text in versions.items() if text != "not installed"]
-        facts.append((group, ", ".join(f"{name} {text}" for name, text in present)))
+        missing = provenance.NOT_INSTALLED
+        present = [f"{name} {text}" for name, text in versions.items() if text != missing]
+        facts.append((group, ", ".join(present) or missing))
     lines = [
         "# Benchmarks",
         "",

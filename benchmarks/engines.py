@@ -86,6 +86,7 @@ def run(plan: Plan) -> Found:
         for n in _SIZES[: 1 if plan.small else None]:
             found = _side_by_side(installed, model, n, plan.cap)
             rows += _rows(found, model, n, plan.cap)
+            plan.say(f"  {model}, n = {n:,}")
             if (model, n) == ("negative-binomial", 1000):
                 figures = _figures(found)
     columns = ("family", "n", "engine", "warm-up + draws", "ESS", "seconds", "ESS/s", "native over")

@@ -138,6 +138,7 @@ def run(plan: Plan) -> Found:
                 worker.ask(ours, "rstan", _BRIEF)  # compiles, and loads rstan
                 made = worker.ask(in_r, kind == "in vectors")
             found[f"R {kind}"] = made
+            plan.say(f"  R {kind}: {made['seconds']:.1f} s")
             ratio = made["seconds"] / found["pyvws on native"]["seconds"]
             figures[f"pipeline: over R {kind}"] = ratio
     return Found([_seconds(found), _parts(found), _outcomes(found)], figures, left_out)

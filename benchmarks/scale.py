@@ -24,7 +24,7 @@ from pyvws.engines._engine import SamplerSettings
 __all__ = ["grow", "run"]
 
 _AT_ONCE: Final = 1_000_000
-_BRIEF: Final = SamplerSettings(draws=200, warmup=200, chains=1)
+_BRIEF: Final = SamplerSettings(draws=100, warmup=100, chains=1)
 _LARGE: Final = 1e7  # A mean at which a million distinct counts are apart.
 
 
@@ -126,6 +126,7 @@ def run(plan: Plan) -> Found:
     for power, datasets in runs:
         found = grow(write_visits, (10**power,), "~ region + urban", datasets, SamplerSettings())
         rows.append((10**power, datasets, *_shown(found)))
+        plan.say(f"  10^{power} records: {found['seconds']:.1f} s, {found['gigabytes']:.2f} GB")
         if power >= 7:
             about = f"10^{power} records, {datasets} dataset{'s' * (datasets > 1)}"
             figures[f"{about}: time"] = found["seconds"]
@@ -138,7 +139,8 @@ def run(plan: Plan) -> Found:
     for distinct in [10**power for power in range(1, 7) if 10**power <= n]:
         found = grow(write_distinct, (n, distinct), "~ 1", 1, _BRIEF)
         spread.append((n, *_shown(found)))
-    note = "One dataset; every fit is one chain of 200 draws after a warm-up of 200."
+        plan.say(f"  {distinct:,} distinct: {found['seconds']:.1f} s, {found['gigabytes']:.2f} GB")
+    note = "One dataset; every fit is one chain of 100 draws after a warm-up of 100."
     return Found([growth, Table("Distinct records", ("records", *measured), spread, note)], figures)
 
 

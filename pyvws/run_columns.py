@@ -10,6 +10,7 @@ import narwhals as nw
 from pyvws.io.formula import read_formula
 from pyvws.io.frame import HasColumns, check_columns, narwhal_view
 from pyvws.io.large_files import named_errors
+from pyvws.io.lazy_tables import open_lazy
 from pyvws.run_settings import RunSettings
 
 __all__ = ["RunColumns", "collected", "run_columns"]
@@ -62,7 +63,8 @@ def collected(table: Any, settings: RunSettings) -> Any:
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
         return table
-    needed = set(run_columns(settings, frame).all)
-    columns = [name for name in frame.columns if name in needed]
-    with named_errors("the lazy frame", columns, frame.columns):
+    plan = open_lazy(table)
+    needed = set(run_columns(settings, plan).all)
+    columns = [name for name in plan.columns if name in needed]
+    with named_errors(plan.name, columns, plan.columns):
         return frame.select(columns).collect().to_native()

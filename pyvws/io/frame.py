@@ -18,6 +18,7 @@ __all__ = [
     "HasColumns",
     "OutcomeKind",
     "check_columns",
+    "column_names",
     "narwhal_view",
     "numeric_column",
     "open_frame",
@@ -44,7 +45,7 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     except nw.exceptions.DuplicateError:
         refuse_repeated(list(getattr(table, "column_names", None) or table.columns))
         raise
-    columns = frame.columns
+    columns = column_names(frame)
     refuse_repeated(columns)
     if not all(isinstance(name, str) for name in columns):
         raise InputError("Every column needs a name that is a string. Rename the columns.")
@@ -59,6 +60,13 @@ def open_frame(table: Any) -> nw.DataFrame[Any]:
     if len(frame) < 2:
         raise InputError(f"The table needs at least 2 records. Got {len(frame)}.")
     return frame
+
+
+def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
+    """Names of all columns in their order, those given twice too."""
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
+        return list(frame.collect_schema().names())  # Its `columns` warns in older releases.
+    return list(frame.columns)
 
 
 def refuse_repeated(names: Sequence[Any]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.io.frame import narwhal_view
+from pyvws.io.frame import column_names, narwhal_view
 from pyvws.io.large_files import COUNT, LargeTable, in_steps, named_errors, refuse_missing
 
 __all__ = ["LazyTable", "TalliedTable", "open_lazy"]
@@ -139,4 +139,4 @@ def open_lazy(table: Any) -> LargeTable | LazyTable:
         if frame.implementation.is_polars():
             plan = frame.to_native()
             return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
-        return LazyTable(frame, list(frame.columns), name)
+        return LazyTable(frame, column_names(frame), name)

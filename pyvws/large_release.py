@@ -88,7 +88,7 @@ def large_release(
     if settings.program is not None or isinstance(mechanism, PerturbedHistogram):
         raise InputError(
             "An own Stan program and perturbed-histogram take a table that fits in memory. Raise "
-            "--memory, or choose another mechanism."
+            "--memory (in Python use fit), or choose another mechanism."
         )
     columns = _columns(settings, table)
     order = np.random.default_rng([seed, _ORDER])

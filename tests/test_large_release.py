@@ -16,6 +16,7 @@ from pyvws import mechanisms
 from pyvws.engines._engine import SamplerSettings
 from pyvws.errors import InputError, OutputError
 from pyvws.io import large_files
+from pyvws.io.column_files import file_digest
 from pyvws.io.files import read_table, write_table
 from pyvws.io.large_files import open_large, table_bytes
 from pyvws.large_release import large_release
@@ -52,7 +53,7 @@ def settings(**changes: Any) -> RunSettings:
 
 
 def written(table: pl.DataFrame, path: Path) -> Path:
-    write_table(table, path, format=path.suffix[1:])
+    write_table(table, path, format={".feather": "arrow"}.get(path.suffix, path.suffix[1:]))
     return path
 
 
@@ -146,6 +147,43 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
         assert result.exit_code == 0, result.output
         assert len(calls) == times
         assert len(list((out / "release").glob("synthetic-*.csv"))) == 2
+
+
+def test_arrow_files_and_folders_of_parts_by_the_command(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from pyvws.cli import app
+    from pyvws.report.output_folder import read_public
+
+    def run(*words: str) -> None:
+        result = CliRunner().invoke(app, list(words))
+        assert result.exit_code == 0, result.output
+
+    table = households(800)
+    path = written(table, tmp_path / "in.feather")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    written(table.head(300), folder / "part-0.parquet")
+    written(table.slice(300), folder / "part-1.parquet")
+    options = [
+        *("--outcome", "visits", "--model", "poisson", "--datasets", "2", "--keep", "id"),
+        *("--mechanism", "unweighted", "--draws", "300", "--chains", "2", "--seed", "1"),
+    ]
+    made = []
+    for source, suffix in ((path, "arrow"), (folder, "parquet")):
+        for memory in ("1GB", "10KB"):
+            out = tmp_path / f"{suffix}-{memory}"
+            run("synthesize", str(source), *options, "--memory", memory, "--out", str(out))
+            public = read_public(out)
+            assert [file.path.suffix for file in public.files] == [f".{suffix}"] * 2
+            assert public.columns == ["id", "visits"]
+            made.append(read_table(public.files[0].path).frame)
+            summary = json.loads((out / "confidential" / "summary.json").read_text())
+            assert summary["input_sha256"] == file_digest(source)
+    assert all(frame.equals(made[0]) for frame in made[1:])
+    assert made[0]["id"].equals(table["id"])
+    synthetic = [str(file.path) for file in read_public(tmp_path / "arrow-1GB").files]
+    run("utility", str(folder), *synthetic, "--outcome", "visits")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -168,6 +168,9 @@ def test_rows_equal_in_public_stand_in_a_random_order(size: int) -> None:
     lazy = open_lazy(on_duckdb(table))
     tallied = lazy.tallied(["age", "visits"], ["zip"], order=np.random.default_rng(1))
     rows = pl.concat(list(tallied.batches(["zip", "age", "visits"], size)))
+    again = open_lazy(on_duckdb(table.sample(fraction=1.0, shuffle=True, seed=2)))
+    tallied = again.tallied(["age", "visits"], ["zip"], order=np.random.default_rng(1))
+    assert rows.equals(pl.concat(list(tallied.batches(["zip", "age", "visits"], size))))
     assert rows["zip"].is_sorted()
     assert rows.sort(rows.columns).equals(table.select(rows.columns).sort(rows.columns))
     for (_zip,), group in rows.group_by("zip"):

@@ -17,7 +17,10 @@ __all__ = ["risk"]
 
 
 def risk(
-    original: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
+    original: Annotated[
+        Path,
+        typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
+    ],
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, rows alike.")],
     outcome: Annotated[str, typer.Option(help="Column that an intruder looks for.")],
     known: Annotated[

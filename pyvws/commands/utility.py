@@ -15,7 +15,10 @@ __all__ = ["utility"]
 
 
 def utility(
-    original: Annotated[Path, typer.Argument(help="Confidential table, .csv or .parquet.")],
+    original: Annotated[
+        Path,
+        typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
+    ],
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets.")],
     outcome: Annotated[str, typer.Option(help="Synthesized column.")],
     quiet: Quiet = False,

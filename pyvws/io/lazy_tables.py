@@ -117,8 +117,12 @@ class TalliedTable:
                 if left.sum() > size:
                     taken = self.order.multivariate_hypergeometric(left, size, method="marginals")
                 left = left - taken
-                places, groups = np.repeat(rows, taken), np.repeat(group, taken)
-                yield places[np.lexsort((self.order.random(len(places)), groups))]
+                places = np.repeat(rows, taken)
+                if after == at + 1:
+                    yield self.order.permutation(places)
+                else:
+                    random = self.order.random(len(places))
+                    yield places[np.lexsort((random, np.repeat(group, taken)))]
             at = after
 
 

@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,10 +84,22 @@ def _compiled(function: _Function, *, forceinline: bool) -> _Function:
     try:
         with _own_folder():
             compiled.enable_caching()
+        _forgive(compiled._cache)
     except (OSError, RuntimeError):
         pass  # No writable folder: the kernel is compiled anew in each process.
     kept: _Function = compiled
     return kept
+
+
+def _forgive(kept: Any) -> None:
+    """A kernel that cannot be kept, on a full disk for one, is used all the same."""
+    save = kept.save_overload
+
+    def save_overload(*arguments: Any) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    kept.save_overload = save_overload
 
 
 @contextmanager

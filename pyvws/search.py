@@ -26,10 +26,10 @@ class Try:
     target: float
 
     def __str__(self) -> str:
-        off = self.reached / self.target - 1.0
+        off = f" ({self.reached / self.target - 1.0:+.1%})" if self.target > 0 else ""
         return (
             f"{self.label} {self.symbol} = {self.value:.4f}: bound {self.reached:.4f} for "
-            f"{self.target:.4f} ({off:+.1%})"
+            f"{self.target:.4f}{off}"
         )
 
 
@@ -41,7 +41,8 @@ def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
     """
     made = np.where(weights > 0, 1.0, 0.0)
     moved = (weights > 0) & (by_record > 0)
-    made[moved] = np.minimum(1.0, weights[moved] * (bound / by_record[moved]))
+    with np.errstate(over="ignore"):
+        made[moved] = np.minimum(1.0, weights[moved] * (bound / by_record[moved]))
     return made
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import pyvws
-from pyvws._kernels import sources_digest
+from pyvws._kernels import kernel, sources_digest
 
 
 def test_each_state_of_the_sources_has_its_own_name(tmp_path: Path) -> None:
@@ -40,3 +44,15 @@ def test_kernels_are_cached_under_that_name(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "pyvws" / "numba").iterdir()
     assert folder.name == sources_digest(package)
     assert list(folder.rglob("*.nbi"))
+
+
+def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert kernel(double)(21.0) == 42.0

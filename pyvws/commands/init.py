@@ -35,6 +35,7 @@ def init(
     Example: pyvws init run.toml
     """
     from pyvws.commands.synthesize import synthesize
+    from pyvws.report._folder import write_whole
     from pyvws.run_config import commented
 
     if path.exists() and not overwrite:
@@ -43,8 +44,5 @@ def init(
         (name, getattr(option.default, "value", option.default), option.help or "")
         for name, option in options_of(synthesize).items()
     ]
-    try:
-        path.write_text(commented(options), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path} could not be written ({error.strerror}).") from None
+    write_whole(path, commented(options))
     print(f"{path}: set what you need, then pyvws synthesize TABLE --out FOLDER --config {path}")

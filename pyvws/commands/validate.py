@@ -8,12 +8,12 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from pyvws.errors import InputError, OutputError
+from pyvws.errors import InputError
 
 __all__ = ["validate"]
 
@@ -56,7 +56,7 @@ def validate(
     failed. 2: a row could not run.
     """
     from pyvws.commands._tables import names
-    from pyvws.report._folder import check_folder
+    from pyvws.report._folder import check_folder, write_whole
     from pyvws.validation import authors as author_rows
     from pyvws.validation import document, report, runner
     from pyvws.validation import errata as errata_list
@@ -94,7 +94,7 @@ def validate(
         highlight=False,
     )
     if json_file is not None:
-        _write_json(json_file, report.to_json(rows))
+        write_whole(json_file, json.dumps(report.to_json(rows), indent=2) + "\n")
     if report_folder is not None:
         for path in document.write_report(
             report_folder,
@@ -106,10 +106,3 @@ def validate(
         ):
             print(path)
     raise typer.Exit(runner.exit_code(rows))
-
-
-def _write_json(path: Path, rows: list[dict[str, Any]]) -> None:
-    try:
-        path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path} could not be written ({error.strerror}).") from None

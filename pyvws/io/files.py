@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import stat
 from collections import Counter
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def file_kind(path: Path) -> str:
     A folder has the kind of its parts.
     """
     kind = _SUFFIXES.get(path.suffix.lower())
-    if path.is_dir() and kind != "csv":
+    if os.path.isdir(path) and kind != "csv":
         return folder_kind(path)
     if kind is None:
         raise InputError(f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather.")

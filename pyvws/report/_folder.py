@@ -15,7 +15,7 @@ from pathlib import Path
 from pyvws._claims import abandoned, claimed_folder
 from pyvws.errors import OutputError
 
-__all__ = ["check_folder", "private_write", "umask", "whole_folder"]
+__all__ = ["check_folder", "private_write", "umask", "whole_folder", "write_whole"]
 
 _PARTIAL, _OLD = "partial", "old"
 
@@ -166,7 +166,9 @@ def _not_empty(folder: Path) -> OutputError:
 
 
 def _output_error(folder: Path, error: OSError | RuntimeError) -> OutputError:
-    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+    # polars has the number in its words alone.
+    full = str(error).endswith(f"(os error {errno.ENOSPC})")
+    if full or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return OutputError(f"No space is left where {folder} goes. Free some; nothing was written.")
     reason = getattr(error, "strerror", None) or type(error).__name__
     return OutputError(
@@ -184,3 +186,21 @@ def private_write(path: Path, content: bytes) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under another name, then rename it, so that no reader meets half of it."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"{path} could not be written ({error.strerror}). Name another file, or mend the cause."
+        ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

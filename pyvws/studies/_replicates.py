@@ -24,13 +24,13 @@ import numpy as np
 from pyvws._checks import choice, whole_number
 from pyvws._cores import one_core, usable_cores
 from pyvws.errors import InputError, MissingDependencyError
+from pyvws.report._folder import write_whole
 from pyvws.studies._results import (
     Key,
     Result,
     ResultFolder,
     key_name,
     open_folder,
-    write_whole,
 )
 
 __all__ = [

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Mapping
@@ -20,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pyvws.errors import InputError, OutputError
-from pyvws.report._folder import check_folder
+from pyvws.report._folder import check_folder, write_whole
 
-__all__ = ["Key", "Result", "ResultFolder", "key_name", "open_folder", "write_whole"]
+__all__ = ["Key", "Result", "ResultFolder", "key_name", "open_folder"]
 
 Key = tuple[str | int, ...]
 """What tells one replicate from the others, such as ("data", 123, 7)."""
@@ -120,21 +118,6 @@ def key_name(key: Key) -> str:
     if not parts or not all(_PART.fullmatch(part) for part in parts):
         raise InputError(f"A replicate's key needs parts of letters, digits, _ and dots: {key}.")
     return "-".join(parts)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name, then rename it, so that no reader meets half of it."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PARTIAL}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} could not be written ({error.strerror}).") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _sweep(path: Path) -> None:

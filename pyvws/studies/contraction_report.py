@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.report._folder import write_whole
 from pyvws.studies._replicates import Report
-from pyvws.studies._results import Key, Result, write_whole
+from pyvws.studies._results import Key, Result
 from pyvws.studies.contraction import MECHANISMS
 
 __all__ = ["predicted_bound", "report", "summary"]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyvws.report._folder import write_whole
 from pyvws.studies._replicates import Report
-from pyvws.studies._results import Key, Result, write_whole
+from pyvws.studies._results import Key, Result
 from pyvws.studies.five_mechanisms import truth
 from pyvws.studies.five_mechanisms_order import Cases, explanation
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS

@@ -13,8 +13,9 @@ from pyvws import rarith
 from pyvws._checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.identification_risk import identification_risk
+from pyvws.report._folder import write_whole
 from pyvws.studies._replicates import Report
-from pyvws.studies._results import Key, Result, write_whole
+from pyvws.studies._results import Key, Result
 from pyvws.studies.risk_efficient import simulate
 from pyvws.studies.risk_efficient_comparison import Cell, compare, explanation
 from pyvws.studies.risk_efficient_published import PUBLISHED, Published

@@ -78,7 +78,7 @@ def write_table_file(
 
 def _cells(rng: random.Random, kind: str | None) -> tuple[list[str], Cells]:
     """Outcome y, number x, category g, and columns of canaries that nothing names."""
-    n = rng.choices([0, 1, 2, 3, 8, 40], [1, 2, 2, 2, 6, 20])[0]
+    n = rng.choices([0, 1, 2, 3, 8, 20], [1, 2, 2, 2, 6, 20])[0]
     outcome = _OUTCOMES[kind or rng.choice(list(_OUTCOMES))]
     rows = [
         [

@@ -29,7 +29,7 @@ _FORMULAS = (
     "~ cut(x, 3)", "~ scale(x)", "~ exp(x * 1e9)", "~ x\0", "~ x\nx", "~ größe", "~ 1e400",
     "~ ((x))",
     "~ x + x", "~ -x", "~ !x", "~ x == 1", "~ ifelse(x > 0, 1, 0)", "~ bs(x)", "~ log(g)",
-    "~ factor(person)", "~ x:g:code", "~ 2", "~ x ** 2", "~ factor()", "~ log(x, 0)", "~ poly(x)",
+    "~ x:g:code", "~ 2", "~ x ** 2", "~ factor()", "~ log(x, 0)", "~ poly(x)",
 )  # fmt: skip
 _TEXTS = ("", "y", "x", "g", "person", "y,x", "missing", "g,g", "all", ",", "'", "\n", "y ", "Y")
 _WORDS: dict[str, Sequence[str]] = {

@@ -26,7 +26,7 @@ from pyvws import cli
 
 __all__ = ["Ended", "finished_folder", "judge", "run_case", "run_here"]
 
-_LONGEST_SECONDS = 120
+_LONGEST_SECONDS = 300
 _ODD = re.compile(r"Traceback|unexpected|panicked|\w+Warning:|Exception ignored|<class|object at")
 
 

@@ -33,10 +33,12 @@ class FitSource(Protocol):
         seed: int,
         progress: Progress | None,
         bound: float | None = None,
+        previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
 
-        With a `bound` each term is clamped to it, in the fit and in its bounds.
+        With a `bound` each term is clamped to it, in the fit and in its bounds. `previous` is a fit
+        under other weights to start from.
         """
 
 
@@ -57,10 +59,13 @@ class ModelSource:
         seed: int,
         progress: Progress | None,
         bound: float | None = None,
+        previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`."""
         target = PseudoPosterior(self.model, self.cells, weights, bound)
-        posterior = self.engine.sample(target, settings, seed=seed, progress=progress)
+        posterior = self.engine.sample(
+            target, settings, seed=seed, progress=progress, previous=previous
+        )
         bounds, maxima = blockwise_bounds(
             lambda: log_likelihood_blocks(self.model, posterior, self.cells),
             draws=posterior.n_draws,
@@ -111,8 +116,12 @@ class ProgramSource:
         seed: int,
         progress: Progress | None,
         bound: float | None = None,
+        previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """As `FitSource.sample`; a record of weight 0 has a bound of 0."""
+        """As `FitSource.sample`; a record of weight 0 has a bound of 0.
+
+        A program of one's own starts where Stan does, whatever was fitted before.
+        """
         if bound is not None:
             raise InputError(
                 "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "

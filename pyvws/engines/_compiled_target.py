@@ -7,6 +7,7 @@ again by that text, and holds no data.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -84,6 +85,11 @@ def _functions(
         return 0
 
     names = restore, pull_back, density, terms
+    # numba names machine code by the function, not by what it closes over: two of one name, read
+    # from disk into one process, would be taken for each other.
+    own_name = hashlib.sha256(" ".join([kinds, *names]).encode()).hexdigest()[:16]
+    for function in (log_density, draw):
+        function.__qualname__ = f"{function.__name__}_{own_name}"
     own = all(name.startswith("pyvws.") and " " not in name for name in names if name)
     return callback(log_density, _DENSITY, cached=own), callback(draw, _DRAW, cached=own)
 

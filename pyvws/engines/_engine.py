@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyvws._checks import open_unit_interval, whole_number
@@ -18,17 +18,23 @@ Progress = Callable[[int, int], None]
 """Called with (iterations done, iterations in all) while an engine runs."""
 
 
+_LEAST_WARMUP = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplerSettings:
     """Iterations of one fit: `warmup` and `draws` for each of `chains`; S = chains x draws.
 
-    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
+    `refit_warmup` is the warm-up of fits that start from the draws of an earlier one, None the
+    engine's own choice. `target_accept` in (0, 1) trades speed for fewer divergences; larger =
+    smaller steps.
     """
 
     draws: int = 1000
     warmup: int = 1000
     chains: int = 4
     target_accept: float = 0.8
+    refit_warmup: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):
@@ -36,10 +42,28 @@ class SamplerSettings:
         open_unit_interval(self.target_accept, "target_accept")
         if self.draws < 4:
             raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")
-        if self.warmup < 100:
-            raise InputError(
-                f"warmup must be at least 100, or the sampler cannot adapt. Got {self.warmup}."
-            )
+        if self.refit_warmup is not None:
+            refit = whole_number(self.refit_warmup, "refit_warmup", least=1)
+            object.__setattr__(self, "refit_warmup", refit)
+        for name in ("warmup", "refit_warmup"):
+            given = getattr(self, name)
+            if given is not None and given < _LEAST_WARMUP:
+                raise InputError(
+                    f"{name} must be at least {_LEAST_WARMUP}, or the sampler cannot adapt. "
+                    f"Got {given}."
+                )
+
+    def after(self, previous: Posterior | None, *, share: float) -> SamplerSettings:
+        """The settings of a fit that starts from an earlier one's draws, these where there is none.
+
+        `share` of the warm-up is the engine's own choice.
+        """
+        if previous is None:
+            return self
+        chosen = self.refit_warmup
+        if chosen is None:
+            chosen = min(self.warmup, max(_LEAST_WARMUP, round(share * self.warmup)))
+        return replace(self, warmup=chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +117,9 @@ class Engine(Protocol):
         *,
         seed: int,
         progress: Progress | None = None,
+        previous: Posterior | None = None,
     ) -> Posterior:
-        """Draw from the target."""
+        """Draw from the target.
+
+        `previous` is a fit of the same model and table under other weights, to start from.
+        """

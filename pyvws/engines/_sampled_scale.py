@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._checks import Floats
 from pyvws._kernels import kernel
-from pyvws.models._conditional import from_conditional, pull_back_conditional
+from pyvws.models._conditional import from_conditional, pull_back_conditional, scaled_factors
 from pyvws.models._model import SampledScale, Start
+from pyvws.models._small_matrices import solve_lower, transposed_times
 
 __all__ = ["sampled_scale"]
 
@@ -49,10 +51,20 @@ def sampled_scale(start: Start) -> SampledScale:
     if start.scale is not None:
         return start.scale
     if start.information is None:
-        return SampledScale((_restore_shifted, _pull_back_shifted), (start.centre,))
+        return SampledScale(
+            (_restore_shifted, _pull_back_shifted), (start.centre,), lambda q: q - start.centre
+        )
     information = np.ascontiguousarray(start.information)
     K = len(information)
     offset = start.centre.copy()
     offset[:K] = 0.0
-    data = offset, information, information @ start.centre[:K]
-    return SampledScale((_restore_conditional, _pull_back_conditional), data)
+    pull = information @ start.centre[:K]
+
+    def inverse(q: Floats) -> Floats:
+        B, R, _, centre = scaled_factors(q[K : 2 * K], q[2 * K :], information, pull)
+        z = q - offset
+        z[:K] = transposed_times(R, solve_lower(B, q[:K])) - centre
+        return z
+
+    data = offset, information, pull
+    return SampledScale((_restore_conditional, _pull_back_conditional), data, inverse)

@@ -161,16 +161,18 @@ def fit_target(
     *,
     seed: int,
     progress: Progress | None,
+    previous: Posterior | None = None,
 ) -> Posterior:
     """Run a model's own program and give its draws the names and shapes of the native engine."""
     K = target.cells.n_coefficients
+    settings = settings.after(previous, share=1.0)
     total = settings.chains * (settings.draws + settings.warmup)
     run = engine.run(
         program,
         data,
         settings,
         seed=seed,
-        initial=_initial(target, settings.chains, seed),
+        initial=_initial(target, settings.chains, seed, previous),
         keep=_names(target),
         progress=progress,
     )
@@ -207,11 +209,17 @@ def fit_shipped(
     *,
     seed: int,
     progress: Progress | None,
+    previous: Posterior | None = None,
 ) -> Posterior:
     """Sample a target with the model's program in today's language, without log_lik or bound."""
     data = {**stan_data(target), **clamp_data(target), "write_log_lik": 0}
     program = shipped_program(target.model)
-    return fit_target(engine, program, data, target, settings, seed=seed, progress=progress)
+    return fit_target(
+        *(engine, program, data, target, settings),
+        seed=seed,
+        progress=progress,
+        previous=previous,
+    )
 
 
 def _names(target: PseudoPosterior) -> tuple[str, ...]:
@@ -220,9 +228,19 @@ def _names(target: PseudoPosterior) -> tuple[str, ...]:
     return tuple(target.model.constrain(single, target.cells.n_coefficients))
 
 
-def _initial(target: PseudoPosterior, chains: int, seed: int) -> list[dict[str, Any]]:
-    """First values of each chain: within a standard error of a rough fit of beta, 1 elsewhere."""
-    z = np.random.default_rng(seed).uniform(-_JITTER, _JITTER, (chains, target.dimension))
-    points = target.start().scattered(z)
-    draws = target.model.constrain(points, target.cells.n_coefficients)
+def _initial(
+    target: PseudoPosterior, chains: int, seed: int, previous: Posterior | None
+) -> list[dict[str, Any]]:
+    """First values of each chain: a draw of the previous fit, if there is one.
+
+    Else within a standard error of a rough fit of beta, and of 1 elsewhere.
+    """
+    rng = np.random.default_rng(seed)
+    z = rng.uniform(-_JITTER, _JITTER, (chains, target.dimension))
+    draws = target.model.constrain(target.start().scattered(z), target.cells.n_coefficients)
+    if previous is not None:
+        picked = rng.integers(previous.n_draws, size=chains)
+        drawn = {name: previous.draws[name][picked] for name in draws}
+        if np.isfinite(target.model.unconstrain(drawn)).all():
+            draws = drawn
     return [{name: values[c] for name, values in draws.items()} for c in range(chains)]

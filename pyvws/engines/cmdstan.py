@@ -83,8 +83,9 @@ class CmdStanEngine:
         *,
         seed: int,
         progress: Progress | None = None,
+        previous: Posterior | None = None,
     ) -> Posterior:
-        return fit_shipped(self, target, settings, seed=seed, progress=progress)
+        return fit_shipped(self, target, settings, seed=seed, progress=progress, previous=previous)
 
     def run(
         self,

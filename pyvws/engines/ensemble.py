@@ -44,7 +44,7 @@ class EnsembleEngine:
     """Affine-invariant differential evolution, one ensemble of walkers a chain.
 
     A chain's draws are those of its walkers, one walker after the other; diagnostics compare
-    walkers. `target_accept` is not read.
+    walkers. `target_accept` and a previous fit are not read.
     """
 
     name: str = "ensemble"
@@ -56,6 +56,7 @@ class EnsembleEngine:
         *,
         seed: int,
         progress: Progress | None = None,
+        previous: Posterior | None = None,
     ) -> Posterior:
         began = time.perf_counter()
         D, K = target.dimension, target.cells.n_coefficients

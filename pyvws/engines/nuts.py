@@ -21,11 +21,13 @@ from pyvws.engines._engine import Posterior, Progress, SamplerSettings
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
 from pyvws.errors import ConvergenceError
+from pyvws.models._model import SampledScale
 from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]
 
 _POLL_SECONDS = 0.02
+_REFIT_SHARE = 0.5  # Of the warm-up, in a fit that starts from the draws of another.
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 
 
@@ -42,10 +44,13 @@ class NativeEngine:
         *,
         seed: int,
         progress: Progress | None = None,
+        previous: Posterior | None = None,
     ) -> Posterior:
         began = time.perf_counter()
-        compiled = CompiledTarget(target, sampled_scale(target.start()))
-        model = _sampler_model(target, compiled)
+        settings = settings.after(previous, share=_REFIT_SHARE)
+        scale = sampled_scale(target.start())
+        compiled = CompiledTarget(target, scale)
+        model = _sampler_model(compiled, _first_points(target, scale, previous), target.dimension)
         total = settings.chains * (settings.draws + settings.warmup)
         done = compiled.arguments
         trace = _run(model, settings, seed, lambda: progress and progress(done.count, total))
@@ -66,22 +71,35 @@ class NativeEngine:
         )
 
 
-def _sampler_model(target: PseudoPosterior, compiled: CompiledTarget) -> Any:
+def _first_points(
+    target: PseudoPosterior, scale: SampledScale, previous: Posterior | None
+) -> Callable[[int], Floats]:
+    """Where a chain starts, by its seed: at a draw of the previous fit, else near the rough one."""
+    drawn = np.empty((0, target.dimension))
+    if previous is not None:
+        drawn = target.model.unconstrain(previous.draws)
+
+    def point(seed: int) -> Floats:
+        if len(drawn):
+            z = scale.inverse(drawn[np.random.default_rng(seed).integers(len(drawn))])
+            if np.isfinite(z).all():
+                return z
+        return np.random.default_rng(seed).uniform(-_JITTER, _JITTER, target.dimension)
+
+    return point
+
+
+def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
     """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
         from nutpie.compile_pymc import CompiledPyMCModel
-    D = target.dimension
-
-    def initial_point(point_seed: int) -> Floats:
-        return np.random.default_rng(point_seed).uniform(-_JITTER, _JITTER, D)
-
     return CompiledPyMCModel(
         dims=None,
         compiled_logp_func=compiled.density,
         compiled_expand_func=compiled.draw,
-        initial_point_func=initial_point,
-        shared_data={},
+        initial_point_func=first_point,
+        shared_data={"arguments": compiled.arguments},  # Kept for as long as a chain runs.
         user_data=compiled.arguments.words,
         n_expanded=D,
         shape_info=(["q"], [slice(0, D)], [(D,)]),

@@ -70,6 +70,7 @@ class RStanEngine:
         *,
         seed: int,
         progress: Progress | None = None,
+        previous: Posterior | None = None,
     ) -> Posterior:
         censored = target.bound is not None
         return fit_target(
@@ -80,6 +81,7 @@ class RStanEngine:
             settings,
             seed=seed,
             progress=progress,
+            previous=previous,
         )
 
     def run(

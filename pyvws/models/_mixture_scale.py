@@ -111,4 +111,12 @@ def mixture_scale(centre: Floats, H: Floats, b: Floats, components: int) -> Samp
     _, _, R, _, middle = _restore(offset, H, pull, components, centre.copy())
     raw = centre[:first].reshape(components, -1)
     offset[:first] = (raw @ R - middle).ravel()
-    return SampledScale((_restore_mixture, _pull_back_mixture), (offset, H, pull, components))
+    data = offset, H, pull, components
+
+    def inverse(q: Floats) -> Floats:
+        _, _, R, _, middle = _restore(q, H, pull, components, q.copy())
+        z = q.copy()
+        z[:first] = (q[:first].reshape(components, -1) @ R - middle).ravel()
+        return z - offset
+
+    return SampledScale((_restore_mixture, _pull_back_mixture), data, inverse)

@@ -24,11 +24,13 @@ class SampledScale:
 
     restore(z, *data, q) fills q (D,) and returns the log Jacobian and a state;
     pull_back(state, q, *data, gradient) turns the gradient in q into that in z, the Jacobian's
-    added, in place. Neither raises.
+    added, in place. `inverse` takes q (D,) back to z (D,). None of them raises; at the edge of the
+    parameter space the results are not finite.
     """
 
     kernels: tuple[Callable[..., tuple[float, Any]], Callable[..., None]]
     data: tuple[Any, ...]
+    inverse: Callable[[Floats], Floats]
 
     def restore(self, z: Floats, q: Floats) -> float:
         """Fill q (D,) from z (D,); the log Jacobian."""

@@ -69,3 +69,13 @@ def test_arguments_are_packed_by_kind():
     assert packed.words[4] == 4
     assert packed.words[5:6].view(np.float64)[0] == 0.5
     assert packed.count == 0
+
+
+def test_machine_code_of_two_targets_has_two_names():
+    names = set()
+    for model in ("poisson", "logistic"):
+        target = seeded_target(model, 40, 2, seed=5)
+        compiled = CompiledTarget(target, sampled_scale(target.start()))
+        names |= {compiled.density.native_name, compiled.draw.native_name}
+    # Read from disk into one process, equal names would be taken for each other.
+    assert len({name.partition("B2v")[0] for name in names}) == 4

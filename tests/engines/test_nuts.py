@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from pyvws._cores import one_core
 from pyvws.engines._engine import SamplerSettings
+from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.io.cells import make_cells
@@ -70,6 +72,54 @@ def test_same_seed_gives_same_draws_on_any_number_of_cores(
     for name, values in first.draws.items():
         np.testing.assert_array_equal(values, second.draws[name])
     assert not np.array_equal(first.draws["beta"], other.draws["beta"])
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_the_sampled_scale_has_an_inverse(model: str) -> None:
+    target = seeded_target(model, 60, 2, seed=5)
+    scale = sampled_scale(target.start())
+    for z in np.random.default_rng(1).normal(0.0, 0.5, (5, target.dimension)):
+        q = np.empty(len(z))
+        scale.restore(z, q)
+        np.testing.assert_allclose(scale.inverse(q), z, rtol=1e-8, atol=1e-8)
+
+
+def test_a_refit_has_the_posterior_of_a_fit_from_afresh() -> None:
+    settings = SamplerSettings(draws=2000, warmup=500, chains=2)
+    first = NativeEngine().sample(_target(), settings, seed=1)
+    target = _target(weights=0.25)
+    mean, sd = _grid_moments(target)
+    again = NativeEngine().sample(target, settings, seed=2, previous=first)
+    beta = again.draws["beta"][:, 0]
+    assert abs(beta.mean() - mean) < _ERRORS * sd / np.sqrt(again.diagnostics.ess_bulk_min)
+    assert abs(beta.std() / sd - 1) < 0.1
+    same = NativeEngine().sample(target, settings, seed=2, previous=first)
+    np.testing.assert_array_equal(same.draws["beta"], again.draws["beta"])
+
+
+def test_a_refit_takes_the_warm_up_it_is_given_or_half() -> None:
+    seen: list[int] = []
+    first = NativeEngine().sample(_target(), _SHORT, seed=1)
+    for refit in (None, 200):
+        settings = SamplerSettings(draws=20_000, warmup=1000, chains=1, refit_warmup=refit)
+        NativeEngine().sample(
+            *(_target(), settings),
+            seed=1,
+            progress=lambda _done, total: seen.append(total),
+            previous=first,
+        )
+        NativeEngine().sample(
+            *(_target(), settings), seed=1, progress=lambda _done, total: seen.append(total)
+        )
+    assert set(seen) == {20_500, 20_200, 21_000}
+
+
+def test_a_previous_fit_at_the_edge_is_no_place_to_start_from() -> None:
+    first = NativeEngine().sample(_target(), _SHORT, seed=1)
+    edge = replace(first, draws=first.draws | {"sigma_beta": np.zeros((100, 1))})
+    fit = NativeEngine().sample(_target(), _SETTINGS, seed=2, previous=edge)
+    afresh = NativeEngine().sample(_target(), replace(_SETTINGS, warmup=150), seed=2, previous=None)
+    np.testing.assert_array_equal(fit.draws["beta"], afresh.draws["beta"])
 
 
 def test_draws_have_one_row_a_draw_and_diagnostics() -> None:
@@ -150,6 +200,7 @@ def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
         ({"draws": 0}, "draws must be a whole number of at least 1. Got 0."),
         ({"chains": 1.5}, "chains must be a whole number of at least 1. Got 1.5."),
         ({"warmup": 5}, "warmup must be at least 100"),
+        ({"refit_warmup": 5}, "refit_warmup must be at least 100"),
         ({"target_accept": 1.0}, "target_accept must lie strictly between 0 and 1. Got 1."),
     ],
 )

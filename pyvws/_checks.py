@@ -46,7 +46,7 @@ def vector(values: Any, name: str) -> Floats:
     """A one-dimensional float array of at least one value."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{name} must be numeric. Got values that are not numbers; convert them first."
         ) from None
@@ -103,7 +103,7 @@ def log_lik_matrix(values: Any) -> Floats:
     """A draws x records log-likelihood of shape (S, N), S and N of at least 1."""
     try:
         matrix = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("log_lik must be a numeric matrix of shape (S, N).") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError(
@@ -116,7 +116,7 @@ def log_lik_matrix(values: Any) -> Floats:
 def _number(value: Any, name: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number. Got {value!r}.") from None
     if not np.isfinite(number):
         raise InputError(f"{name} must be finite. Got {number}.")

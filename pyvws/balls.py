@@ -62,7 +62,7 @@ def amounts(values: Any, name: str) -> Floats:
     try:
         if not category:
             return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     named = f" (column {label!r})" if isinstance(label, str) and label else ""
     raise InputError(

@@ -45,7 +45,7 @@ def half_epsilon(epsilon: Any) -> float:
     """The bound epsilon / 2 in nats, infinity for none; InputError unless epsilon is above 0."""
     try:
         number = float(epsilon)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"epsilon must be a number. Got {epsilon!r}.") from None
     if not number > 0:
         raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")

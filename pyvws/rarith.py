@@ -107,7 +107,8 @@ def quantile(x: Any, p: Any) -> Any:
     values = vector(x, "x")
     if np.isnan(values).any():
         raise InputError("quantile takes no missing values. Remove them first.")
-    probabilities = np.atleast_1d(finite_vector(np.atleast_1d(p), "p"))
+    single = np.isscalar(p) or (isinstance(p, np.ndarray) and p.ndim == 0)
+    probabilities = finite_vector([p] if single else p, "p")
     if ((probabilities < 0) | (probabilities > 1)).any():
         raise InputError("p must lie in [0, 1].")
     ordered = np.sort(values)
@@ -122,7 +123,7 @@ def quantile(x: Any, p: Any) -> Any:
     f = fraction[between]
     with np.errstate(invalid="ignore"):  # Between -Inf and Inf, NaN as in R.
         result[between] = (1.0 - f) * below[between] + f * above[between]
-    return float(result[0]) if np.ndim(p) == 0 else result
+    return float(result[0]) if single else result
 
 
 def ecdf_at(x: Floats, points: Floats) -> Floats:

@@ -52,5 +52,6 @@ def reweight(weights: Any, by_record: Any, *, k: float) -> Floats:
     database = bounds.max()
     result = np.where(alpha > 0, 1.0, 0.0)
     moved = (alpha > 0) & (bounds > 0)
-    result[moved] = np.minimum(1.0, factor * alpha[moved] * (database / bounds[moved]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        result[moved] = np.fmin(1.0, factor * alpha[moved] * (database / bounds[moved]))
     return result

@@ -41,8 +41,8 @@ def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
     """
     made = np.where(weights > 0, 1.0, 0.0)
     moved = (weights > 0) & (by_record > 0)
-    with np.errstate(over="ignore"):
-        made[moved] = np.minimum(1.0, weights[moved] * (bound / by_record[moved]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        made[moved] = np.fmin(1.0, weights[moved] * (bound / by_record[moved]))
     return made
 
 

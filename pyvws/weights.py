@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats, finite_number, non_negative, positive, vector
+from pyvws._checks import Floats, finite_number, non_negative, positive, vector, whole_number
 from pyvws.errors import InputError
 from pyvws.lipschitz import lipschitz_bounds
 
@@ -151,10 +151,9 @@ def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
     >>> scalar_weights(2, target=3.0, unweighted=12.0).tolist()
     [0.25, 0.25]
     """
-    if int(n) != n or n < 1:
-        raise InputError(f"n must be a whole number of at least 1. Got {n}.")
+    records = whole_number(n, "n", least=1)
     weight = positive(target, "target") / positive(unweighted, "unweighted")
-    return np.full(int(n), min(1.0, weight))
+    return np.full(records, min(1.0, weight))
 
 
 def _scaled(risk: Floats, c: float, g: float) -> Floats:

@@ -173,3 +173,14 @@ def test_a_release_is_plain_json_even_without_a_bound():
     written = json.loads(json.dumps(made.released(), allow_nan=False))
     assert written["epsilon_total"] is None
     assert written["columns_released_unchanged"] == ["age", "sex"]
+
+
+@given(st.lists(st.integers(0, 640).map(lambda v: v / 64), min_size=1, max_size=80))
+@many
+def test_growth_is_the_largest_less_its_mean_over_halves(by_draw):
+    falling = sorted(by_draw, reverse=True)[:64]
+    chances = [Fraction(1, 2 ** (j + 1)) for j in range(len(falling))]
+    half = sum(p * Fraction(v) for p, v in zip(chances, falling, strict=True)) / sum(chances)
+    found = growth_per_doubling(np.array(by_draw))
+    assert found == pytest.approx(float(Fraction(max(by_draw)) - half), rel=1e-12, abs=1e-14)
+    assert growth_per_doubling(np.array([*by_draw, np.inf])) == np.inf

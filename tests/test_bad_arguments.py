@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.errors import InputError
@@ -208,3 +212,65 @@ def test_utility_and_inference(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == message
+
+
+LOG_LIK = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]
+ALPHA = [1.0, 0.5, 0.25]
+DELTA = [2.0, 4.0, 1.0]
+HISTOGRAM = {"epsilon": 5.0, "range": (0.0, 8.0), "bins": 2, "noise": "seeded-float", "seed": 1}
+GOOD = {
+    "bootstrap_interval": ([[Y, Y]], {"n": 3, "replicates": 5, "seed": 1, "level": 0.9}),
+    "censored_share": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
+    "clamp_log_likelihood": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
+    "combine": ([Y, DELTA], {"kind": "partial", "size_ratio": 1.0}),
+    "downscale": ([ALPHA, DELTA], {"epsilon": 5.0, "psi": 0.5}),
+    "ecdf_utility": ([Y, [Y, Y]], {}),
+    "from_log_lik": ([LOG_LIK, ALPHA], {"log_lik": "plain"}),
+    "identification_risk": ([Y, [Y]], {"radius": 0.2, "radius_kind": "fixed", "known": ALPHA}),
+    "interval_overlap": ([(0.0, 4.0), (3.0, 5.0)], {}),
+    "lipschitz_bounds": ([LOG_LIK], {"method": "direct", "threshold": 0.5}),
+    "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0}),
+    "match_risk": ([Y, [Y]], {"radius": 0.2, "known": ALPHA, "ball": "open"}),
+    "pairwise_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
+    "perturbed_histogram": ([Y], HISTOGRAM),
+    "quantile": ([Y, 0.5], {}),
+    "reweight": ([ALPHA, DELTA], {"k": 0.9}),
+    "risk_summary": ([ALPHA], {"policy": 0.5}),
+    "risk_weights": ([ALPHA], {"c": 1.0, "g": 0.0}),
+    "scalar_weights": ([], {"n": 3, "target": 3.0, "unweighted": 12.0}),
+    "topcode": ([Y], {"value": 2.0}),
+    "utility_table": ([Y, [Y]], {"probabilities": [0.5]}),
+    "weighted_epsilon_weights": ([ALPHA, DELTA], {"epsilon": 5.0}),
+    "whack_a_mole": ([ALPHA, ALPHA], {"rise": 0.25, "policy": 0.5}),
+}
+anything = (
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.integers(-3, 3)
+    | st.just(10**400)
+    | st.text(max_size=2)
+    | st.just(np.datetime64("2020-01-01"))
+    | st.just({})
+)
+SIZES = {"n", "replicates", "bins"}  # A large one is no mistake, but takes its time.
+strange = anything | st.lists(anything | st.lists(anything, max_size=3), max_size=3)
+
+
+@pytest.mark.parametrize("name", GOOD)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_argument_is_taken_or_refused_in_words(name, data):
+    positional, named = GOOD[name]
+    place = data.draw(st.sampled_from([*range(len(positional)), *named]))
+    value = data.draw(strange)
+    assume(not (place in SIZES and isinstance(value, (int, float)) and value > 1000))
+    changed, options = list(positional), dict(named)
+    if isinstance(place, int):
+        changed[place] = value
+    else:
+        options[place] = value
+    if name == "bootstrap_interval":
+        changed.insert(1, lambda sample: float(sample[0]))
+    with suppress(InputError):
+        getattr(vws, name)(*changed, **options)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import stats
 
-from pyvws.censoring import censored_share, clamp_log_likelihood
+from pyvws.censoring import censored_share, clamp_log_likelihood, half_epsilon
 from pyvws.errors import InputError
 from pyvws.lipschitz import lipschitz_bounds
 
@@ -41,6 +41,20 @@ def test_three_records_by_hand():
     assert share.by_record.tolist() == [0.0, 0.5, 1.0]  # a term of just the bound is left
     assert share.by_draw.tolist() == [2 / 3, 1 / 3]
     assert (share.overall, share.constant) == (0.5, False)
+
+
+@given(st.floats() | st.integers() | st.text(max_size=3))
+@few
+def test_half_of_any_epsilon_above_zero(epsilon):
+    try:
+        number = float(epsilon)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if number > 0:
+        assert half_epsilon(epsilon) == number / 2
+    else:
+        with pytest.raises(InputError):
+            half_epsilon(epsilon)
 
 
 @given(tables, epsilons)

@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
 from pyvws.errors import InputError
 from pyvws.existing_fit import from_cmdstan_csv, from_log_lik, from_stanfit
@@ -15,6 +18,10 @@ from pyvws.weights import lipschitz_weights
 
 LOG_LIK = np.array([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]])
 ALPHA = np.array([1.0, 0.5, 0.0])
+
+terms = st.sampled_from([-np.inf, np.inf, np.nan, 1e300, 0.0]) | st.integers(-640, 640).map(
+    lambda v: v / 64
+)
 
 
 def test_by_hand():
@@ -39,6 +46,28 @@ def test_it_is_the_pure_functions_and_nothing_else():
         weighted.reweight(0.95),
         reweight(alpha, lipschitz_bounds(matrix * alpha).by_record, k=0.95),
     )
+
+
+@given(
+    st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
+        lambda shape: st.tuples(
+            npst.arrays(np.float64, shape, elements=terms),
+            st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=shape[1], max_size=shape[1]),
+        )
+    )
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_matrix_against_loops(table):
+    """Plain terms are weighted one by one; a record of weight 0 adds nothing, infinite or not."""
+    matrix, alpha = table
+    draws, records = range(len(matrix)), range(len(alpha))
+    weighted = [[alpha[i] * matrix[s, i] if alpha[i] else 0.0 for i in records] for s in draws]
+    sizes = [[abs(v) if np.isfinite(v) else np.inf for v in row] for row in weighted]
+    fit = from_log_lik(matrix, alpha, log_lik="plain")
+    assert fit.bounds().by_record.tolist() == [max(sizes[s][i] for s in draws) for i in records]
+    assert fit.bounds().database == max(map(max, sizes))
+    same = from_log_lik(np.array(weighted), alpha)
+    assert same.bounds().by_record.tolist() == fit.bounds().by_record.tolist()
 
 
 def test_weighted_log_lik_is_taken_as_it_is_and_plain_is_multiplied():

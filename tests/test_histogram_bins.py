@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.histogram_bins import bin_counts, bin_probabilities, cube_root_bins, equal_edges
+from pyvws.histogram_bins import (
+    bin_counts,
+    bin_probabilities,
+    cube_root_bins,
+    equal_edges,
+    public_edges,
+)
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 quarters = st.integers(0, 32).map(lambda v: v / 4)
@@ -134,3 +140,27 @@ def test_columns_of_any_kind():
     values = [1.0, 2.0, 8.0]
     for column in (lambda v: pd.Series(v, index=[5, 5, 1]), pl.Series, tuple):
         assert bin_counts(column(values), [0.0, 2.0, 8.0]).tolist() == [1, 2]
+
+
+@given(
+    st.floats(-1e300, 1e300),
+    st.floats(1e-3, 1e3),
+    st.none() | st.integers(1, 40),
+    st.none() | st.integers(1, 500),
+    st.none() | st.integers(1, 500),
+)
+@few
+def test_edges_by_range_or_as_they_are_given(low, width, bins, public_n, n):
+    """A number of bins, else the rule on a public n, else on n where that is no secret."""
+    high = low + abs(low) * 1e-3 + width
+    known = n if public_n is None else public_n
+    if (bins is not None and public_n is not None) or (bins is None and known is None):
+        with pytest.raises(InputError):
+            public_edges(None, (low, high), bins, public_n, n)
+        return
+    number = bins
+    if number is None:
+        number = next(b for b in range(1, 500) if b**3 >= known)
+    found = public_edges(None, (low, high), bins, public_n, n)
+    assert found.tolist() == [low + (high - low) * (b / number) for b in range(number)] + [high]
+    assert public_edges(found, None, None, None, n).tolist() == found.tolist()

@@ -19,6 +19,8 @@ matrices = st.tuples(st.integers(1, 12), st.integers(1, 8)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=entry)
 )
 
+any_size = st.integers(-640, 640).map(lambda v: v / 64) | st.sampled_from([0.0, 1e300, -5e-324])
+
 THREE = [[-1.0, -4.0, 0.5], [-3.0, -2.0, -0.25]]
 
 
@@ -81,6 +83,39 @@ def test_against_loops():
     left_out = lipschitz_bounds(log_lik, method="leave_one_out")
     same_bits(left_out, lipschitz_bounds(ratios))
     np.testing.assert_allclose(left_out.by_record, found.by_record, rtol=1e-13)
+
+
+@given(
+    st.tuples(st.integers(1, 8), st.integers(1, 6)).flatmap(
+        lambda shape: arrays(
+            np.float64, shape, elements=st.sampled_from([-np.inf, np.inf, np.nan]) | any_size
+        )
+    ),
+    st.sampled_from([1.0, 0.75, 0.5, 0.125]),
+)
+@few
+def test_any_matrix_against_loops(log_lik, threshold):
+    """What is not finite is infinite; beyond the type 7 quantile of draws' maxima a draw is out."""
+    S, N = log_lik.shape
+    sizes = [[abs(v) if np.isfinite(v) else np.inf for v in row] for row in log_lik.tolist()]
+    by_draw = [max(row) for row in sizes]
+    database = max(by_draw)
+    if threshold < 1:
+        ordered, h = sorted(by_draw), (S - 1) * threshold
+        low, share = int(h), h - int(h)
+        database = ordered[low]
+        if share > 0:
+            database = (1 - share) * ordered[low] + share * ordered[low + 1]
+    kept = [s for s in range(S) if by_draw[s] <= database]
+    finite = [all(np.isfinite(log_lik[s, i]) for s in range(S)) for i in range(N)]
+    found = lipschitz_bounds(log_lik, threshold=threshold)
+    assert found.by_draw.tolist() == by_draw
+    assert found.database == database
+    assert np.flatnonzero(found.kept_draws).tolist() == kept
+    assert found.by_record.tolist() == [
+        max(sizes[s][i] for s in kept) if finite[i] else np.inf for i in range(N)
+    ]
+    assert found.epsilon == 2 * database
 
 
 @given(matrices, st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.9, 0.5, 0.01]))

@@ -82,6 +82,18 @@ def test_at_300_records_the_sum_stays_within_its_bound():
 
 
 @functions
+@given(table=tables, reach=reaches, unit=st.sampled_from([1.0, 2.0**900, 2.0**-900]))
+@few
+def test_against_every_pair(function, order, table, reach, unit):
+    """Ties, zeros, negative values and patterns of one record, in any unit."""
+    kind, radius = reach
+    y, radius = np.array(table[0]) * unit, radius if kind == "percentage" else radius * unit
+    truth = in_fractions(y.tolist(), table[1], radius, kind, order)
+    options = {"radius": radius, "radius_kind": kind, "singletons": "weight-zero"}
+    assert function(y, known=table[1], **options).tolist() == truth
+
+
+@functions
 @given(table=tables, reach=reaches, seed=st.integers(0, 2**32 - 1))
 @few
 def test_order_units_and_radius(function, order, table, reach, seed):

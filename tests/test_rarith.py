@@ -20,6 +20,10 @@ numbers = st.lists(st.integers(-(10**6), 10**6).map(lambda v: v / 64), min_size=
 shares = st.integers(0, 64).map(lambda v: v / 64)
 
 
+def rows_of(n):
+    return st.lists(st.integers(-4096, 4096).map(lambda v: v / 64), min_size=n, max_size=n)
+
+
 def test_three_values_by_hand():
     x = [2.0, 4.0, 9.0]
     assert rarith.sum_in_order(x) == 15.0
@@ -51,6 +55,19 @@ def test_against_exact_fractions(x, p):
     low = math.floor(h)
     value = ordered[low] + (h - low) * (ordered[min(low + 1, n - 1)] - ordered[low])
     assert rarith.quantile(x, p) == pytest.approx(float(value), rel=1e-14, abs=1e-9)
+
+
+@given(st.integers(1, 6).flatmap(lambda n: st.lists(rows_of(n), min_size=1, max_size=8)))
+@few
+def test_columns_and_steps_against_loops(rows):
+    table = np.array(rows)
+    assert rarith.column_means(table).tolist() == [
+        rarith.mean([row[j] for row in rows]) for j in range(len(rows[0]))
+    ]
+    for row in rows:
+        assert float(rarith.extended_sum(np.array(row))) == float(sum(map(Fraction, row)))
+        shares = rarith.ecdf_at(np.array(row), table[0])
+        assert shares.tolist() == [sum(v <= point for v in row) / len(row) for point in rows[0]]
 
 
 def test_adds_in_order_in_the_widest_type():

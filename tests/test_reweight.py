@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -41,6 +43,15 @@ def test_against_a_loop(table, k):
         else:
             expected.append(min(1.0, k * alpha * (max(bounds) / bound)))
     assert reweight(weights, bounds, k=k).tolist() == expected
+
+
+@given(inside, st.floats(1e-9, 1.0), st.sampled_from([5e-324, 1e-310, 1.0, 1e300]))
+@few
+def test_any_magnitude_of_bounds(k, weight, bound):
+    ratio = Fraction(k) * Fraction(weight) * Fraction(1e300) / Fraction(bound)
+    found = reweight([weight, 1.0], [bound, 1e300], k=k)
+    assert found[0] == pytest.approx(float(min(Fraction(1), ratio)), rel=1e-15)
+    assert (reweight([5e-324, 1.0], [bound, 1e300], k=k) <= 1).all()
 
 
 @given(tables, inside, st.integers(0, 2**32 - 1))

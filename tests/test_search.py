@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,6 +55,28 @@ def test_meets_the_bound_from_below(records, share):
     found = scale_to_meet(lambda c: risk_weights(risk, c=c), maxima, target, largest=1e6)
     assert bound(found) <= target
     assert bound(found * (1 + 1e-12)) >= target * (1 - 1e-11)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.just(0.0) | st.floats(1e-9, 1),
+            st.sampled_from([0.0, 5e-324, 1e300]) | st.floats(1e-9, 50),
+        ),
+        min_size=1,
+        max_size=10,
+    ),
+    st.floats(1e-9, 1e300),
+)
+@few
+def test_leveled_against_a_loop(records, bound):
+    weights, by_record = map(np.array, zip(*records, strict=True))
+    found = leveled(weights, by_record, bound)
+    expected = []
+    for weight, own in records:
+        moved = float(min(Fraction(1), Fraction(weight) * Fraction(bound) / Fraction(own or 1)))
+        expected.append(moved if weight > 0 and own > 0 else float(weight > 0))
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-300)
 
 
 def test_k_of_one_bound_collapses_to_the_ratio():

@@ -10,15 +10,26 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
 from pyvws.errors import InputError
 from pyvws.lipschitz import lipschitz_bounds
-from pyvws.weights import lipschitz_weights, risk_weights, scalar_weights, weights_from_bounds
+from pyvws.rarith import quantile
+from pyvws.weights import (
+    lipschitz_weights,
+    risk_weights,
+    scalar_weights,
+    scaled_bounds,
+    weights_from_bounds,
+)
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 bounds_lists = st.lists(st.integers(0, 4096).map(lambda v: v / 64), min_size=2, max_size=15).filter(
     lambda v: min(v) < max(v)
 )
+any_terms = st.sampled_from([-np.inf, np.inf, np.nan, 0.0, -1e300, -5e-324]) | st.integers(
+    -640, 640
+).map(lambda v: v / 64)
 scales = st.tuples(st.floats(0, 3), st.floats(-1, 1))
 
 THREE = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]  # bounds 2, 3, 6: risks 0, 1/4, 1
@@ -61,6 +72,49 @@ def test_order_duplicates_units_and_direction(bounds, scale, seed):
     assert (np.diff(found[np.argsort(bounds)]) <= 0).all()  # riskier records weigh no more
     assert ((found >= 0) & (found <= 1)).all()
     assert (weights_from_bounds(bounds, c=c, g=g + 0.25) >= found).all()
+
+
+@given(
+    st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
+        lambda shape: npst.arrays(np.float64, shape, elements=any_terms)
+    ),
+    scales,
+    st.sampled_from([1.0, 0.75, 0.5]),
+)
+@few
+def test_any_matrix_against_loops(log_lik, scale, threshold):
+    """Algorithm 1 from the matrix on: draws beyond the threshold out, infinite records at 0."""
+    c, g = scale
+    draws, records = log_lik.shape
+    finite = [all(map(math.isfinite, log_lik[:, i])) for i in range(records)]
+    sizes = [[abs(v) if math.isfinite(v) else math.inf for v in row] for row in log_lik]
+    largest = [max(row) for row in sizes]
+    level = max(largest) if threshold == 1 else quantile(largest, threshold)
+    kept = [s for s in range(draws) if largest[s] <= level]
+    bounds = [max(sizes[s][i] for s in kept) if finite[i] else math.inf for i in range(records)]
+    scaled = [bounds[i] for i in range(records) if finite[i]]
+    if not scaled or min(scaled) == max(scaled):
+        with pytest.raises(InputError):
+            lipschitz_weights(log_lik, c=c, g=g, threshold=threshold)
+        with pytest.raises(InputError):
+            scaled_bounds(bounds)
+        return
+    low, high = min(scaled), max(scaled)
+    risks = [(bound - low) / (high - low) if math.isfinite(bound) else 1.0 for bound in bounds]
+    expected = [
+        min(1.0, max(0.0, c * (1.0 - risk) + g)) if math.isfinite(bound) else 0.0
+        for risk, bound in zip(risks, bounds, strict=True)
+    ]
+    assert lipschitz_weights(log_lik, c=c, g=g, threshold=threshold).tolist() == expected
+    assert scaled_bounds(bounds).tolist() == risks
+
+
+@given(st.integers(1, 20), st.floats(1e-300, 1e300), st.floats(1e-300, 1e300))
+@few
+def test_one_weight_for_all_is_the_ratio_of_bounds(n, target, unweighted):
+    found = scalar_weights(n, target=target, unweighted=unweighted)
+    assert found.tolist() == [min(1.0, target / unweighted)] * n
+    assert scalar_weights(float(n), target=target, unweighted=unweighted).tolist() == found.tolist()
 
 
 def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():

@@ -54,7 +54,10 @@ def interval_overlap(original: Any, synthetic: Any) -> Any:
 
 
 def _intervals(values: Any, name: str) -> Floats:
-    ends = np.asarray(values, dtype=np.float64)
+    try:
+        ends = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must hold numbers, (lower, upper) for each interval.") from None
     if ends.ndim not in (1, 2) or ends.shape[-1] != 2:
         raise InputError(
             f"{name} must be (lower, upper), or have shape (K, 2). Got shape {ends.shape}."

@@ -41,7 +41,7 @@ def on_dask(table: pl.DataFrame) -> Any:
 
 def on_spark(table: pl.DataFrame) -> Any:
     spark = pytest.importorskip("pyspark.sql").SparkSession.builder.master("local[1]")
-    return spark.getOrCreate().createDataFrame(table.to_pandas())
+    return spark.getOrCreate().createDataFrame(table.rows(), schema=table.columns)
 
 
 ENGINES = pytest.mark.parametrize("on", [on_duckdb, on_dask, on_spark])

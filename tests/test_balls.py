@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.balls import count_inside, make_balls, outcomes
+from pyvws.balls import amounts, count_inside, make_balls, outcomes
 from pyvws.errors import InputError
 from pyvws.identification_risk import identification_risk
 
@@ -37,6 +37,23 @@ def is_inside(value, centre, reach, norm, closed):
     shares = np.array([o / r for o, r in zip(offs, reach, strict=True) if r > 0])
     size = max(shares, default=0.0) if norm == "box" else (shares**2).sum()
     return size <= 1 if closed else size < 1
+
+
+@given(tables, st.sampled_from([list, pd.DataFrame, pl.DataFrame]), st.integers(0, 2))
+@few
+def test_outcomes_come_as_floats_or_are_refused(table, kind, bad):
+    first, *_, shape = table
+    rows = np.reshape(first, shape)
+    made = rows.tolist() if kind is list else kind(rows)
+    assert outcomes(made, "y").tolist() == rows.tolist()
+    assert amounts(made, "y").tolist() == rows.tolist()
+    assert outcomes(rows[:, 0].tolist(), "y").tolist() == [[v] for v in rows[:, 0]]
+    spoiled = rows.copy()
+    spoiled[-1, -1] = [np.nan, np.inf, -np.inf][bad]
+    with pytest.raises(InputError, match=rf"1 \(row {shape[0]}\)"):
+        outcomes(spoiled, "y")
+    with pytest.raises(InputError):
+        amounts(rows.astype(str), "y")
 
 
 @given(tables, shapes_of_balls)

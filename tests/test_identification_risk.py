@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.identification_risk import identification_risk, pattern_codes
+from pyvws.identification_risk import identification_risk, paired_outcomes, pattern_codes
 
 MISSING = (
     "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "
@@ -81,6 +81,53 @@ def test_against_a_double_loop(table, reach):
     first = by_loops(y, pattern, radius, kind, synthetic)
     second = by_loops(y, pattern, radius, kind)
     np.testing.assert_allclose(found, np.add(first, second) / 2, rtol=1e-15)
+
+
+@given(
+    st.integers(1, 10).flatmap(
+        lambda n: st.lists(
+            st.lists(st.sampled_from(["a", "b", "a b"]), min_size=n, max_size=n)
+            | st.lists(st.sampled_from([0.0, -0.0, 1.5, 1e300]), min_size=n, max_size=n)
+            | st.lists(st.sampled_from(["x", 1, 2.5, ("y",)]), min_size=n, max_size=n),
+            min_size=1,
+            max_size=3,
+        )
+    )
+)
+@few
+def test_patterns_against_pairs(columns):
+    n = len(columns[0])
+    known = {}
+    for number, column in enumerate(columns):
+        known[f"k{number}"] = np.empty(n, dtype=object)
+        known[f"k{number}"][:] = column
+    for given_as in (known, list(known.values())):
+        codes = pattern_codes(given_as, n)
+        for i in range(n):
+            for j in range(n):
+                same = all(column[i] == column[j] for column in columns)
+                assert (codes[i] == codes[j]) == same
+    assert pattern_codes(None, n).tolist() == [0] * n
+
+
+@given(tables, st.sampled_from([2.0**960, 2.0**-960, -1.0]))
+@few
+def test_any_magnitude_has_the_same_risk(table, unit):
+    y, pattern, synthetic = (np.array(column) for column in table)
+    for radius in (0.25, 20.0):
+        found = identification_risk(y * unit, [synthetic * unit], radius=radius, known=pattern)
+        assert (found == identification_risk(y, [synthetic], radius=radius, known=pattern)).all()
+
+
+@given(tables, st.integers(1, 3))
+@few
+def test_datasets_keep_their_records(table, datasets):
+    y, _, synthetic = table
+    rows = np.array(y)[:, None]
+    found = paired_outcomes(rows, [synthetic] * datasets)
+    assert [values.tolist() for values in found] == [[[v] for v in synthetic]] * datasets
+    with pytest.raises(InputError):
+        paired_outcomes(rows, [synthetic, [*synthetic, 1.0]])
 
 
 @given(tables, reaches, st.integers(0, 2**32 - 1))

@@ -22,6 +22,7 @@ from pyvws.perturbed_histogram import (
     seeded_laplace,
     synthesize_from_histogram,
 )
+from pyvws.r_random import RRandom
 
 MODULE = import_module("pyvws.perturbed_histogram")
 THREE = [1.0, 1.5, 7.0]
@@ -232,3 +233,41 @@ def test_columns_of_any_kind(with_noise):
     for column in (lambda v: pd.Series(v, index=[5, 5, 1]), pl.Series, tuple):
         noisy = perturbed_histogram(column(THREE), epsilon=1.0, range=(0.0, 8.0), bins=2)
         assert noisy.counts.tolist() == [3, 1]
+
+
+@given(
+    st.lists(st.integers(0, 32).map(lambda v: v / 4), min_size=1, max_size=20),
+    st.integers(1, 6),
+    st.floats(1e-3, 1e3),
+    st.sampled_from(["replace", "loo"]),
+    st.integers(0, 2**31 - 1),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_seeded_noise_against_loops(y, bins, epsilon, kind, seed):
+    """Counts of equal bins of [0, 8], a Laplace quantile at each R uniform, shares above 0."""
+    scale = noise_scale(epsilon, kind)
+    uniforms = RRandom(seed).runif(bins)
+    noise = [
+        scale * (math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))) for u in uniforms.tolist()
+    ]
+    np.testing.assert_allclose(
+        seeded_laplace(bins, scale=scale, seed=seed), noise, rtol=1e-9, atol=1e-12 * scale
+    )
+    edges = [8 * b / bins for b in range(bins + 1)]
+    counts = [0] * bins
+    for value in y:
+        counts[max(b for b in range(bins) if edges[b] <= value)] += 1
+    found = perturbed_histogram(
+        y,
+        epsilon=epsilon,
+        range=(0.0, 8.0),
+        bins=bins,
+        neighbours=kind,
+        noise="seeded-float",
+        seed=seed,
+    )
+    noisy = [count + off for count, off in zip(counts, noise, strict=True)]
+    np.testing.assert_allclose(found.counts, noisy, rtol=1e-9, atol=1e-9 * scale)
+    kept = [max(0.0, value) for value in found.counts.tolist()]
+    shares = [v / sum(kept) for v in kept] if sum(kept) > 0 else [1 / bins] * bins
+    np.testing.assert_allclose(found.probabilities, shares, rtol=1e-12)

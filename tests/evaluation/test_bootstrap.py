@@ -6,11 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyvws import rarith
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_random import RRandom
+
+whole = st.integers(-9, 9).map(float)
 
 
 def test_by_hand():
@@ -38,6 +42,28 @@ def test_against_loops():
     assert found.estimate == pytest.approx(np.mean(pooled), rel=1e-14)
     assert found.lower == pytest.approx(np.quantile(pooled, 0.05), rel=1e-14)
     assert found.upper == pytest.approx(np.quantile(pooled, 0.95), rel=1e-14)
+
+
+@given(
+    st.lists(st.lists(whole, min_size=1, max_size=6), min_size=1, max_size=3),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.integers(0, 2**31 - 1),
+    st.sampled_from([0.5, 0.9, 0.95]),
+)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_any_datasets_against_loops(datasets, n, replicates, seed, level):
+    stream, pooled = RRandom(seed), []
+    for values in datasets:
+        for _ in range(replicates):
+            pooled.append(max(values[p - 1] for p in stream.sample(len(values), n)))
+    found = bootstrap_interval(
+        datasets, lambda x: float(x.max()), n=n, replicates=replicates, seed=seed, level=level
+    )
+    assert found.estimate == pytest.approx(sum(pooled) / len(pooled), rel=1e-15, abs=1e-15)
+    tail = (1 - level) / 2
+    wanted = np.quantile(pooled, [tail, 1 - tail])
+    np.testing.assert_allclose([found.lower, found.upper], wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_tails_are_the_decimals_that_are_meant():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf, sqrt
 
 import numpy as np
@@ -52,6 +53,70 @@ def test_datasets_that_agree():
     assert found.interval() == pytest.approx((3 - 1.959964 * 2, 3 + 1.959964 * 2), rel=1e-6)
     assert combine([3.0, 3.0], [0.0, 0.0]).interval() == (3.0, 3.0)
     assert combine([3.0, 3.0], [1.0, 1.0], kind="full").df == inf
+
+
+@given(results, st.sampled_from([0.25, 1.0]))
+@few
+def test_against_exact_fractions(result, ratio):
+    q, v = ([Fraction(value) for value in column] for column in result)
+    m = len(q)
+    mean, within = sum(q) / m, sum(v) / m
+    between = sum((value - mean) ** 2 for value in q) / (m - 1)
+    partial, full = (combine(*result, kind=kind, size_ratio=ratio) for kind in ("partial", "full"))
+    assert partial.estimate == full.estimate == pytest.approx(float(mean), rel=1e-14, abs=1e-14)
+    assert partial.variance == pytest.approx(float(between / m + within), rel=1e-13)
+    spread = (1 + Fraction(1, m)) * between
+    total = spread - within if spread >= within else Fraction(ratio) * within
+    assert full.variance == pytest.approx(float(total), rel=1e-12, abs=1e-13)
+    if between == 0:
+        assert partial.df == full.df == inf
+    else:
+        df = (m - 1) * (1 + within * m / between) ** 2
+        assert partial.df == pytest.approx(float(df), rel=1e-12)
+        df = (m - 1) * (1 - within / spread) ** 2
+        assert full.df == pytest.approx(float(df), rel=1e-9, abs=1e-12)
+
+
+def normal_equations(x, y):
+    """Slope and intercept of y on x in exact fractions, with their estimated variances."""
+    x, y, n = [Fraction(v) for v in x], [Fraction(v) for v in y], len(x)
+    centre, middle = sum(x) / n, sum(y) / n
+    sxx = sum((v - centre) ** 2 for v in x)
+    slope = sum((a - centre) * (b - middle) for a, b in zip(x, y, strict=True)) / sxx
+    start = middle - slope * centre
+    rest = sum((b - start - slope * a) ** 2 for a, b in zip(x, y, strict=True)) / (n - 2)
+    return [start, slope], [rest * (Fraction(1, n) + centre**2 / sxx), rest / sxx]
+
+
+@given(
+    st.integers(3, 8).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.integers(-20, 20), min_size=n, max_size=n, unique=True),
+            *(st.lists(st.integers(-40, 40).map(float), min_size=n, max_size=n),) * 2,
+        )
+    )
+)
+@settings(few, max_examples=15)
+def test_lines_against_exact_fractions(columns):
+    x, *outcomes = columns
+    lines = [normal_equations(x, y) for y in outcomes]
+    tables = [pd.DataFrame({"x": x, "y": y}) for y in outcomes]
+    for (coefficients, variances), table in zip(lines, tables, strict=True):
+        design = np.column_stack([np.ones(len(x)), x])
+        for found in (fit_formula(table, "y ~ x"), least_squares(design, table["y"].to_numpy())):
+            np.testing.assert_allclose(found.coefficients, as_floats(coefficients), atol=1e-11)
+            np.testing.assert_allclose(found.variances, as_floats(variances), atol=1e-9)
+    combined = combine_formula(tables, "y ~ x")
+    for k, name in enumerate(["(Intercept)", "x"]):
+        estimate = sum(line[0][k] for line in lines) / 2
+        within = sum(line[1][k] for line in lines) / 2
+        between = sum((line[0][k] - estimate) ** 2 for line in lines)
+        assert combined[name].estimate == pytest.approx(float(estimate), abs=1e-11)
+        assert combined[name].variance == pytest.approx(float(between / 2 + within), abs=1e-8)
+
+
+def as_floats(values):
+    return [float(value) for value in values]
 
 
 @given(results, st.integers(0, 2**32 - 1))

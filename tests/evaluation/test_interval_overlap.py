@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +25,20 @@ def test_by_hand():
     assert interval_overlap((0.0, 4.0), (7.0, 9.0)) == 0.0
     many = interval_overlap([[0.0, 4.0], [0.0, 4.0]], [[3.0, 5.0], [0.0, 4.0]])
     assert many.tolist() == [0.375, 1.0]
+
+
+@given(st.lists(st.tuples(intervals, intervals), min_size=1, max_size=6))
+@few
+def test_against_exact_fractions(pairs):
+    """The common part as a count of whole steps: the ends are whole numbers."""
+    shares = []
+    for (low, high), (other_low, other_high) in pairs:
+        steps = [k for k in range(-20, 40) if low <= k < high and other_low <= k < other_high]
+        lengths = Fraction(high - low), Fraction(other_high - other_low)
+        shares.append(float(sum(len(steps) / length for length in lengths) / 2))
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    assert interval_overlap(first, second) == pytest.approx(shares, rel=1e-15)
+    assert interval_overlap(first[0], second[0]) == pytest.approx(shares[0], rel=1e-15)
 
 
 @given(intervals, intervals)

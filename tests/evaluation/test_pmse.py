@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.evaluation.pmse import logistic_pmse, pmse
@@ -31,6 +34,32 @@ def test_two_groups_by_hand():
     assert found.null_sd == pytest.approx(np.sqrt(2) / 64, rel=1e-15)
     assert found.ratio == pytest.approx(4.0, rel=1e-12)
     assert found.standardized == pytest.approx(3 / np.sqrt(2), rel=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=4),
+)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_groups_against_their_shares(counts):
+    """A model of one group each fits the groups' own shares of synthetic records."""
+    first, second = (
+        pd.DataFrame({"group": np.repeat(list("abcd")[: len(counts)], column)})
+        for column in zip(*counts, strict=True)
+    )
+    N, synthetic = len(first) + len(second), len(second)
+    c = Fraction(synthetic, N)
+    value = sum((n + s) * (Fraction(s, n + s) - c) ** 2 for n, s in counts) / N
+    scale = (1 - c) ** 2 * c / N
+    designs = [
+        np.column_stack([np.ones(len(frame)), *(frame["group"] == name for name in "bcd")])
+        for frame in (first, second)
+    ]
+    used = len(counts)
+    by_design = logistic_pmse(designs[0][:, :used], designs[1][:, :used])
+    for found in (pmse(first, second), by_design):
+        assert found.value == pytest.approx(float(value), rel=1e-9, abs=1e-15)
+        assert found.null_mean == pytest.approx(float((used - 1) * scale), rel=1e-14)
+        assert found.null_sd**2 == pytest.approx(float(2 * (used - 1) * scale**2), rel=1e-14)
 
 
 def test_null_distribution():

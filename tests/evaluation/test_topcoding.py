@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyvws import rarith
 from pyvws.errors import InputError
@@ -28,6 +30,21 @@ def test_against_a_loop():
     assert found.values.tolist() == [threshold if v > threshold else v for v in y]
     assert found.share == 0.1
     assert (topcode(found.values, value=threshold).values == found.values).all()
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.just(0.0), min_size=1, max_size=12),
+    st.floats(-1e300, 1e300),
+    st.floats(0.01, 0.99),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_values_against_a_loop(y, value, level):
+    for found in (topcode(y, value=value), topcode(y, quantile=level)):
+        threshold = found.threshold
+        assert found.values.tolist() == [threshold if v > threshold else v for v in y]
+        assert found.share == sum(v > threshold for v in y) / len(y)
+    assert topcode(y, value=value).threshold == value
+    assert topcode(y, quantile=level).threshold == rarith.quantile(y, level)
 
 
 def test_nothing_above_changes_nothing():

@@ -43,6 +43,20 @@ def test_against_a_loop(pair, rise):
     assert not whack_a_mole(before, before).rose.any()
 
 
+@given(pairs, st.integers(1, 25), st.sampled_from([0.125, 0.5]))
+@few
+def test_the_largest_and_their_summary_against_loops(pair, count, policy):
+    by, risks = pair
+    rows = sorted(range(len(by)), key=lambda i: (-by[i], i))[:count]
+    found = top_records(by, {"Data": risks}, count=count)
+    assert found.records.tolist() == rows
+    assert found.risks["Data"].tolist() == [risks[i] for i in rows]
+    summary = risk_summary(risks, policy=policy)
+    assert summary.maximum == sorted(risks)[-1]
+    assert summary.share_above == sum(risk > policy for risk in risks) / len(risks)
+    assert summary.iqr == pytest.approx(np.subtract(*np.quantile(risks, [0.75, 0.25])))
+
+
 def test_tables_of_the_largest():
     outcome = [5.0, 90.0, 7.0, 90.0]
     columns = {"Data": [0.1, 0.9, 0.3, 0.8], "Marginal": [0.0, 0.2, 0.4, 0.6]}

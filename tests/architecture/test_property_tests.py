@@ -1,0 +1,259 @@
+"""Every public pure function has a property test, by hypothesis, against a plain reference.
+
+A function is public where its module and its name have no leading underscore and `__all__` lists
+it. A module that computes nothing, or not from its arguments alone, is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from test_layers import MODULES
+
+import pyvws
+
+TESTS = Path(__file__).parents[1]
+
+# Folders and modules whose functions are not pure, or no functions of numbers.
+NOT_PURE = {
+    "caveats": "sentences",
+    "cli": "the command line",
+    "commands": "the command line",
+    "confidential_table": "reads a table",
+    "doctor": "looks at the machine",
+    "engines": "sample",
+    "errors": "classes",
+    "fit_sources": "sample",
+    "histogram_release": "orchestrates a run",
+    "io": "reads and writes tables, but for the modules in PURE_READING",
+    "large_release": "orchestrates a run",
+    "log_likelihood": "asks a model, block by block; models have tests of their own",
+    "loop": "orchestrates a run",
+    "mechanisms": "settings",
+    "models": "classes; each density is held against scipy, gradients and Stan",
+    "plots": "figures",
+    "posterior_release": "orchestrates a run",
+    "prediction": "draws at random",
+    "pseudo_posterior": "a class",
+    "r": "calls R",
+    "r_random": "streams of R's random numbers, held against R",
+    "references": "a table",
+    "report": "writes pages and files",
+    "run_columns": "orchestrates a run",
+    "run_config": "reads and writes settings",
+    "run_settings": "settings",
+    "studies": "orchestrate runs",
+    "synthesis": "orchestrates a run",
+    "synthesizer": "orchestrates a run",
+    "validation": "holds the package against R",
+    "weighting": "orchestrates a run",
+}
+PURE_READING = {"io.cells"}
+
+# Single functions of pure modules, with the reason.
+NOT_PURE_FUNCTIONS = {
+    "discrete_laplace.add_discrete_laplace": "secret noise, the same never twice",
+    "existing_fit.from_cmdstan_csv": "reads files",
+    "existing_fit.from_stanfit": "reads a file",
+}
+
+PROPERTY_TESTS = {
+    "accounting.growth_per_doubling": (
+        "test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
+    ),
+    "accounting.rounded_up": "test_accounting.py::test_rounds_up_to_a_tenth_and_never_down",
+    "balls.amounts": "test_balls.py::test_outcomes_come_as_floats_or_are_refused",
+    "balls.count_inside": "test_balls.py::test_against_loops",
+    "balls.make_balls": "test_balls.py::test_against_loops",
+    "balls.outcomes": "test_balls.py::test_outcomes_come_as_floats_or_are_refused",
+    "bound_search.meet": ("test_bound_search.py::test_a_target_is_met_from_below_within_its_share"),
+    "censoring.censored_share": "test_censoring.py::test_against_loops",
+    "censoring.clamp_log_likelihood": "test_censoring.py::test_against_loops",
+    "censoring.half_epsilon": "test_censoring.py::test_half_of_any_epsilon_above_zero",
+    "evaluation.bootstrap.bootstrap_interval": (
+        "evaluation/test_bootstrap.py::test_any_datasets_against_loops"
+    ),
+    "evaluation.combining_rules.combine": (
+        "evaluation/test_combining_rules.py::test_against_exact_fractions"
+    ),
+    "evaluation.combining_rules.combine_formula": (
+        "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
+    ),
+    "evaluation.ecdf.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
+    "evaluation.interval_overlap.interval_overlap": (
+        "evaluation/test_interval_overlap.py::test_against_exact_fractions"
+    ),
+    "evaluation.least_squares.fit_formula": (
+        "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
+    ),
+    "evaluation.least_squares.least_squares": (
+        "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
+    ),
+    "evaluation.match_risk.match_risk": "evaluation/test_match_risk.py::test_against_a_double_loop",
+    "evaluation.pmse.logistic_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
+    "evaluation.pmse.pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
+    "evaluation.topcoding.topcode": (
+        "evaluation/test_topcoding.py::test_any_values_against_a_loop"
+    ),
+    "evaluation.utility_table.utility_table": (
+        "evaluation/test_utility_table.py::test_against_numpy"
+    ),
+    "evaluation.whack_a_mole.risk_summary": (
+        "evaluation/test_whack_a_mole.py::test_the_largest_and_their_summary_against_loops"
+    ),
+    "evaluation.whack_a_mole.top_records": (
+        "evaluation/test_whack_a_mole.py::test_the_largest_and_their_summary_against_loops"
+    ),
+    "evaluation.whack_a_mole.whack_a_mole": (
+        "evaluation/test_whack_a_mole.py::test_against_a_loop"
+    ),
+    "existing_fit.from_log_lik": "test_existing_fit.py::test_any_matrix_against_loops",
+    "histogram_bins.bin_counts": "test_histogram_bins.py::test_counts_against_loops",
+    "histogram_bins.bin_probabilities": "test_histogram_bins.py::test_probabilities_against_loops",
+    "histogram_bins.cube_root_bins": "test_histogram_bins.py::test_bins_by_the_rule",
+    "histogram_bins.equal_edges": (
+        "test_histogram_bins.py::test_equal_edges_ascend_from_end_to_end"
+    ),
+    "histogram_bins.public_edges": (
+        "test_histogram_bins.py::test_edges_by_range_or_as_they_are_given"
+    ),
+    "identification_risk.identification_risk": (
+        "test_identification_risk.py::test_against_a_double_loop"
+    ),
+    "identification_risk.paired_outcomes": (
+        "test_identification_risk.py::test_datasets_keep_their_records"
+    ),
+    "identification_risk.pattern_codes": (
+        "test_identification_risk.py::test_patterns_against_pairs"
+    ),
+    "io.cells.make_cells": "io/test_cells.py::test_against_a_dictionary",
+    "lipschitz.blockwise_bounds": "test_lipschitz.py::test_blocks_of_cells_give_the_same_bits",
+    "lipschitz.lipschitz_bounds": "test_lipschitz.py::test_any_matrix_against_loops",
+    "pairwise.pairwise_weights": "test_pairwise.py::test_against_every_pair",
+    "pairwise.three_way_weights": "test_pairwise.py::test_against_every_pair",
+    "perturbed_histogram.noise_scale": (
+        "test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
+    ),
+    "perturbed_histogram.perturbed_histogram": (
+        "test_perturbed_histogram.py::test_seeded_noise_against_loops"
+    ),
+    "perturbed_histogram.seeded_laplace": (
+        "test_perturbed_histogram.py::test_seeded_noise_against_loops"
+    ),
+    "perturbed_histogram.synthesize_from_histogram": (
+        "test_perturbed_histogram.py::test_records_stay_in_bins_that_have_a_count"
+    ),
+    "rarith.column_means": "test_rarith.py::test_columns_and_steps_against_loops",
+    "rarith.ecdf_at": "test_rarith.py::test_columns_and_steps_against_loops",
+    "rarith.extended_sum": "test_rarith.py::test_columns_and_steps_against_loops",
+    "rarith.mean": "test_rarith.py::test_against_exact_fractions",
+    "rarith.quantile": "test_rarith.py::test_against_exact_fractions",
+    "rarith.sum_in_order": "test_rarith.py::test_against_exact_fractions",
+    "rarith.var": "test_rarith.py::test_against_exact_fractions",
+    "reweight.reweight": "test_reweight.py::test_against_a_loop",
+    "search.leveled": "test_search.py::test_leveled_against_a_loop",
+    "search.scale_to_meet": "test_search.py::test_meets_the_bound_from_below",
+    "truncation.downscale": "test_truncation.py::test_against_loops",
+    "truncation.weighted_epsilon_weights": "test_truncation.py::test_against_loops",
+    "weights.lipschitz_weights": "test_weights.py::test_any_matrix_against_loops",
+    "weights.risk_weights": "test_weights.py::test_against_loops",
+    "weights.scalar_weights": "test_weights.py::test_one_weight_for_all_is_the_ratio_of_bounds",
+    "weights.scaled_bounds": "test_weights.py::test_any_matrix_against_loops",
+    "weights.weights_from_bounds": "test_weights.py::test_against_loops",
+}
+
+
+def public_functions(modules: Iterable[str]) -> Iterator[str]:
+    """Names of the functions that public modules list in `__all__`, without the package's."""
+    for module in modules:
+        _, *parts = module.split(".")
+        if not parts or any(part.startswith("_") for part in parts):
+            continue
+        if parts[0] in NOT_PURE and ".".join(parts) not in PURE_READING:
+            continue
+        loaded = import_module(module)
+        for name in getattr(loaded, "__all__", ()):
+            value = getattr(loaded, name)
+            if inspect.isfunction(value) and value.__module__ == module:
+                yield ".".join([*parts, name])
+
+
+@cache
+def definitions(path: Path) -> dict[str, ast.stmt]:
+    """What a test file defines at its top, by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            named = [n for target in node.targets for n in ast.walk(target)]
+            found |= {n.id: node for n in named if isinstance(n, ast.Name)}
+    return found
+
+
+def reached(path: Path, test: str) -> set[str]:
+    """Names that a test uses, itself or through what its file defines."""
+    known, names, waiting = definitions(path), set[str](), [test]
+    while waiting:
+        for node in ast.walk(known[waiting.pop()]):
+            if isinstance(node, ast.Attribute):
+                names.add(node.attr)
+            elif isinstance(node, ast.Name) and node.id not in names:
+                names.add(node.id)
+                waiting += [node.id] if node.id in known else []
+    return names
+
+
+def is_property_test(node: ast.stmt) -> bool:
+    """Whether hypothesis draws what it is called with."""
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(mark, ast.Call) and ast.unparse(mark.func) == "given"
+        for mark in node.decorator_list
+    )
+
+
+def test_every_pure_function_has_a_property_test() -> None:
+    pure = set(public_functions(MODULES))
+    assert pure - NOT_PURE_FUNCTIONS.keys() == PROPERTY_TESTS.keys()
+    assert NOT_PURE_FUNCTIONS.keys() <= pure
+    assert not NOT_PURE_FUNCTIONS.keys() & PROPERTY_TESTS.keys()
+
+
+def test_what_is_not_pure_is_still_there() -> None:
+    assert {unit for unit in NOT_PURE if f"pyvws.{unit}" not in MODULES} == set()
+    assert {name for name in PURE_READING if f"pyvws.{name}" not in MODULES} == set()
+
+
+def test_every_public_name_of_the_package_is_judged() -> None:
+    judged = PROPERTY_TESTS.keys() | NOT_PURE_FUNCTIONS.keys()
+    for name in pyvws.__all__:
+        value = getattr(pyvws, name)
+        if inspect.isfunction(value):
+            place = value.__module__.removeprefix("pyvws.")
+            assert f"{place}.{name}" in judged or place.split(".")[0] in NOT_PURE, name
+
+
+@pytest.mark.parametrize("function", PROPERTY_TESTS)
+def test_the_property_test_is_there_and_calls_the_function(function: str) -> None:
+    file, test = PROPERTY_TESTS[function].split("::")
+    assert is_property_test(definitions(TESTS / file)[test])
+    assert function.rpartition(".")[2] in reached(TESTS / file, test)
+
+
+def test_a_new_function_or_a_plain_test_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "test_made.py"
+    path.write_text("from m import f, h\ndef g(x): return f(x)\ndef test_a(): g(1)\n")
+    assert not is_property_test(definitions(path)["test_a"])
+    assert "f" in reached(path, "test_a")
+    assert "h" not in reached(path, "test_a")
+    found = set(
+        public_functions(["pyvws.weights", "pyvws._checks", "pyvws.loop", "pyvws.io.files"])
+    )
+    assert "weights.risk_weights" in found
+    assert {name.split(".")[0] for name in found} == {"weights"}

@@ -199,6 +199,27 @@ def test_an_interrupted_run_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
+    script = (
+        "import signal, sys, time, pyvws.cli as cli\n"
+        "class Finalized:\n"
+        "    def __del__(self):\n"
+        "        signal.raise_signal(signal.SIGTERM)\n"
+        "def app(**_options):\n"
+        "    Finalized()\n"
+        "    print('goes on', flush=True)\n"
+        "    while True:\n"
+        "        time.sleep(0.01)\n"
+        "cli.app = app\n"
+        "cli.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (run.returncode, run.stdout) == (130, "goes on\n")
+    assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
+
+
 def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> None:
     table = tmp_path / "x.csv"
     table.write_text("y\n1\n2\n")

@@ -67,7 +67,7 @@ def kills(options: argparse.Namespace) -> int:
 
     with _place(records=30_000, options=("--datasets", "30", *options.more)) as place:
         number = getattr(signal, f"SIG{options.signal}")
-        found = break_off(place, random.Random(options.seed), options.count, number)
+        found = break_off(place, random.Random(options.seed), [number] * options.count)
     return _told(f"{options.count} runs, SIG{options.signal}", found)
 
 
@@ -76,7 +76,7 @@ def concurrent(options: argparse.Namespace) -> int:
     from broken_runs import concurrent as at_once
 
     with _place(records=200, options=("--datasets", "2")) as place:
-        found = at_once(place, options.count)
+        found = at_once(place, options.count, alone=place.cache.with_name("cache-of-one"))
     return _told(f"{options.count} runs at once, empty cache", found)
 
 

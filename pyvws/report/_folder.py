@@ -75,8 +75,10 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
                 _put(partial, place, overwrite=overwrite)
     except OutputError:
         raise
-    except OSError as error:
-        raise _output_error(folder, error) from None
+    except Exception as error:
+        if isinstance(error, OSError) or _is_full(error):
+            raise _output_error(folder, error) from None
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -165,10 +167,15 @@ def _not_empty(folder: Path) -> OutputError:
     )
 
 
-def _output_error(folder: Path, error: OSError | RuntimeError) -> OutputError:
-    # polars has the number in its words alone.
-    full = str(error).endswith(f"(os error {errno.ENOSPC})")
-    if full or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+def _is_full(error: Exception) -> bool:
+    """Whether an error means a full disk; polars has the number in its words alone."""
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return f"(os error {errno.ENOSPC})" in str(error)
+
+
+def _output_error(folder: Path, error: Exception) -> OutputError:
+    if _is_full(error):
         return OutputError(f"No space is left where {folder} goes. Free some; nothing was written.")
     reason = getattr(error, "strerror", None) or type(error).__name__
     return OutputError(

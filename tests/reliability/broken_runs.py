@@ -7,7 +7,7 @@ import shutil
 import signal
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,17 +29,19 @@ class Found:
     met: Counter[str] = field(default_factory=Counter)
 
 
-def break_off(place: Place, rng: random.Random, count: int, number: signal.Signals) -> Found:
-    """Kill or interrupt `count` runs, into new folders and over old ones, in memory and in steps.
+def break_off(place: Place, rng: random.Random, signals: Sequence[signal.Signals]) -> Found:
+    """Send each signal to a run, into a new folder or over an old one, in memory or in steps.
 
     After each the output is the old folder byte for byte, none, or the new one whole; after the
     next run nothing is left beside it, in the temporary folder, or in the cache.
     """
     found = Found()
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # In the background; runs inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     place.finish("out")  # Fills the cache.
     taken = {way: writing_seconds(place, "--overwrite", *more) for way, more in WAYS.items()}
     whole = digest(place.folder / "out")
-    for _ in range(count):
+    for number in signals:
         way = rng.choice(list(WAYS))
         old = _prepare(place, rng)
         seconds, writing = taken[way]
@@ -96,17 +98,18 @@ def _open_to_others(place: Place) -> Iterator[str]:
             yield f"{path.name}/confidential is open to others"
 
 
-def concurrent(place: Place, count: int) -> Found:
+def concurrent(place: Place, count: int, *, alone: Path) -> Found:
     """Start `count` runs at once: into folders of their own, and some into two shared ones.
 
     One shared folder is there already and may be replaced; of the runs into the other, which
-    replace nothing, exactly one may succeed.
+    replace nothing, exactly one may succeed. `alone` is the cache of the run that all are compared
+    with, which goes before.
     """
-    alone = replace(place, cache=place.cache.with_name("cache-of-one"), folder=place.folder / "1")
-    alone.finish()
-    expected = digest(alone.folder / "out")
-    shutil.rmtree(alone.folder)
-    shutil.rmtree(alone.temporary)
+    first = replace(place, cache=alone, folder=place.folder / "1")
+    first.finish()
+    expected = digest(first.folder / "out")
+    shutil.rmtree(first.folder)
+    shutil.rmtree(first.temporary)
     found = Found()
     old_folder(place.folder / "replaced")
     shared = max(2, count // 6)

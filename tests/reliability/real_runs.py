@@ -86,7 +86,7 @@ class Place:
             [path.name for path in found]
             + [
                 path.name
-                for path in self.cache.rglob("*")
+                for path in (self.cache / "pyvws").rglob("*")
                 if path.is_file() and CANARY.encode() in path.read_bytes()
             ]
         )

@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
-from pyvws.loop import SILENT, Listener
+if TYPE_CHECKING:
+    from pyvws.loop import Listener
 
 __all__ = ["AsJson", "Quiet", "fit_listener", "print_json", "tell_release"]
 
@@ -28,6 +29,7 @@ AsJson = Annotated[
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """Progress of fits on a console, or none."""
+    from pyvws.loop import SILENT
     from pyvws.report.console import console_listener
 
     if silent:

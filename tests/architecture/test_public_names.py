@@ -56,6 +56,8 @@ HEAVY = [
     *("pandas", "polars", "pyarrow", "rich", "rpy2", "scipy", "stan", "typer"),
 ]
 
+NOT_FOR_HELP = [name for name in HEAVY if name not in ("rich", "typer")]
+
 
 def in_fresh_interpreter(program: str) -> str:
     run = subprocess.run(
@@ -137,6 +139,23 @@ def test_importing_the_package_loads_nothing_heavy():
     loaded = in_fresh_interpreter(
         f"import sys, pyvws; print([m for m in {HEAVY!r} if m in sys.modules])"
     )
+    assert loaded == "[]"
+
+
+def test_help_and_version_load_nothing_heavy():
+    """Every command's help in one process: what any of them loads is seen at the end."""
+    program = (
+        "import contextlib, io, sys, typer\n"
+        "from pyvws.cli import app\n"
+        "commands = sorted(typer.main.get_command(app).commands)\n"
+        "for said in [['--help'], ['--version'], *([name, '--help'] for name in commands)]:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
+        "        app(said, standalone_mode=False)\n"
+        "    assert shown.getvalue(), said\n"
+        f"print(len(commands), [m for m in {NOT_FOR_HELP!r} if m in sys.modules])"
+    )
+    count, loaded = in_fresh_interpreter(program).split(maxsplit=1)
+    assert int(count) >= 10
     assert loaded == "[]"
 
 

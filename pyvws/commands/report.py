@@ -97,13 +97,15 @@ def _evidence(
     """Risks and utility against the confidential table; utility alone where rows differ."""
     from pyvws.commands._tables import read_outcomes, read_records
     from pyvws.io.column_files import file_digest
+    from pyvws.io.files import file_kind
     from pyvws.report.evidence import RiskSettings, gather
     from pyvws.report.output_folder import read_public
 
     summary = confidential.summary
     files = [file.path for file in public.files]
     if not original.exists():
-        raise InputError(f"{original}: there is no such file.")
+        raise InputError(f"{original}: there is no such file. Check its name.")
+    file_kind(original)
     told = summary.get("input_sha256_of", "file") == "file"
     same = file_digest(original) == summary["input_sha256"] if told else None
     if public.privacy["neighbours"] == "leave-one-out" and public.histogram:

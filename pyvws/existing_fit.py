@@ -190,7 +190,9 @@ def from_cmdstan_csv(
         raise InputError("files must name at least one CSV file of CmdStan.")
     chains = [_csv_log_lik(Path(path)) for path in paths]
     if len({chain.shape[1] for chain in chains}) > 1:
-        raise InputError("The CSV files differ in their number of log_lik columns.")
+        raise InputError(
+            "The CSV files differ in their number of log_lik columns. Name the chains of one fit."
+        )
     return from_log_lik(np.concatenate(chains), weights, log_lik=log_lik)
 
 

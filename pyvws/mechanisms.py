@@ -266,6 +266,6 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given
     ]
     if needed:
-        raise InputError(f"mechanism {mechanism!r} needs {', '.join(needed)}.")
+        raise InputError(f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it.")
     made: Mechanism = kind(**given)
     return made

@@ -87,7 +87,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
     for name, value in given.items():
         if name not in allowed:
             near = difflib.get_close_matches(name, allowed, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = f" Did you mean {near[0]!r}?" if near else " pyvws init writes all of them."
             raise InputError(f"{path.name}: pyvws synthesize has no setting {name!r}.{hint}")
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")

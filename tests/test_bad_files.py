@@ -70,7 +70,12 @@ def test_outcomes(tmp_path, command, original, synthetic, outcome, message):
             {"known": "twn"},
             "known names column 'twn', which the table lacks. Did you mean 'town'?",
         ),
-        ({}, {}, {"known": "pay"}, "known names the outcome 'pay', which an intruder looks for."),
+        (
+            {},
+            {},
+            {"known": "pay"},
+            "known names the outcome 'pay', which an intruder looks for. Take it out.",
+        ),
         (
             {"age": [1, None, 3]},
             {},

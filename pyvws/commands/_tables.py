@@ -41,7 +41,9 @@ def read_records(
     frame = open_frame(read_table(original).frame)
     y = _outcome(frame, outcome, original)
     if outcome in names(known):
-        raise InputError(f"known names the outcome {outcome!r}, which an intruder looks for.")
+        raise InputError(
+            f"known names the outcome {outcome!r}, which an intruder looks for. Take it out."
+        )
     patterns = plain_columns(frame, names(known), role="known")
     values = []
     for path in synthetic:

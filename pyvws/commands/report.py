@@ -66,7 +66,10 @@ def report(
     evidence = None
     if original is not None:
         if outcome not in (None, public.outcome):
-            raise InputError(f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}.")
+            raise InputError(
+                f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}. Leave "
+                "--outcome out, or name another folder."
+            )
         kind: Literal["percentage", "absolute"] = radius_kind.value  # type: ignore[assignment]
         with as_left(out):
             evidence = _evidence(

@@ -68,7 +68,7 @@ def validate(
         return
     for option, path in (("--authors", authors), ("--listings", listings)):
         if path is not None and not path.exists():
-            raise InputError(f"{option}: {path} does not exist.")
+            raise InputError(f"{option}: {path} does not exist. Check its name.")
     if report_folder is not None:
         check_folder(report_folder, overwrite=overwrite)
     rows: list[report.Row] = []

@@ -22,7 +22,7 @@ def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Fl
     missing or was cut short.
     """
     if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check its name.")
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty. Let its chain finish, or leave it out.")
     settings, header = _head(path)

@@ -179,7 +179,9 @@ def _block(plain: str, name: str) -> str:
         depth += {"{": 1, "}": -1}.get(plain[at], 0)
         if depth == 0:
             return plain[opening.end() : at]
-    raise InputError(f"The {name} block of the Stan program has a brace that is not closed.")
+    raise InputError(
+        f"The {name} block of the Stan program has a brace that is not closed. Close it."
+    )
 
 
 def _declarations(body: str) -> list[str]:

@@ -152,9 +152,11 @@ def open_large(path: Path) -> LargeTable:
         raise
     except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.strerror:
-            raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+            raise InputError(
+                f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
+            ) from None
         raise InputError(
-            f"{path.name}: not a readable {kind} file ({type(error).__name__})."
+            f"{path.name}: not a readable {kind} file ({type(error).__name__}). Write it again."
         ) from None
 
 

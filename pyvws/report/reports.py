@@ -68,7 +68,7 @@ def write_pages(
         except OSError as error:
             raise OutputError(
                 f"{out} could not be written ({error.strerror or type(error).__name__}); its "
-                "reports are as they were."
+                "reports are as they were. Mend the cause and run it again."
             ) from None
     return public_path, board_path
 

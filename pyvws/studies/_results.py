@@ -107,7 +107,9 @@ def open_folder(
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(f"{path} could not be written ({error.strerror}).") from None
+        raise OutputError(
+            f"{path} could not be written ({error.strerror}). Name another."
+        ) from None
     text = json.dumps(ours, sort_keys=True)
     return ResultFolder(path, hashlib.sha256(text.encode()).hexdigest())
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 from pathlib import Path
 
 import pytest
 
+from pyvws._claims import claimed_folder
 from pyvws.errors import OutputError
 from pyvws.report._folder import check_folder, private_write, whole_folder
 
@@ -116,3 +118,78 @@ def test_files_working_folder_and_input_are_not_replaced(
 def test_a_private_file_is_its_owner_s_alone(tmp_path: Path) -> None:
     private_write(tmp_path / "x", b"1")
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o600
+
+
+def test_of_two_runs_into_one_new_folder_the_first_to_end_has_it(tmp_path: Path) -> None:
+    def second() -> None:
+        with whole_folder(tmp_path / "out", overwrite=False) as other:
+            (other / "second").write_text("1")
+            with whole_folder(tmp_path / "out", overwrite=False) as partial:
+                (partial / "first").write_text("1")
+
+    with pytest.raises(OutputError, match="is not empty"):
+        second()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["first"]
+    assert _hidden(tmp_path) == []
+
+
+def test_of_two_runs_that_replace_a_folder_the_last_to_end_has_it(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("1")
+    with whole_folder(tmp_path / "out", overwrite=True) as last:
+        (last / "last").write_text("1")
+        with whole_folder(tmp_path / "out", overwrite=True) as first:
+            (first / "first").write_text("1")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["last"]
+    assert _hidden(tmp_path) == []
+
+
+def test_a_folder_that_is_held_stays_whatever_its_number_says(tmp_path: Path) -> None:
+    """As of a run in another container, whose numbers mean nothing here."""
+    held = tmp_path / ".out.999999999-abcd.partial"
+    with claimed_folder(held):
+        check_folder(tmp_path / "out", overwrite=False)
+        assert held.exists()
+    check_folder(tmp_path / "out", overwrite=False)
+    assert not held.exists()
+
+
+def test_what_a_killed_run_of_our_own_number_left_is_swept(tmp_path: Path) -> None:
+    """As in a container that gives each run the number 1."""
+    left = tmp_path / f".out.{os.getpid()}-abcd.partial"
+    left.mkdir()
+    check_folder(tmp_path / "out", overwrite=False)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("name", ["out", "out.x", "o[u]t", "*"])
+def test_only_what_belongs_to_a_folder_is_swept(tmp_path: Path, name: str) -> None:
+    others = [f".{name}y.999999999-abcd.partial", ".other.999999999-abcd.old"]
+    if name == "out":
+        others.append(".out.x.999999999-abcd.old")
+    for left in (*others, f".{name}.999999999-abcd.partial"):
+        (tmp_path / left).mkdir()
+    check_folder(tmp_path / name, overwrite=False)
+    assert sorted(_hidden(tmp_path)) == sorted(others)
+
+
+def test_a_signal_waits_until_a_folder_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("1")
+    rename = Path.rename
+
+    def interrupted(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return rename(self, target)
+
+    def fill() -> None:
+        with whole_folder(tmp_path / "out", overwrite=True) as partial:
+            (partial / "new").write_text("1")
+            monkeypatch.setattr(Path, "rename", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        fill()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["new"]
+    assert _hidden(tmp_path) == []

@@ -35,10 +35,15 @@ class Balls:
         """The same balls, records rearranged."""
         return Balls(self.centre[order], self.reach[order], self.norm)
 
+    def ends(self) -> tuple[Floats, Floats]:
+        """centre - reach and centre + reach, (N, P) each; infinite where no number is as large."""
+        with np.errstate(over="ignore"):
+            return self.centre - self.reach, self.centre + self.reach
+
     def hold(self, values: Floats, *, closed: bool = True) -> NDArray[np.bool_]:
         """Whether each record's own row of `values` (N, P) is inside its ball, shape (N,)."""
         if self.norm == "box" or self.centre.shape[1] == 1:
-            low, high = self.centre - self.reach, self.centre + self.reach
+            low, high = self.ends()
             if closed:
                 return np.asarray(((values >= low) & (values <= high)).all(axis=1))
             return np.asarray(((values > low) & (values < high)).all(axis=1))
@@ -102,7 +107,8 @@ def make_balls(y: Floats, radius: Any, radius_kind: str, norm: str) -> Balls:
         raise InputError(
             f"radius must be one number or one for each outcome. Got {len(size)} for {y.shape[1]}."
         )
-    reach = size * np.abs(y) if radius_kind == "percentage" else np.tile(size, (len(y), 1))
+    with np.errstate(over="ignore"):  # A reach beyond any number holds them all.
+        reach = size * np.abs(y) if radius_kind == "percentage" else np.tile(size, (len(y), 1))
     return Balls(y, reach, norm)
 
 
@@ -126,10 +132,10 @@ def count_inside(
 
 def _along_a_line(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
     ordered = np.sort(values[:, 0])
-    centre, reach = balls.centre[:, 0], balls.reach[:, 0]
+    low, high = (end[:, 0] for end in balls.ends())
     first, last = ("left", "right") if closed else ("right", "left")
-    found = np.searchsorted(ordered, centre + reach, side=last)  # type: ignore[call-overload]
-    found -= np.searchsorted(ordered, centre - reach, side=first)  # type: ignore[call-overload]
+    found = np.searchsorted(ordered, high, side=last)  # type: ignore[call-overload]
+    found -= np.searchsorted(ordered, low, side=first)  # type: ignore[call-overload]
     return np.maximum(found, 0)  # An open ball of radius 0 is empty.
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._checks import Floats, choice, finite_number, finite_vector, non_negative, positive
-from pyvws.balls import RADIUS_KINDS, amounts
+from pyvws.balls import amounts, make_balls
 from pyvws.errors import InputError
 from pyvws.identification_risk import pattern_codes
 
@@ -139,8 +139,8 @@ def _weights(
 ) -> Floats:
     """Weights of groups of `least` records; `others(u_h)` of them leave h outside besides i."""
     y = finite_vector(amounts(original, "original"), "original")
-    size = positive(radius, "radius")
-    choice(radius_kind, "radius_kind", RADIUS_KINDS)
+    balls = make_balls(y[:, None], positive(radius, "radius"), radius_kind, "box")
+    low, high = (end[:, 0] for end in balls.ends())
     choice(singletons, "singletons", _SINGLETONS)
     scale, shift = non_negative(c, "c"), finite_number(g, "g")
     codes = pattern_codes(known, len(y))
@@ -156,22 +156,20 @@ def _weights(
     order = np.argsort(codes, kind="stable")
     for members in np.split(order, np.cumsum(members_of)[:-1]):
         if len(members) >= least:
-            values = y[members]
-            inner = np.argsort(values)
-            ordered = values[inner]
-            reach = size * np.abs(ordered) if radius_kind == "percentage" else size
-            covered, groups = _covered(ordered, reach, least, others)
-            weights[members[inner]] = np.clip(scale * (covered / groups) + shift, 0.0, 1.0)
+            rows = members[np.argsort(y[members])]
+            covered, groups = _covered(y[rows], low[rows], high[rows], least, others)
+            with np.errstate(over="ignore"):
+                weights[rows] = np.clip(scale * (covered / groups) + shift, 0.0, 1.0)
     return weights
 
 
 def _covered(
-    ordered: Floats, reach: Floats | float, least: int, others: Callable[[Counts], Counts]
+    ordered: Floats, low: Floats, high: Floats, least: int, others: Callable[[Counts], Counts]
 ) -> tuple[Counts, int]:
     """(record, group) pairs that a ball of the group covers, for each i, and how many there are.
 
     A group of i is i with least - 1 other records; the pairs are of shape (n,), in the order of
-    `ordered`, which ascends.
+    `ordered`, which ascends; `low` and `high` are the ends of the records' balls.
     """
     n = len(ordered)
     if least == 3 and n > _MOST_IN_TRIPLES:
@@ -179,8 +177,8 @@ def _covered(
             f"Three-way weights take patterns of up to {_MOST_IN_TRIPLES} records. Got one of {n}. "
             "Use pairwise_weights, or more known columns."
         )
-    start = np.searchsorted(ordered, ordered - reach, side="left")
-    end = np.searchsorted(ordered, ordered + reach, side="right")
+    start = np.searchsorted(ordered, low, side="left")
+    end = np.searchsorted(ordered, high, side="right")
     # Balls that begin at or before h, less those that end before it, cover h.
     change = np.bincount(start, minlength=n + 1) - np.bincount(end, minlength=n + 1)
     outside = n - np.cumsum(change[:-1])

@@ -157,5 +157,6 @@ def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
 
 
 def _scaled(risk: Floats, c: float, g: float) -> Floats:
-    weights = non_negative(c, "c") * (1.0 - risk) + finite_number(g, "g")
+    with np.errstate(over="ignore"):
+        weights = non_negative(c, "c") * (1.0 - risk) + finite_number(g, "g")
     return np.clip(weights, 0.0, 1.0)

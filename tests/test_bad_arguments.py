@@ -274,3 +274,28 @@ def test_any_argument_is_taken_or_refused_in_words(name, data):
         changed.insert(1, lambda sample: float(sample[0]))
     with suppress(InputError):
         getattr(vws, name)(*changed, **options)
+
+
+def of_any_size(value):
+    """Numbers as large and as small as there are, in the shape of a good value."""
+    if isinstance(value, (list, tuple)):
+        return st.tuples(*map(of_any_size, value)).map(list)
+    if isinstance(value, (int, float)):
+        return st.sampled_from([1.7e308, -1.7e308, 5e-324, 0.0, -0.0, 1.0]) | st.just(value)
+    return st.just(value)
+
+
+@pytest.mark.parametrize("name", GOOD)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_numbers_of_any_size_are_taken_or_refused_without_a_warning(name, data):
+    positional, named = GOOD[name]
+    changed = [data.draw(of_any_size(value)) for value in positional]
+    options = {
+        key: value if key in SIZES or key == "seed" else data.draw(of_any_size(value))
+        for key, value in named.items()
+    }
+    if name == "bootstrap_interval":
+        changed.insert(1, lambda sample: float(sample[0]))
+    with suppress(InputError):
+        getattr(vws, name)(*changed, **options)

@@ -64,4 +64,7 @@ def _intervals(values: Any, name: str) -> Floats:
         )
     if not (np.isfinite(ends).all() and (ends[..., 0] < ends[..., 1]).all()):
         raise InputError(f"Each interval of {name} must have finite ends, the upper one larger.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(ends[..., 1] - ends[..., 0]).all():
+            raise InputError(f"Each interval of {name} must have a finite length.")
     return ends

@@ -95,7 +95,8 @@ class SynthesisLoop:
     def fit(self, weights: Floats, label: str, *, bound: float | None = None) -> WeightedFit:
         """Sample the pseudo posterior under weights (N,) and take its bounds.
 
-        With a `bound`, epsilon / 2 in nats, each record's term is clamped to it.
+        With a `bound`, epsilon / 2 in nats, each record's term is clamped to it. The chains start
+        from draws of the latest fit.
         """
         posterior, bounds, maxima = self.source.sample(
             weights,
@@ -103,6 +104,7 @@ class SynthesisLoop:
             seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
             progress=self._listener.fit(label),
             bound=bound,
+            previous=self.fits[-1].posterior if self.fits else None,
         )
         made = WeightedFit(label, weights, posterior, bounds, maxima)
         self.fits.append(made)

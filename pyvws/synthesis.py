@@ -27,6 +27,7 @@ def synthesize(
     datasets: int = 20,
     draws: int = 1000,
     warmup: int = 1000,
+    refit_warmup: int | None = None,
     chains: int = 4,
     target_accept: float = 0.8,
     engine: str | Engine = "native",
@@ -56,7 +57,7 @@ def synthesize(
         `Synthesizer`.
     downscale, psi, reweight, k, tolerance, threshold, round
         As in `Synthesizer`.
-    draws, warmup, chains, target_accept
+    draws, warmup, refit_warmup, chains, target_accept
         Of each fit; S = draws x chains. As in `SamplerSettings`.
     engine : str or Engine
         "native", "ensemble", "cmdstan", "rstan", "pystan", or an engine object.
@@ -90,7 +91,11 @@ def synthesize(
     own, run = placed(mechanism, epsilon=epsilon, passes=passes, downscale=downscale)
     made = make_mechanism(mechanism, **settings, **own)
     sampler = SamplerSettings(
-        draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
+        draws=draws,
+        warmup=warmup,
+        refit_warmup=refit_warmup,
+        chains=chains,
+        target_accept=target_accept,
     )
     return Synthesizer(
         outcome=outcome,

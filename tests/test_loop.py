@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines._engine import Posterior, SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import InputError, SearchError
 from pyvws.fit_sources import ModelSource
@@ -60,6 +62,22 @@ def test_weighting_lowers_the_bound_and_fits_are_kept(loop: SynthesisLoop) -> No
     loop.unweighted()
     loop.lipschitz()
     assert len(loop.fits) == count
+
+
+def test_each_fit_starts_from_the_one_before(y: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Posterior | None] = []
+    sample = NativeEngine.sample
+
+    def noting(*given: Any, previous: Posterior | None = None, **more: Any) -> Posterior:
+        seen.append(previous)
+        return sample(*given, previous=previous, **more)
+
+    monkeypatch.setattr(NativeEngine, "sample", noting)
+    loop = _loop(y)
+    loop.lipschitz()
+    loop.scalar(match="lw")
+    assert seen[0] is None
+    assert [id(fit.posterior) for fit in loop.fits[:-1]] == [id(one) for one in seen[1:]]
 
 
 @pytest.mark.parametrize("tolerance", [0.05, 0.02])

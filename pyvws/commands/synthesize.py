@@ -149,6 +149,9 @@ def synthesize(
     datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
     draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
     warmup: Annotated[int, typer.Option(help="Warm-up iterations of each chain.")] = 1000,
+    refit_warmup: Annotated[
+        int | None, typer.Option(help="Those of each fit but the first; half under native.")
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains.")] = 4,
     target_accept: Annotated[
         float, typer.Option(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
@@ -225,7 +228,11 @@ def synthesize(
         threshold=threshold,
         round=round,
         settings=SamplerSettings(
-            draws=draws, warmup=warmup, chains=chains, target_accept=target_accept
+            draws=draws,
+            warmup=warmup,
+            refit_warmup=refit_warmup,
+            chains=chains,
+            target_accept=target_accept,
         ),
         engine=engine.value,
         program=None if stan is None else UserProgram(file_text(stan), stan_log_lik.value),

@@ -19,15 +19,16 @@ Progress = Callable[[int, int], None]
 
 
 _LEAST_WARMUP = 100
+_LEAST_SHORTENED = 300  # No warm-up is shortened below it: steps then fit less well.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplerSettings:
     """Iterations of one fit: `warmup` and `draws` for each of `chains`; S = chains x draws.
 
-    `refit_warmup` is the warm-up of fits that start from the draws of an earlier one, None the
-    engine's own choice. `target_accept` in (0, 1) trades speed for fewer divergences; larger =
-    smaller steps.
+    `refit_warmup` is the warm-up of fits that start from the draws of an earlier one. None takes
+    half of `warmup` under the native engine, though no fewer than 300 of it, and all elsewhere.
+    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
     """
 
     draws: int = 1000
@@ -56,13 +57,13 @@ class SamplerSettings:
     def after(self, previous: Posterior | None, *, share: float) -> SamplerSettings:
         """The settings of a fit that starts from an earlier one's draws, these where there is none.
 
-        `share` of the warm-up is the engine's own choice.
+        `share` of the warm-up is the engine's own choice; a short warm-up stays as it is.
         """
         if previous is None:
             return self
         chosen = self.refit_warmup
         if chosen is None:
-            chosen = min(self.warmup, max(_LEAST_WARMUP, round(share * self.warmup)))
+            chosen = min(self.warmup, max(_LEAST_SHORTENED, round(share * self.warmup)))
         return replace(self, warmup=chosen)
 
 

@@ -183,14 +183,19 @@ def root_of_the_average(function: Any) -> Any:
 
 
 def with_the_record_itself(function: Any) -> Any:
-    def covered(ordered: Any, reach: Any, least: int, others: Any) -> Any:
-        return function(ordered, reach, least, lambda outside: others(outside + 1))
+    def covered(ordered: Any, low: Any, high: Any, least: int, others: Any) -> Any:
+        return function(ordered, low, high, least, lambda outside: others(outside + 1))
 
     return covered
 
 
 def half_open_balls(function: Any) -> Any:
-    return lambda ordered, reach, *rest: function(ordered, np.nextafter(reach, 0.0), *rest)
+    """Both ends of a ball outside."""
+
+    def covered(ordered: Any, low: Any, high: Any, *rest: Any) -> Any:
+        return function(ordered, np.nextafter(low, ordered), np.nextafter(high, ordered), *rest)
+
+    return covered
 
 
 def without_scale(function: Any) -> Any:

@@ -283,7 +283,7 @@ def test_the_statement_follows_the_label_rule_end_to_end():
                 mechanism="marginal",
                 datasets=2,
                 draws=20,
-                warmup=100,
+                warmup=300,
                 chains=1,
                 seed=1,
             )

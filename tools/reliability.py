@@ -67,7 +67,8 @@ def kills(options: argparse.Namespace) -> int:
 
     with _place(records=30_000, options=("--datasets", "30", *options.more)) as place:
         number = getattr(signal, f"SIG{options.signal}")
-        found = break_off(place, random.Random(options.seed), [number] * options.count)
+        signals = [number] * options.count
+        found = break_off(place, random.Random(options.seed), signals, _tick)
     return _told(f"{options.count} runs, SIG{options.signal}", found)
 
 
@@ -87,6 +88,11 @@ def _place(*, records: int, options: tuple[str, ...]) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as name:
         table = table_with_canaries(Path(name) / "table.csv", records)
         yield Place(Path(name) / "runs", table, Path(name) / "cache", options)
+
+
+def _tick(found: Any) -> None:
+    runs = sum(times for thing, times in found.met.items() if thing.startswith("folders left"))
+    print(f"{runs} runs: {len(found.problems)} failures", file=sys.stderr, flush=True)
 
 
 def _told(what: str, found: Any) -> int:

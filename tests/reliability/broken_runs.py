@@ -7,7 +7,7 @@ import shutil
 import signal
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,7 +29,12 @@ class Found:
     met: Counter[str] = field(default_factory=Counter)
 
 
-def break_off(place: Place, rng: random.Random, signals: Sequence[signal.Signals]) -> Found:
+def break_off(
+    place: Place,
+    rng: random.Random,
+    signals: Sequence[signal.Signals],
+    tell: Callable[[Found], object] = lambda _found: None,
+) -> Found:
     """Send each signal to a run, into a new folder or over an old one, in memory or in steps.
 
     After each the output is the old folder byte for byte, none, or the new one whole; after the
@@ -69,6 +74,7 @@ def break_off(place: Place, rng: random.Random, signals: Sequence[signal.Signals
         if digest(place.folder / "out") != whole:
             found.problems.append(f"{said}: the next run made something else")
         found.problems += [f"{said}: {name} after the next" for name in place.left_behind("out")]
+        tell(found)
     return found
 
 

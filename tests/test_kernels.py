@@ -56,3 +56,44 @@ def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(monkeypatch: pytest.M
         return 2.0 * x
 
     assert kernel(double)(21.0) == 42.0
+
+
+_FIT = """
+import sys
+import numpy as np
+import numba.core.compiler as compiler
+from pyvws import _kernels
+from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.nuts import NativeEngine
+from pyvws.fit_sources import ModelSource
+from pyvws.io.cells import make_cells
+from pyvws.models.registry import MODELS
+
+compiled = []
+compile_core = compiler.CompilerBase._compile_core
+compiler.CompilerBase._compile_core = lambda self: (
+    compiled.append(self.state.func_id.modname),
+    compile_core(self),
+)[1]
+seed, n = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(seed)
+cells = make_cells(rng.poisson(6.0, n).astype(float), np.ones((n, 1)))
+source = ModelSource(MODELS["poisson"], cells, NativeEngine())
+settings = SamplerSettings(draws=50, warmup=100, chains=1)
+source.sample(rng.uniform(0.2, 1.0, n), settings, seed=seed, progress=None)
+print(sum(name.startswith("pyvws") for name in compiled))
+"""
+
+
+def test_other_data_of_a_family_compile_nothing(tmp_path: Path) -> None:
+    place = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    counts = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", _FIT, *data], env=place, check=True, capture_output=True
+            ).stdout
+        )
+        for data in (("1", "40"), ("2", "75"))
+    ]
+    assert counts[0] > 5
+    assert counts[1] == 0

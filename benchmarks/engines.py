@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.registry import engine_version, find_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
 from pyvws.io.cells import make_cells
 from pyvws.models.normal_mixture import NormalMixture

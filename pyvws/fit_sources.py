@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Engine, Posterior, Progress
 from pyvws.engines._stan_run import StanEngine
 from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, program_data
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells

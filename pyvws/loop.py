@@ -12,7 +12,8 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.bound_search import Window, meet
-from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells

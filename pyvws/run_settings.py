@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pyvws._checks import open_unit_interval, positive, threshold_level, whole_number
-from pyvws.engines._engine import Engine, SamplerSettings
+from pyvws.engines._engine import Engine
 from pyvws.engines.registry import STAN_ENGINES, engine_version
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms import (

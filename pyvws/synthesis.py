@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyvws.engines._engine import Engine, SamplerSettings
+from pyvws.engines._engine import Engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.mechanisms import Mechanism, make_mechanism
 from pyvws.models._model import Model

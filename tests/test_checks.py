@@ -11,7 +11,7 @@ import pytest
 
 import pyvws as vws
 from pyvws import _checks
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, PyvwsError
 from pyvws.mechanisms import make_mechanism
 from pyvws.models.registry import find_model

@@ -12,7 +12,7 @@ import pytest
 
 from pyvws._cores import one_core, share_out, usable_cores
 from pyvws.engines import _chains
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 
 _COUNT = "from pyvws._cores import usable_cores; print(usable_cores())"
 

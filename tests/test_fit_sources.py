@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
 from pyvws.fit_sources import ProgramSource

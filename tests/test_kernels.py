@@ -63,7 +63,7 @@ import sys
 import numpy as np
 import numba.core.compiler as compiler
 from pyvws import _kernels
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.fit_sources import ModelSource
 from pyvws.io.cells import make_cells

@@ -13,7 +13,7 @@ import pytest
 
 import pyvws as vws
 from pyvws import mechanisms
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, OutputError
 from pyvws.io import large_files
 from pyvws.io.column_files import file_digest

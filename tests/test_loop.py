@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Posterior, SamplerSettings
+from pyvws.engines._engine import Posterior
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, SearchError
 from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk

@@ -16,7 +16,7 @@ from pyvws import mechanisms
 from pyvws.cli import app
 from pyvws.commands.init import options_of
 from pyvws.commands.synthesize import synthesize
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS, find_model
 from pyvws.run_config import config_text, read_config

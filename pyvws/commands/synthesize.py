@@ -175,7 +175,7 @@ def synthesize(
     --mechanism lw --reweight --datasets 20 --seed 1 --out out/
     """
     from pyvws.commands._tables import names
-    from pyvws.engines._engine import SamplerSettings
+    from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
     from pyvws.io.large_files import table_bytes

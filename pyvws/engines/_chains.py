@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from pyvws._cores import usable_cores
-from pyvws.engines._engine import Progress, SamplerSettings
+from pyvws.engines._engine import Progress
+from pyvws.engines.sampler_settings import SamplerSettings
 
 __all__ = ["iterations_done", "run_chains"]
 

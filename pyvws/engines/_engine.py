@@ -3,68 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
-from pyvws._checks import open_unit_interval, whole_number
 from pyvws.engines.diagnostics import Diagnostics
-from pyvws.errors import InputError
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models._model import Draws
 from pyvws.pseudo_posterior import PseudoPosterior
 
-__all__ = ["Engine", "Posterior", "Progress", "SamplerSettings"]
+__all__ = ["Engine", "Posterior", "Progress"]
 
 Progress = Callable[[int, int], None]
 """Called with (iterations done, iterations in all) while an engine runs."""
-
-
-_LEAST_WARMUP = 100
-_LEAST_SHORTENED = 300  # No warm-up is shortened below it: steps then fit less well.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplerSettings:
-    """Iterations of one fit: `warmup` and `draws` for each of `chains`; S = chains x draws.
-
-    `refit_warmup` is the warm-up of fits that start from the draws of an earlier one. None takes
-    half of `warmup` under the native engine, though no fewer than 300 of it, and all elsewhere.
-    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
-    """
-
-    draws: int = 1000
-    warmup: int = 1000
-    chains: int = 4
-    target_accept: float = 0.8
-    refit_warmup: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("draws", "warmup", "chains"):
-            object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
-        open_unit_interval(self.target_accept, "target_accept")
-        if self.draws < 4:
-            raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")
-        if self.refit_warmup is not None:
-            refit = whole_number(self.refit_warmup, "refit_warmup", least=1)
-            object.__setattr__(self, "refit_warmup", refit)
-        for name in ("warmup", "refit_warmup"):
-            given = getattr(self, name)
-            if given is not None and given < _LEAST_WARMUP:
-                raise InputError(
-                    f"{name} must be at least {_LEAST_WARMUP}, or the sampler cannot adapt. "
-                    f"Got {given}."
-                )
-
-    def after(self, previous: Posterior | None, *, share: float) -> SamplerSettings:
-        """The settings of a fit that starts from an earlier one's draws, these where there is none.
-
-        `share` of the warm-up is the engine's own choice; a short warm-up stays as it is.
-        """
-        if previous is None:
-            return self
-        chosen = self.refit_warmup
-        if chosen is None:
-            chosen = min(self.warmup, max(_LEAST_SHORTENED, round(share * self.warmup)))
-        return replace(self, warmup=chosen)
 
 
 @dataclass(frozen=True, slots=True)

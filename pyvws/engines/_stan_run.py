@@ -14,8 +14,9 @@ import numpy as np
 
 from pyvws import _resources
 from pyvws._checks import Floats
-from pyvws.engines._engine import Engine, Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Engine, Posterior, Progress
 from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._model import Model
 from pyvws.pseudo_posterior import PseudoPosterior

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 

@@ -17,9 +17,10 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws._cores import usable_cores
 from pyvws.engines._compiled_target import CompiledTarget
-from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models._model import SampledScale
 from pyvws.pseudo_posterior import PseudoPosterior

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.engines._chains import run_chains
-from pyvws.engines._engine import Posterior, Progress, SamplerSettings
+from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._private_folder import private_folder
 from pyvws.engines._pystan_chain import load_module
 from pyvws.engines._stan_cache import compiled
@@ -28,6 +28,7 @@ from pyvws.engines._stan_run import (
     stan_seed,
     variables,
 )
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 

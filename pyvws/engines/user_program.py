@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._checks import Floats, choice, weight_vector
-from pyvws.engines._engine import Progress, SamplerSettings
+from pyvws.engines._engine import Progress
 from pyvws.engines._stan_run import StanEngine
 from pyvws.engines._weighted_terms import CHECKING_ENGINES, adds_its_log_lik
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 
 __all__ = ["UserFit", "UserProgram", "check_program", "program_data"]

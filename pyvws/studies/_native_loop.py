@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.fit_sources import ModelSource
 from pyvws.io.cells import make_cells
 from pyvws.loop import SILENT, Listener, SynthesisLoop

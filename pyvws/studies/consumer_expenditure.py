@@ -18,7 +18,7 @@ import numpy as np
 
 from pyvws import rarith
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole

@@ -19,7 +19,7 @@ import numpy as np
 
 from pyvws._checks import Floats, positive
 from pyvws.confidential_table import check_table
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.io.files import read_table

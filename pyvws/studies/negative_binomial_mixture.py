@@ -15,7 +15,7 @@ import numpy as np
 
 from pyvws import rarith
 from pyvws._checks import Floats
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.identification_risk import identification_risk
 from pyvws.loop import SILENT, Listener, WeightedFit

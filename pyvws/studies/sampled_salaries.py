@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.io.files import read_table
 from pyvws.io.frame import numeric_column, open_frame

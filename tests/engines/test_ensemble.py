@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import find_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target

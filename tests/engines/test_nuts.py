@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from pyvws._cores import one_core
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.io.cells import make_cells
 from pyvws.models._model import Start

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.registry import find_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.fit_sources import ModelSource
 from pyvws.loop import SynthesisLoop
 from pyvws.validation._stan_case import seeded_target

@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.validation._stan_case import seeded_target
 

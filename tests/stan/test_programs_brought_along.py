@@ -7,9 +7,9 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.engines.registry import find_stan_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram, program_data
 from pyvws.errors import InputError
 from pyvws.existing_fit import from_log_lik

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.identification_risk import identification_risk
 from pyvws.pairwise import pairwise_weights

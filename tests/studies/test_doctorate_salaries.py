@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyvws.commands.study import study as command
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.studies import doctorate_salaries as salaries
 from pyvws.studies.row_filters import filtered

@@ -13,12 +13,14 @@ from rich.console import Console
 
 from pyvws.errors import PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.loop import SynthesisLoop
+from pyvws.models.beta import Beta
+from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import replicate_seed, run_study
 from pyvws.studies.five_mechanisms import (
     COLUMNS,
     SETTINGS,
     STUDY,
-    _loop,
     _squared,
     _straight,
     keys,
@@ -38,6 +40,14 @@ from pyvws.studies.registry import find_study
 from pyvws.studies.simulated_data import beta_proportions
 
 _SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 200, "warmup": 150}
+
+
+def shares_loop(n: int, seed: int, *, draws: int, warmup: int) -> SynthesisLoop:
+    """A replicate's loop on n shares."""
+    y = beta_proportions(seed, n)
+    model = Beta(range=(0.0, 1.0)).prepare(y, "y")
+    settings = one_chain({"draws": draws, "warmup": warmup})
+    return native_loop(model, y, np.ones((n, 1)), settings, seed=1)
 
 
 def _row(name: str, u_a: float, number: int = 1, **more: Any) -> dict[str, Any]:
@@ -82,7 +92,7 @@ def test_a_term_above_the_bound_stops_the_report() -> None:
 
 
 def test_the_effect_of_one_record_shows_a_missing_clamp() -> None:
-    loop = _loop({"draws": 100, "warmup": 100}, beta_proportions(1, 60), 1)
+    loop = shares_loop(60, 1, draws=100, warmup=100)
     fit = loop.fit(np.ones(60), "Censored", bound=1.5)
     assert largest_effect(loop, Made(fit, bound=1.5)) <= 1.5 + 1e-9
     assert (fit.weights * fit.maxima).max() > 3.0
@@ -103,7 +113,7 @@ def test_distances_of_a_curve_by_hand() -> None:
 
 
 def test_shared_fits_are_made_once() -> None:
-    loop = _loop({"draws": 200, "warmup": 150}, beta_proportions(2, 200), 1)
+    loop = shares_loop(200, 2, draws=200, warmup=150)
     five = FiveSynthesizers(loop, passes=1)
     plain, down = (five.fits(3.0, downscaled=lowered) for lowered in (False, True))
     labels = [fit.label for fit in loop.fits]

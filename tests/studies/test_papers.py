@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.fit_sources import ModelSource
 from pyvws.io.cells import make_cells
 from pyvws.loop import SynthesisLoop

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyvws.engines._engine import SamplerSettings
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.studies import sampled_salaries
 

@@ -12,8 +12,9 @@ from typing import Final, Literal
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Posterior, SamplerSettings
+from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models._model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.pseudo_posterior import PseudoPosterior

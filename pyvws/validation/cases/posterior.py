@@ -17,8 +17,9 @@ from typing import Final
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.engines._engine import Posterior, SamplerSettings
+from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.log_likelihood import log_likelihood_blocks
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target

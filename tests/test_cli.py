@@ -351,3 +351,8 @@ def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path)
     run = _pyvws("risk", table, shorter, "--outcome", "visits")
     assert run.returncode == 1
     assert "short.csv has 10 rows, people.csv has 150" in run.stderr
+
+
+def test_version_is_the_packages() -> None:
+    done = _pyvws("--version")
+    assert (done.returncode, done.stdout.strip()) == (0, f"pyvws {vws.__version__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -111,6 +112,13 @@ def test_known_columns_and_records(tmp_path, original, synthetic, options, messa
     with pytest.raises(InputError) as caught:
         risk(first, second, "pay", **options)
     assert str(caught.value) == message
+
+
+def test_values_of_types_that_cannot_be_compared_differ(tmp_path):
+    first = written(tmp_path, "original.parquet", age=[timedelta(days=k) for k in (1, 2, 3)])
+    second = written(tmp_path, "synthetic.parquet", age=["1", "2", "3"])
+    with pytest.raises(InputError, match="has other values in the known column 'age'"):
+        read_records(first, [second], "pay", "age")
 
 
 @pytest.mark.parametrize("age", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"]])

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._checks import Floats, positions
@@ -81,5 +82,8 @@ def _different(first: Any, second: Any) -> NDArray[np.bool_]:
     if first.dtype != second.dtype:
         numeric = first.dtype.is_numeric() and second.dtype.is_numeric()
         common = nw.Float64 if numeric else nw.String
-        first, second = first.cast(common), second.cast(common)
+        try:
+            first, second = first.cast(common), second.cast(common)
+        except pl.exceptions.PolarsError:  # Such as a duration and text: nothing is equal.
+            return np.ones(len(first), dtype=np.bool_)
     return np.asarray((first != second).fill_null(True).to_numpy(), dtype=np.bool_)

@@ -125,7 +125,13 @@ def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
             )
         if column.dtype == object:  # Values of several types cannot be sorted.
             seen: dict[Any, int] = {}
-            inverse = np.array([seen.setdefault(value, len(seen)) for value in column])
+            try:
+                inverse = np.array([seen.setdefault(value, len(seen)) for value in column])
+            except TypeError:
+                raise InputError(
+                    f"Known column {label} holds lists or records of several values, which make no "
+                    "pattern. Give each value a column of its own."
+                ) from None
         else:
             _, inverse = np.unique(column, return_inverse=True)
         _, codes = np.unique(codes * (inverse.max() + 1) + inverse, return_inverse=True)

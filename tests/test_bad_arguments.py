@@ -299,3 +299,8 @@ def test_numbers_of_any_size_are_taken_or_refused_without_a_warning(name, data):
         changed.insert(1, lambda sample: float(sample[0]))
     with suppress(InputError):
         getattr(vws, name)(*changed, **options)
+
+
+def test_known_lists_make_no_pattern():
+    with pytest.raises(InputError, match="holds lists or records of several values"):
+        risk(known=pd.Series([{"a": 1}, {"a": 1}, {"a": 2}]))

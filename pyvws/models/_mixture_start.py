@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._checks import Floats
 from pyvws.io.cells import Cells
@@ -12,6 +13,7 @@ from pyvws.io.cells import Cells
 __all__ = ["RoughMixture", "rough_mixture"]
 
 _STEPS = 40
+_MOST_CELLS = 50_000
 _BEFORE_DROPPING = 10
 _RIDGE = 1e-3
 
@@ -35,7 +37,8 @@ class RoughMixture:
 def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: float) -> RoughMixture:
     """Weighted EM from groups of neighbouring outcomes; components of under one record go empty.
 
-    weights (N,) are the records'; no standard deviation is under `floor`.
+    weights (N,) are the records'; no standard deviation is under `floor`. Of very many cells, some
+    evenly placed among the ordered outcomes stand for all.
     """
     C, K, R = components, cells.n_coefficients, len(cells.rows)
     w, y, row, X = cells.weight_sums(weights), cells.outcome, cells.row_of_cell, cells.rows
@@ -43,6 +46,7 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
     if total < 1.0:
         nothing = np.zeros(K), np.zeros((K, K))
         return RoughMixture(np.zeros(C), np.zeros((C, K)), np.full(C, 1.0 + floor), *nothing)
+    w, y, row = _fewer(w, y, row)
     middle = float(w @ y) / total
     spread = max(float(w @ (y - middle) ** 2) / total, floor**2, 1e-300)
     ridge = _RIDGE * np.diag(np.maximum(np.abs(X).max(axis=0), 1e-150) ** 2)
@@ -66,12 +70,21 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
             # As if a thousandth of a record of the overall spread were in it.
             variance = (squares + 1e-3 * spread) / (weight[c] + 1e-3)
             sigma[c] = max(np.sqrt(variance), 1.02 * floor)
-        share = _responsibilities(weight, beta, sigma, cells)
+        share = _responsibilities(weight, sigma, y[:, None] - (X @ beta.T)[row])
     overall, products, _ = regression(w)
     typical = np.exp(weight @ np.log(sigma) / weight.sum())
     empty = weight == 0.0
     beta[empty], sigma[empty] = 0.0, 1.0 + floor
     return RoughMixture(weight, beta, sigma, overall, products / (C * typical**2))
+
+
+def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """The cells, or where they are very many every so-manieth by outcome, the weights scaled up."""
+    if len(y) <= _MOST_CELLS:
+        return w, y, row
+    used = np.flatnonzero(w)
+    part = used[np.argsort(y[used], kind="stable")][:: -(-len(used) // _MOST_CELLS)]
+    return w[part] * (w.sum() / w[part].sum()), y[part], row[part]
 
 
 def _quantile_groups(y: Floats, w: Floats, C: int) -> Floats:
@@ -83,11 +96,10 @@ def _quantile_groups(y: Floats, w: Floats, C: int) -> Floats:
     return np.eye(C)[group]
 
 
-def _responsibilities(weight: Floats, beta: Floats, sigma: Floats, cells: Cells) -> Floats:
+def _responsibilities(weight: Floats, sigma: Floats, residuals: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         height = np.log(weight / weight.sum()) - np.log(sigma)
-    eta = (cells.rows @ beta.T)[cells.row_of_cell]
-    terms = height - 0.5 * ((cells.outcome[:, None] - eta) / sigma) ** 2
+    terms = height - 0.5 * (residuals / sigma) ** 2
     terms -= terms.max(axis=1, keepdims=True)
     shares = np.exp(terms)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

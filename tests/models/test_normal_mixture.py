@@ -214,6 +214,20 @@ def test_it_starts_at_the_groups_there_are():
     assert np.isfinite(start.centre).all()
 
 
+def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -> None:
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(3000) < 0.3, -3.0, 2.0) + rng.normal(0.0, 0.3, 3000)
+    weights = np.where(rng.random(3000) < 0.2, 0.0, rng.random(3000))
+    cells = make_cells(y, np.ones((3000, 1)))
+    whole = rough_mixture(cells, weights, components=2, floor=0.05)
+    monkeypatch.setattr("pyvws.models._mixture_start._MOST_CELLS", 500)
+    part = rough_mixture(cells, weights, components=2, floor=0.05)
+    assert part.weight.sum() == pytest.approx(weights.sum())
+    np.testing.assert_allclose(part.weight, whole.weight, rtol=0.1)
+    np.testing.assert_allclose(part.beta, whole.beta, atol=0.1)
+    np.testing.assert_allclose(part.sigma, whole.sigma, rtol=0.15)
+
+
 def _apart(labels):
     model = NormalMixture(components=3, smallest_sd=0.0, labels=labels)
     draw = {

@@ -61,7 +61,7 @@ def risk(
     rates = {
         "expected_match_risk": matches.expected.mean(),
         "true_match_rate": matches.true_rate.mean(),
-        "false_match_rate": matches.false_rate.mean(),
+        "false_match_rate": matches.mean_false_rate,
     }
     if out is not None:
         _write(out, {"risk_confidential": before, "risk_synthetic": after})
@@ -88,10 +88,11 @@ def risk(
             table.add_row(label, *(f"{value:.4f}" for value in figures))
         console = Console(width=100)
         console.print(table)
-        expected, true, false = rates.values()
+        false = matches.mean_false_rate
+        said = "none (no single match)" if false is None else f"{false:.4f}"
         console.print(
-            f"averaged over the datasets: expected match risk {expected:.2f}, true match rate "
-            f"{true:.4f}, false match rate {false:.4f}",
+            f"averaged over the datasets: expected match risk {rates['expected_match_risk']:.2f}, "
+            f"true match rate {rates['true_match_rate']:.4f}, false match rate {said}",
             highlight=False,
         )
 

@@ -36,6 +36,15 @@ class MatchRisk:
     false_rate: Floats
     by_record: Floats
 
+    @property
+    def mean_false_rate(self) -> float | None:
+        """Average of `false_rate` over the datasets with a single match, None where there is none.
+
+        In [0, 1]; larger = safer.
+        """
+        found = self.false_rate[np.isfinite(self.false_rate)]
+        return float(found.mean()) if len(found) else None
+
 
 def match_risk(
     original: Any,

@@ -71,8 +71,8 @@ def _risk_table(risk: RiskEvidence) -> Table:
 
 def _match_text(match: MatchRisk) -> str:
     """Match risks averaged over the datasets; the false rate over those that have one."""
-    false = match.false_rate[np.isfinite(match.false_rate)]
-    said = number(false.mean()) if len(false) else "none (no single match)"
+    false = match.mean_false_rate
+    said = "none (no single match)" if false is None else number(false)
     return (
         f"Averaged over the datasets: {number(match.expected.mean())} records are expected to be "
         f"matched, true match rate {number(match.true_rate.mean())}, false match rate {said} "

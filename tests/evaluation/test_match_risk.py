@@ -32,6 +32,11 @@ def test_four_records_by_hand():
     assert found.by_record.tolist() == [0.5, 0.0, 0.5, 0.0]
     assert found.true_rate.tolist() == [0.0]
     assert np.isnan(found.false_rate).all()
+    assert found.mean_false_rate is None
+    # A dataset without a single match has no part in the average: the ball of 400 alone holds 400.
+    found = match_risk(y, [synthetic, [1.0, 400.0, 1.0, 1.0]])
+    assert found.false_rate.tolist() == pytest.approx([np.nan, 1.0], nan_ok=True)
+    assert found.mean_false_rate == 1.0
     # Patterns a: 1 and 2; b: 3 and 4. The balls hold {1}, {1}, {3}, nobody.
     found = match_risk(y, [synthetic], known=["a", "a", "b", "b"])
     assert found.expected.tolist() == [2.0]

@@ -144,6 +144,10 @@ def _pass_on(lost: Any) -> None:
 
 
 def _fail(message: str, code: int) -> None:
+    for word in sys.argv[1:]:  # A file's name may hold a line's end.
+        for name in (word, os.path.basename(word)):
+            if not name.isprintable():
+                message = message.replace(name, name.encode("unicode_escape").decode())
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(code)
 

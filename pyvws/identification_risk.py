@@ -151,6 +151,8 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value.
         return True
+    except ValueError:  # A list of several values has none either, and is there.
+        return False
 
 
 def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:

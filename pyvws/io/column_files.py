@@ -5,14 +5,30 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import polars as pl
 
 from pyvws.errors import InputError
 
-__all__ = ["COLUMN_SUFFIXES", "file_digest", "folder_kind", "scan_columns", "table_parts"]
+__all__ = [
+    "COLUMN_SUFFIXES",
+    "UNREADABLE",
+    "file_digest",
+    "folder_kind",
+    "refuse_damaged",
+    "scan_columns",
+    "table_parts",
+]
+
+# What a damaged file raises. A panic of polars is no Exception.
+UNREADABLE: Final = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ValueError,
+    OSError,
+)
 
 COLUMN_SUFFIXES: Final = {
     ".parquet": "parquet",
@@ -50,6 +66,49 @@ def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
         ]
         plans.append(plan.with_columns(columns) if columns else plan)
     return pl.concat(plans)
+
+
+def refuse_damaged(path: Path, kind: str) -> None:
+    """Read a file, or a folder's parts, once in steps; one of `UNREADABLE` where a part is damaged.
+
+    polars panics on some damaged files, as on types that it does not know, and prints what its
+    threads were at.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    for part in table_parts(path):
+        try:
+            if kind == "parquet":
+                with parquet.ParquetFile(part) as columns:
+                    _refuse_schema(columns.schema_arrow)
+                    rows = sum(batch.num_rows for batch in columns.iter_batches())
+                    if rows != columns.metadata.num_rows:
+                        raise ValueError("rows are missing")
+            else:
+                with pa.OSFile(str(part)) as file, ipc.open_file(file) as batches:
+                    _refuse_schema(batches.schema)
+                    for place in range(batches.num_record_batches):
+                        batches.get_batch(place).validate(full=True)
+        except pa.ArrowNotImplementedError:
+            continue  # A type that only polars reads.
+        except pa.ArrowException as error:
+            raise ValueError(type(error).__name__) from None
+
+
+def _refuse_schema(schema: Any) -> None:
+    """ValueError for names given twice, or a type that no table of records has."""
+    from pyarrow import types
+
+    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256, _is_interval
+    if len(set(schema.names)) < len(schema.names):
+        raise ValueError("names are given twice")
+    if any(is_one(field.type) for field in schema for is_one in strange):
+        raise ValueError("a type is not supported")
+
+
+def _is_interval(kind: Any) -> bool:
+    return str(kind).endswith("interval")  # pyarrow has no name for two of the three.
 
 
 def folder_kind(path: Path) -> str:

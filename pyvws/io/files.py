@@ -16,7 +16,14 @@ import polars as pl
 
 from pyvws._checks import positions
 from pyvws.errors import InputError
-from pyvws.io.column_files import COLUMN_SUFFIXES, file_digest, folder_kind, scan_columns
+from pyvws.io.column_files import (
+    COLUMN_SUFFIXES,
+    UNREADABLE,
+    file_digest,
+    folder_kind,
+    refuse_damaged,
+    scan_columns,
+)
 from pyvws.io.headers import named
 
 __all__ = [
@@ -70,11 +77,12 @@ def read_table(path: Path) -> TableFile:
             as_written = pl.read_csv(content, infer_schema=False)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
         else:
+            refuse_damaged(path, kind)
             frame = as_written = scan_columns(path, kind).collect()
             records = frame.height
     except InputError:
         raise
-    except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
+    except (*UNREADABLE, csv.Error) as error:
         rule = "It must be UTF-8 with commas and a header." if kind == "csv" else "Write it again."
         raise InputError(
             f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"

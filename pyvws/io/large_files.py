@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.io.column_files import file_digest, scan_columns
+from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.io.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
 from pyvws.io.headers import named
 
@@ -129,7 +129,7 @@ def named_errors(
         yield
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # any engine's own
+    except (Exception, pl.exceptions.PanicException) as error:  # any engine's own
         raise InputError(
             f"{name}: {named(columns, header) or 'it'} could not be read ({type(error).__name__}). "
             "Check that each column holds numbers of a usual size, or text."
@@ -141,6 +141,7 @@ def open_large(path: Path) -> LargeTable:
     kind = file_kind(path)
     try:
         if kind != "csv":
+            refuse_damaged(path, kind)
             written = scan_columns(path, kind)
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
@@ -150,7 +151,7 @@ def open_large(path: Path) -> LargeTable:
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)
     except InputError:
         raise
-    except (pl.exceptions.PolarsError, csv.Error, ValueError, OSError) as error:
+    except (*UNREADABLE, csv.Error) as error:
         if isinstance(error, OSError) and error.strerror:
             raise InputError(
                 f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
@@ -168,7 +169,7 @@ def table_bytes(path: Path) -> int:
             scan = scan_columns(path, kind)
             rows = int(scan.select(pl.len()).collect().item())
             return rows * len(scan.collect_schema()) * _BYTES_A_CELL
-        except (pl.exceptions.PolarsError, OSError):
+        except UNREADABLE:
             return 0  # Reading it says what is wrong.
     try:
         size = path.stat().st_size

@@ -162,10 +162,12 @@ def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
         if np.ptp(values) == 0:
             axis.axvline(values[0], color=colour[label], label=label, linestyle=":")
             continue
+        with np.errstate(over="ignore"):  # Values near the largest float have no density.
+            heights = gaussian_kde(thinned(values))(grid)
         thick = 2.4 if label == "Data" else 1.5
         axis.plot(
             grid,
-            gaussian_kde(thinned(values))(grid),
+            heights,
             color=colour[label],
             label=label,
             linewidth=thick,

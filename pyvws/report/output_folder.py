@@ -13,7 +13,7 @@ import polars as pl
 
 from pyvws._checks import Floats
 from pyvws.errors import InputError, PyvwsError
-from pyvws.io.column_files import file_digest, scan_columns
+from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.io.files import FORMATS
 
 __all__ = [
@@ -70,7 +70,7 @@ def as_left(out: Path) -> Iterator[None]:
         yield
     except PyvwsError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+    except (LookupError, TypeError, AttributeError, *UNREADABLE) as error:
         raise InputError(
             f"{out}: its files do not hold what a run writes into them "
             f"({type(error).__name__}). {_AS_LEFT}"
@@ -134,15 +134,18 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _parquet(path: Path) -> pl.DataFrame:
     try:
+        refuse_damaged(path, "parquet")
         return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
 
 
 def _columns(path: Path) -> list[str]:
     try:
+        if path.suffix != ".csv":
+            refuse_damaged(path, path.suffix[1:])
         return list(_scan(path).collect_schema().names())
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
 
 
@@ -155,7 +158,7 @@ def _outcome(path: Path, name: str) -> Floats:
     """One column, so that a large dataset is never held whole."""
     try:
         column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise InputError(
             f"{path.name}: its column {name!r} cannot be read ({type(error).__name__}). {_AS_LEFT}"
         ) from None

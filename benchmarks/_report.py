@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from benchmarks._floors import FLOORS
 from benchmarks._found import Entry, Found, Table
+from pyvws._cores import usable_cores
 from pyvws.report._folder import whole_folder
 from pyvws.validation import provenance
 
@@ -27,16 +28,10 @@ def machine() -> dict[str, str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         **{name: found[name] for name in _MACHINE},
-        "processors of this run": str(_usable()),
+        "processors of this run": str(usable_cores()),
         "memory": f"{memory:.1f} GB",
         "load when it began": f"{os.getloadavg()[0]:.2f}",
     }
-
-
-def _usable() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def content(

@@ -18,6 +18,7 @@ from numba.core import types
 from numba.extending import overload
 
 from pyvws._censored_density import add_clamped
+from pyvws._checks import Floats
 from pyvws._kernels import callback
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
 from pyvws.models._model import SampledScale
@@ -45,6 +46,16 @@ class CompiledTarget:
         self.arguments = PackedArguments((scale.data, *groups))
         names = tuple(map(_name, (*scale.kernels, density, terms)))
         self.density, self.draw = _functions(self.arguments.kinds, *names)
+
+    def moves(self, z: Floats) -> bool:
+        """Whether the density at z (D,) is finite, and its gradient finite and nowhere 0.
+
+        A sampler that scales its steps by the first gradient cannot start elsewhere.
+        """
+        gradient, value = np.zeros(len(z)), np.zeros(1)
+        call, words = self.density.ctypes, self.arguments.words
+        doubles = (array.ctypes.data_as(call.argtypes[1]) for array in (z, gradient, value))
+        return call(len(z), *doubles, words.ctypes.data) == 0 and bool((gradient != 0.0).all())
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:

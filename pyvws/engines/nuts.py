@@ -29,6 +29,11 @@ __all__ = ["NativeEngine"]
 
 _POLL_SECONDS = 0.02
 _REFIT_SHARE = 0.5  # Of the warm-up, in a fit that starts from the draws of another.
+_STARTS = 50  # Points to try before none is found.
+_NO_START = (
+    "The sampler could not start: the density is not finite near the rough fit, or does not change "
+    "there. Rescale the predictors."
+)
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 
 
@@ -51,7 +56,10 @@ class NativeEngine:
         settings = settings.after(previous, share=_REFIT_SHARE)
         scale = sampled_scale(target.start())
         compiled = CompiledTarget(target, scale)
-        model = _sampler_model(compiled, _first_points(target, scale, previous), target.dimension)
+        first_point = _first_points(target, scale, compiled, previous)
+        if not compiled.moves(first_point(seed)):
+            raise ConvergenceError(_NO_START)
+        model = _sampler_model(compiled, first_point, target.dimension)
         total = settings.chains * (settings.draws + settings.warmup)
         done = compiled.arguments
         trace = _run(model, settings, seed, lambda: progress and progress(done.count, total))
@@ -73,7 +81,10 @@ class NativeEngine:
 
 
 def _first_points(
-    target: PseudoPosterior, scale: SampledScale, previous: Posterior | None
+    target: PseudoPosterior,
+    scale: SampledScale,
+    compiled: CompiledTarget,
+    previous: Posterior | None,
 ) -> Callable[[int], Floats]:
     """Where a chain starts, by its seed: at a draw of the previous fit, else near the rough one."""
     drawn = np.empty((0, target.dimension))
@@ -83,9 +94,14 @@ def _first_points(
     def point(seed: int) -> Floats:
         if len(drawn):
             z = scale.inverse(drawn[np.random.default_rng(seed).integers(len(drawn))])
-            if np.isfinite(z).all():
+            if np.isfinite(z).all() and compiled.moves(z):
                 return z
-        return np.random.default_rng(seed).uniform(-_JITTER, _JITTER, target.dimension)
+        rng = np.random.default_rng(seed)
+        for _ in range(_STARTS):
+            z = rng.uniform(-_JITTER, _JITTER, target.dimension)
+            if compiled.moves(z):
+                break
+        return z
 
     return point
 
@@ -136,11 +152,10 @@ def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], An
             except TimeoutError:
                 tick()
     except RuntimeError as error:
-        raise ConvergenceError(
-            "The sampler could not start: the density is not finite near the rough fit. Rescale "
-            "the predictors."
-        ) from error
-    except BaseException:
+        raise ConvergenceError(_NO_START) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # nutpie's threads are gone.
+            raise ConvergenceError(_NO_START) from error
         sampler.cancel()
         raise
 

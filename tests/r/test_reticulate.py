@@ -202,6 +202,7 @@ CALLS = {
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",
     "match_risk": "expected_match_risk(c(1, 50), list(c(1, 50))) == 2",
     "pairwise": "length(pairwise_weights(c(1, 2, 3))) == 3",
+    "pipeline": "all(steps_in_vectors()$bounds(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "perturbed_histogram": "cube_root_bins(28) == 4",
     "pmse": "abs(pmse_value(matrix(1:4), matrix(1:4))) < 1e-12",
     "r_random": "length(uniforms(1, 3)) == 3",

@@ -31,6 +31,13 @@ def rounded_up(value: float) -> float | None:
     return float(Decimal(float(value)).quantize(tenth, rounding=ROUND_CEILING, context=_EXACT))
 
 
+def _figure(value: float, round_up: bool) -> float | None:
+    """A figure as written: None where it is not finite, which JSON has no word for."""
+    if round_up:
+        return rounded_up(value)
+    return value if np.isfinite(value) else None
+
+
 def growth_per_doubling(by_draw: Floats) -> float:
     """How much the largest of S draws' bounds exceeds, on average, that of a random half of them.
 
@@ -55,7 +62,7 @@ class LedgerEntry:
         """As plain values, the cost rounded up to one decimal where asked."""
         if self.epsilon is None:
             return {"use": self.use, "epsilon": "not accounted"}
-        return {"use": self.use, "epsilon": rounded_up(self.epsilon) if round_up else self.epsilon}
+        return {"use": self.use, "epsilon": _figure(self.epsilon, round_up)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +214,7 @@ class PrivacyStatement:
 
     def _written(self, *, round_up: bool) -> dict[str, Any]:
         def figure(value: float) -> float | None:
-            return rounded_up(value) if round_up else value
+            return _figure(value, round_up)
 
         return {
             "mechanism": self.mechanism,

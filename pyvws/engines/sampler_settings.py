@@ -9,6 +9,7 @@ from pyvws.errors import InputError
 
 __all__ = ["SamplerSettings"]
 
+_MOST = 10**9  # More iterations or chains no memory holds.
 _LEAST_WARMUP = 100
 _LEAST_SHORTENED = 300  # No warm-up is shortened below it: steps then fit less well.
 
@@ -31,6 +32,8 @@ class SamplerSettings:
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
+            if getattr(self, name) > _MOST:
+                raise InputError(f"{name} must be at most {_MOST}. Take fewer.")
         open_unit_interval(self.target_accept, "target_accept")
         if self.draws < 4:
             raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")

@@ -24,7 +24,7 @@ from pyvws.io.column_files import (
     refuse_damaged,
     scan_columns,
 )
-from pyvws.io.headers import named
+from pyvws.io.headers import placed
 
 __all__ = [
     "CSV_NULLS",
@@ -146,7 +146,8 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
     twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
     if twice:
         raise InputError(
-            f"{name}: column names must differ. Given twice: {named(twice, header)}. Rename them."
+            f"{name}: column names must differ. Some are given twice: {placed(twice, header)}. "
+            "Rename them, or add the header."
         )
     if header and uneven.any():
         raise InputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["named", "names_or_number", "record_instead"]
+__all__ = ["named", "names_or_number", "placed", "record_instead"]
 
 _SHOWN = 20
 _LONGEST = 60
@@ -31,7 +31,13 @@ def named(some: Sequence[str], header: Sequence[str]) -> str:
     if not record_instead(header):
         more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
         return ", ".join(some[:_SHOWN]) + more
-    places = [place for place, name in enumerate(header, start=1) if name in set(some)]
+    return placed(some, header)
+
+
+def placed(some: Sequence[str], header: Sequence[str]) -> str:
+    """The places of some of a header's names for a message, from 1."""
+    wanted = set(some)
+    places = [place for place, name in enumerate(header, start=1) if name in wanted]
     return "columns " + ", ".join(map(str, places[:_SHOWN])) + (" ..." if places[_SHOWN:] else "")
 
 

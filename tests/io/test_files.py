@@ -102,6 +102,7 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
     assert table.as_written.equals(frame)
 
 
+TWICE = "given twice: columns"
 UNREADABLE = "It must be UTF-8 with commas and a header."
 QUOTES = "Check its commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
@@ -130,9 +131,13 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
         (
             "t.csv",
             b"a,b,a\n1,2,3\n",
-            "t.csv: column names must differ. Given twice: a. Rename them.",
+            f"t.csv: column names must differ. Some are {TWICE} 1, 3. Rename them, or add the header.",
         ),
-        ("t.csv", b'a,"a"\n1,2\n', "t.csv: column names must differ. Given twice: a. Rename them."),
+        (
+            "t.csv",
+            b'a,"a"\n1,2\n',
+            f"t.csv: column names must differ. Some are {TWICE} 1, 2. Rename them, or add the header.",
+        ),
         ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
         ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),
         ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
@@ -184,4 +189,4 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
         assert "Ann" not in str(caught.value)
     with pytest.raises(InputError) as caught:
         read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
-    assert "Given twice: columns 2, 3." in str(caught.value)
+    assert "given twice: columns 2, 3." in str(caught.value)

@@ -102,7 +102,7 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
     assert table.as_written.equals(frame)
 
 
-TWICE = "given twice: columns"
+TWICE = "column names must differ. Some are given twice: columns"
 UNREADABLE = "It must be UTF-8 with commas and a header."
 QUOTES = "Check its commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
@@ -131,12 +131,12 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
         (
             "t.csv",
             b"a,b,a\n1,2,3\n",
-            f"t.csv: column names must differ. Some are {TWICE} 1, 3. Rename them, or add the header.",
+            f"t.csv: {TWICE} 1, 3. Rename them, or add the header.",
         ),
         (
             "t.csv",
             b'a,"a"\n1,2\n',
-            f"t.csv: column names must differ. Some are {TWICE} 1, 2. Rename them, or add the header.",
+            f"t.csv: {TWICE} 1, 2. Rename them, or add the header.",
         ),
         ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
         ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),

@@ -148,3 +148,11 @@ def test_outcomes_that_are_not_numbers():
 def test_a_lazy_table_is_read():
     frame = open_frame(pl.DataFrame(COLUMNS).lazy())
     assert numeric_column(frame, "visits", role="outcome").tolist() == [3.0, 0.0, 7.0]
+
+
+def test_whole_numbers_of_128_bits_are_numbers_and_patterns() -> None:
+    """What polars makes of a csv's integers beyond 64 bits: two of them are one float."""
+    large = [10**30, 10**30 + 1, 3]
+    frame = open_frame(pl.DataFrame({"x": pl.Series(large, dtype=pl.Int128)}))
+    assert plain_columns(frame, ["x"], role="formula")["x"].tolist() == [1e30, 1e30, 3.0]
+    assert plain_columns(frame, ["x"], role="known")["x"].nunique() == 3

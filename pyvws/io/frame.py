@@ -113,7 +113,7 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
             bad = bad | ~np.isfinite(column.fill_null(0).to_numpy())
         _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
         if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
-            column = column.cast(nw.Float64 if role == "formula" else nw.String)
+            column = column.cast(nw.String if role == "known" else nw.Float64)
         columns[name] = column.to_pandas().reset_index(drop=True)
     return columns
 

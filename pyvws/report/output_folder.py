@@ -68,7 +68,7 @@ def as_left(out: Path) -> Iterator[None]:
     """InputError for entries that are missing from the files of `out`, or are of another type."""
     try:
         yield
-    except PyvwsError:
+    except (PyvwsError, OSError):  # A full disk says so itself.
         raise
     except (LookupError, TypeError, AttributeError, *UNREADABLE) as error:
         raise InputError(

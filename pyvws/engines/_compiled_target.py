@@ -29,6 +29,7 @@ __all__ = ["CompiledTarget"]
 _DOUBLES = types.CPointer(types.float64)
 _DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 _DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
+_LEAST_SLOPE = 1e-9  # nuts-rs was seen to refuse 2e-10 and to take 1e-9.
 _NOT_FINITE = 1  # To nutpie: a point to turn back from.
 
 _NAMED: dict[str, Any] = {}
@@ -48,14 +49,15 @@ class CompiledTarget:
         self.density, self.draw = _functions(self.arguments.kinds, *names)
 
     def moves(self, z: Floats) -> bool:
-        """Whether the density at z (D,) is finite, and its gradient finite and nowhere 0.
+        """Whether the density at z (D,) is finite, and its gradient finite and nowhere near 0.
 
         A sampler that scales its steps by the first gradient cannot start elsewhere.
         """
         gradient, value = np.zeros(len(z)), np.zeros(1)
         call, words = self.density.ctypes, self.arguments.words
         doubles = (array.ctypes.data_as(call.argtypes[1]) for array in (z, gradient, value))
-        return call(len(z), *doubles, words.ctypes.data) == 0 and bool((gradient != 0.0).all())
+        ended = call(len(z), *doubles, words.ctypes.data)
+        return ended == 0 and bool((np.abs(gradient) > _LEAST_SLOPE).all())
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:

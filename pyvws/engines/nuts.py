@@ -92,8 +92,9 @@ def _first_points(
         drawn = target.model.unconstrain(previous.draws)
 
     def point(seed: int) -> Floats:
-        if len(drawn):
-            z = scale.inverse(drawn[np.random.default_rng(seed).integers(len(drawn))])
+        picks = np.random.default_rng(seed)
+        for _ in range(_STARTS if len(drawn) else 0):
+            z = scale.inverse(drawn[picks.integers(len(drawn))])
             if np.isfinite(z).all() and compiled.moves(z):
                 return z
         rng = np.random.default_rng(seed)

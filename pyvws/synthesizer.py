@@ -163,7 +163,8 @@ class Synthesizer(RunSettings):
         ----------
         table : path or lazy frame
             A csv, parquet or Arrow IPC file, a folder of parquet or Arrow parts, or a lazy frame
-            that narwhals accepts. Files and polars plans are read twice and keep their order. Other
+            that narwhals accepts. Files and polars plans are read twice (a
+            parquet or Arrow file once more before, for damage) and keep their order. Other
             engines (DuckDB, Dask, Spark, Ibis) count the distinct rows of released, known and
             modelled columns themselves, and only that tally comes over. Their datasets are sorted
             by the columns released unchanged; rows equal in these are in random order.

@@ -156,7 +156,9 @@ def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], An
         raise ConvergenceError(_NO_START) from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # nutpie's threads are gone.
-            raise ConvergenceError(_NO_START) from error
+            raise ConvergenceError(
+                "The sampler broke off. Rescale the predictors, or choose another engine."
+            ) from error
         sampler.cancel()
         raise
 

@@ -20,7 +20,8 @@ class SamplerSettings:
 
     `refit_warmup` is the warm-up of fits that start from the draws of an earlier one. None takes
     half of `warmup` under the native engine, though no fewer than 300 of it, and all elsewhere.
-    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
+    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps. Raises
+    InputError for numbers out of range: fewer than 4 draws, 1 chain or 100 of warm-up.
     """
 
     draws: int = 1000

@@ -29,7 +29,8 @@ __all__ = ["CompiledTarget"]
 _DOUBLES = types.CPointer(types.float64)
 _DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 _DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
-_LEAST_SLOPE = 1e-9  # nuts-rs was seen to refuse 2e-10 and to take 1e-9.
+_LEAST_SLOPE = 1e-9  # First steps scale by the first gradient: 2e-10 was seen to lead far off.
+_NO_SLOPE = np.finfo(np.float64).tiny  # For 0, where nuts-rs would panic; too small to move a draw.
 _NOT_FINITE = 1  # To nutpie: a point to turn back from.
 
 _NAMED: dict[str, Any] = {}
@@ -87,8 +88,10 @@ def _functions(
         _call(pull_back, (state, q, *groups[0], gradient))
         value_at[0] = value
         finite = np.isfinite(value)
-        for entry in gradient:
-            finite = finite and np.isfinite(entry)
+        for entry in range(len(gradient)):
+            finite = finite and np.isfinite(gradient[entry])
+            if gradient[entry] == 0.0:
+                gradient[entry] = _NO_SLOPE
         return 0 if finite else _NOT_FINITE
 
     def draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:

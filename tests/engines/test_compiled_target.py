@@ -62,6 +62,31 @@ def test_where_it_is_not_finite_it_says_so(model):
     assert _called(compiled, np.full(target.dimension, np.nan))[0] != 0
 
 
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_no_entry_of_a_gradient_is_0_however_far_out(model):
+    """A chain that comes to such a place would end in a panic of nuts-rs, which prints it."""
+    target = seeded_target(model, 40, 2, seed=5)
+    scale = sampled_scale(target.start())
+    compiled = CompiledTarget(target, scale)
+    evaluate = target.density_and_gradient()
+    restore, pull_back = scale.kernels
+    rng = np.random.default_rng(3)
+    flat = 0
+    for spread in np.exp(rng.uniform(0.0, 6.0, 200)):
+        z = rng.normal(0.0, spread, target.dimension)
+        code, _, found, q = _called(compiled, z)
+        if code == 0:
+            restored = np.empty(len(z))
+            _, state = restore(z, *scale.data, restored)
+            _, gradient = evaluate(restored)
+            pull_back(state, q, *scale.data, gradient)
+            flat += (gradient == 0).any()
+            assert (found != 0).all()
+            # Too small to move a point or a momentum.
+            assert (np.abs(found[gradient == 0]) < 1e-300).all()
+    assert flat
+
+
 def test_arguments_are_packed_by_kind():
     packed = PackedArguments(((np.ones((2, 3)), 4), (), (0.5, np.arange(3), np.float64(2))))
     assert packed.kinds == "f2,l;;d,i1,d"

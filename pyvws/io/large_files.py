@@ -16,7 +16,13 @@ from pathlib import Path
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
+from pyvws.io.column_files import (
+    UNREADABLE,
+    cell_count,
+    file_digest,
+    refuse_damaged,
+    scan_columns,
+)
 from pyvws.io.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
 from pyvws.io.headers import named
 
@@ -166,9 +172,7 @@ def table_bytes(path: Path) -> int:
     kind = file_kind(path)
     if kind != "csv":
         try:
-            scan = scan_columns(path, kind)
-            rows = int(scan.select(pl.len()).collect().item())
-            return rows * len(scan.collect_schema()) * _BYTES_A_CELL
+            return cell_count(path, kind) * _BYTES_A_CELL
         except UNREADABLE:
             return 0  # Reading it says what is wrong.
     try:

@@ -25,6 +25,7 @@ from pyvws.io.column_files import (
     scan_columns,
 )
 from pyvws.io.headers import placed
+from pyvws.io.hidden_values import without_hidden
 
 __all__ = [
     "CSV_NULLS",
@@ -95,13 +96,14 @@ def read_table(path: Path) -> TableFile:
 
 
 def write_table(frame: Any, path: Path, *, format: str) -> None:
-    """Write a polars frame in one of `FORMATS`."""
+    """Write a polars frame in one of `FORMATS`: its cells, and nothing else of its memory."""
     if format == "csv":
         frame.write_csv(path)
     elif format == "parquet":
-        frame.write_parquet(path)
+        without_hidden(frame).write_parquet(path)
     else:
-        frame.write_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())
+        bare = without_hidden(frame)
+        bare.write_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())
 
 
 def file_kind(path: Path) -> str:

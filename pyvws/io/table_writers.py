@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from pyvws.io.hidden_values import without_hidden
+
 __all__ = ["TableWriter", "table_writer"]
 
 
@@ -23,7 +25,7 @@ class TableWriter(Protocol):
 def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[TableWriter]:
     """Open a new file of the given rights; a parquet row group or Arrow batch is a call's rows.
 
-    Arrow gets categories as text.
+    Arrow gets categories as text. What a batch's memory holds besides its cells is not written.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
@@ -44,6 +46,7 @@ def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[Tabl
 
         def group(batch: pl.DataFrame) -> None:
             nonlocal writer
+            batch = without_hidden(batch)
             if format == "arrow":  # One dictionary would have to serve all batches.
                 batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
             rows = batch.to_arrow(compat_level=pl.CompatLevel.oldest())

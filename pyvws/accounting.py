@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.caveats import CAVEATS, TRUST
+from pyvws.caveats import CAVEATS, SEED_TRUST, TRUST
 from pyvws.models._outcome_scale import UNCLAMPED
 
 __all__ = ["LedgerEntry", "PrivacyStatement", "growth_per_doubling", "rounded_up"]
@@ -81,6 +81,8 @@ class PrivacyStatement:
     enforced, data_weights, prepared_from_data : bool
         Whether each record's term is clamped at the bound, whether weights come from the data, and
         whether the model's terms do (levels, or values moved off the ends of a range).
+    downweights : bool
+        Whether any weight of the fit that made the datasets is below 1.
     target : float, optional
         The epsilon that was asked for.
     growth : float
@@ -102,6 +104,8 @@ class PrivacyStatement:
         against its target.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
+    short_seed : bool
+        Whether the seed can be found by trying all that are as small.
     uses : tuple of str
         Uses of the confidential data that are not accounted, in their order.
     """
@@ -114,6 +118,7 @@ class PrivacyStatement:
     enforced: bool = False
     data_weights: bool = True
     prepared_from_data: bool = False
+    downweights: bool = True
     target: float | None = None
     growth: float = 0.0
     datasets: int
@@ -126,6 +131,7 @@ class PrivacyStatement:
     problems: tuple[str, ...]
     uses: tuple[str, ...] = ()
     own_program: str = ""
+    short_seed: bool = False
 
     @property
     def guarantee(self) -> str:
@@ -133,16 +139,20 @@ class PrivacyStatement:
 
         "dp" where terms are clamped and neither weights nor terms depend on other records;
         "asymptotic-dp" for the other weighted mechanisms at the full maximum, other censored ones
-        among them. "none" otherwise, and where synthetic values depend on the data besides the
-        posterior draw.
+        among them. "none" otherwise, as where no record is downweighted, and where synthetic values
+        depend on the data besides the posterior draw.
         """
         if self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
             local = not (self.data_weights or self.prepared_from_data)
             return "dp" if local else "asymptotic-dp"
-        weighted = self.mechanism != "unweighted"
-        return "asymptotic-dp" if weighted and self.threshold == 1.0 else "none"
+        return "asymptotic-dp" if self._weighted and self.threshold == 1.0 else "none"
+
+    @property
+    def _weighted(self) -> bool:
+        """Not so where a mechanism's settings leave every weight at 1: that is "unweighted"."""
+        return self.mechanism != "unweighted" and self.downweights
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -168,12 +178,16 @@ class PrivacyStatement:
             "weights": self.data_weights,
             "prepared": self.enforced and self.prepared_from_data,
             "composition": True,
+            "other releases": True,
+            "short seed": self.short_seed,
             "rounded figures": True,
+            "figures": not self.enforced,
+            "convergence": self.enforced,
             "records": True,
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
             "searched": self.searched,
-            "unweighted": self.mechanism == "unweighted",
+            "unweighted": not (self._weighted or self.enforced),
             "scalar": self.mechanism == "sw",
             "above target": above,
             "own program": self.own_program == "own program",
@@ -234,6 +248,6 @@ class PrivacyStatement:
             "threshold": self.threshold,
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "ledger": [entry.written(round_up) for entry in self.ledger()],
-            "trust_assumptions": list(TRUST),
+            "trust_assumptions": [*TRUST, SEED_TRUST],
             "caveats": self.caveats(exact=not round_up),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CAVEATS", "TRUST", "histogram_caveats"]
+__all__ = ["CAVEATS", "SEED_TRUST", "TRUST", "histogram_caveats"]
 
 TRUST: Final = (
     "The agency holds the confidential table and runs the mechanism; nobody else sees it, the "
@@ -17,6 +17,12 @@ TRUST: Final = (
     "The package, its libraries and the processor compute what they state; floating-point "
     "rounding of the sampler is not accounted.",
 )
+
+SEED_TRUST: Final = (
+    "The seed was drawn at random among more numbers than can be tried, and is kept secret: "
+    "whoever has it can repeat the run on any guess of the table, and nothing is then protected."
+)
+"""Of a release whose randomness is all of its seed's."""
 
 CAVEATS: Final = {
     "leave-one-out": (
@@ -39,6 +45,24 @@ CAVEATS: Final = {
     ),
     "composition": (
         "Each synthetic dataset spends epsilon_per_dataset; together they spend epsilon_total."
+    ),
+    "other releases": (
+        "Other releases of the same records cost epsilon of their own, which adds to this one's; "
+        "they are not known here."
+    ),
+    "figures": (
+        "The bound, its growth and epsilon, and what is said of fits, of convergence and of a "
+        "missed target, are computed from the confidential data; epsilon does not cover what they "
+        "tell of it."
+    ),
+    "convergence": (
+        "Whether a caveat on convergence stands here is decided by fits to the confidential data; "
+        "epsilon does not cover what that tells of it."
+    ),
+    "short seed": (
+        "The seed of this run is short enough to be found by trial, from the synthetic values "
+        "alone. Whoever finds it can repeat the run on any guess of the table, and nothing is then "
+        "protected. For a release leave the seed to pyvws synthesize, or draw 63 bits at random."
     ),
     "rounded figures": "Figures here are rounded up to one decimal, each on its own.",
     "records": "The number of records is released, and no guarantee covers it.",
@@ -73,11 +97,15 @@ CAVEATS: Final = {
     ),
     "own program": (
         "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
-        "it writes; at some of its draws its target was seen to move with the weights by just that."
+        "it writes; at some of its draws its target was seen to move with the weights by just "
+        "that. What it takes from the data elsewhere, as for a prior or in what values are drawn "
+        "from, is neither bounded nor checked."
     ),
     "unchecked program": (
         "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
-        "it writes; that its target moves with the weights by just that was not checked."
+        "it writes; that its target moves with the weights by just that was not checked. What it "
+        "takes from the data elsewhere, as for a prior or in what values are drawn from, is "
+        "neither bounded nor checked."
     ),
     "reads outcome": (
         "Each synthetic value is drawn given the record's own confidential outcome as well "
@@ -109,6 +137,7 @@ def histogram_caveats(
         "One noisy histogram makes all datasets: together they spend epsilon_total once.",
         "The guarantee is for an outcome that surely lies in a range fixed without the data.",
         "Synthetic values are uniform within bins, and independent of every other column.",
+        CAVEATS["other releases"],
     ]
     if neighbours == "replace":
         said.append(CAVEATS["records"])

@@ -29,6 +29,8 @@ __all__ = ["FittedRun", "fitted_run", "posterior_release"]
 _REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
 _FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
 
+_SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
+
 
 @dataclass(frozen=True, slots=True)
 class FittedRun:
@@ -95,7 +97,7 @@ def fitted_run(
     if problems:
         remedies = [_REMEDY] if weighting.bound is None else [_REMEDY, _FOR_CLAMPS]
         warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=4)
-    statement = _statement(settings, mechanism, loop, table, weighting, final)
+    statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
     return FittedRun(
         settings, table, loop, weighting, final, constants, statement, "".join(console)
     )
@@ -163,6 +165,8 @@ def _statement(
     table: ConfidentialTable,
     weighting: Weighting,
     final: WeightedFit,
+    *,
+    seed: int,
 ) -> PrivacyStatement:
     enforced = weighting.bound is not None
     return PrivacyStatement(
@@ -174,6 +178,7 @@ def _statement(
         enforced=enforced,
         data_weights=data_weights(mechanism, downscaled=settings.downscale),
         prepared_from_data=loop.model.prepared_from_data,
+        downweights=bool((final.weights < 1.0).any()),
         target=settings.target_epsilon,
         growth=growth_per_doubling(final.bounds.by_draw),
         datasets=settings.datasets,
@@ -186,6 +191,7 @@ def _statement(
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, final),
         own_program=_own_program(settings),
+        short_seed=seed < _SHORT_SEED,
     )
 
 

@@ -103,6 +103,7 @@ class Synthesizer(RunSettings):
             are collected; `fit_to` leaves the records where they are.
         seed : int
             Of sampling and synthesis. The same seed gives the same release; keep it confidential.
+            A short one can be found from a release: draw it, as by `secrets.randbits(63)`.
         listener : Listener
             Told of fits and tries.
         release_frame : table, N rows, optional
@@ -173,6 +174,7 @@ class Synthesizer(RunSettings):
             input is, else as parquet.
         seed : int
             Of sampling and synthesis. The same seed gives the same release; keep it confidential.
+            A short one can be found from a release: draw it, as by `secrets.randbits(63)`.
         overwrite : bool
             Replace what the folder holds.
         listener : Listener

@@ -112,6 +112,9 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "sw"}, "asymptotic-dp"),
         ({"reweighted": True, "searched": True}, "asymptotic-dp"),
         ({"mechanism": "unweighted"}, "none"),
+        ({"downweights": False}, "none"),
+        ({"mechanism": "cw", "downweights": False}, "none"),
+        ({"enforced": True, "data_weights": False, "downweights": False}, "dp"),
         ({"threshold": 0.999}, "none"),
         ({"lipschitz_bound": math.inf}, "none"),
         ({"lipschitz_bound": math.nan}, "none"),
@@ -134,6 +137,8 @@ def test_what_is_said_only_where_it_applies():
         "own, row by row": {"columns_released_unchanged": ("age",)},
         "search is not accounted": {"searched": True},
         "No record is downweighted": {"mechanism": "unweighted"},
+        "No record is downweighted, so no": {"downweights": False},
+        "found by trial, from the synthetic values": {"short_seed": True},
         "One weight for all records": {"mechanism": "sw"},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
         "rounded to whole numbers": {"rounded": True},
@@ -151,15 +156,17 @@ def test_what_is_said_only_where_it_applies():
         (added,) = set(said) - set(plain)
         assert words in added
     everything = " ".join(plain)
-    for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly"):
+    for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly",
+                  "Other releases of the same records", "epsilon does not cover"):  # fmt: skip
         assert words in everything
 
 
 def test_an_enforced_bound_is_not_said_to_be_estimated():
     said = " ".join(statement(enforced=True, data_weights=False, growth=1.0).caveats())
     assert "clamped at half of epsilon_per_dataset" in said
-    for words in ("estimated from", "weights are computed", "still rise"):
+    for words in ("estimated from", "weights are computed", "still rise", "The bound, its growth"):
         assert words not in said
+    assert "a caveat on convergence stands here" in said
 
 
 def test_diagnostics_stay_with_the_agency():

@@ -200,3 +200,14 @@ def test_zeros_ties_and_two_records_run() -> None:
     with pytest.warns(ConvergenceWarning):
         two = _release(pl.DataFrame({"visits": [0, 3]}), draws=100, warmup=100, chains=2)
     assert two.datasets[0].height == 2
+
+
+@pytest.mark.parametrize("settings", [{"g": 1.0}, {"mechanism": "cw", "c": 1e9}])
+def test_no_guarantee_where_the_settings_leave_every_weight_at_one(
+    settings: dict[str, Any],
+) -> None:
+    release = _release(pl.DataFrame(_columns()), **settings)
+    assert (release.records["weight_final"] == 1).all()
+    assert release.privacy["guarantee"] == "none"
+    assert any("No record is downweighted" in said for said in release.privacy["caveats"])
+    assert release.privacy["epsilon_total"] > 0

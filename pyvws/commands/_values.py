@@ -1,13 +1,14 @@
-"""Texts of options as values."""
+"""Texts of options as values, and the seed of a run that names none."""
 
 from __future__ import annotations
 
 import re
+import secrets
 from pathlib import Path
 
 from pyvws.errors import InputError
 
-__all__ = ["bound_to_meet", "file_text", "numbers", "size_in_bytes"]
+__all__ = ["bound_to_meet", "drawn_seed", "file_text", "numbers", "size_in_bytes"]
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -48,3 +49,8 @@ def file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None
+
+
+def drawn_seed() -> int:
+    """63 bits, the most that TOML has room for; the highest is set, so that none looks short."""
+    return 1 << 62 | secrets.randbits(62)

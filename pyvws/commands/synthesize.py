@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +22,7 @@ from pyvws.commands._choices import (
     RadiusKind,
 )
 from pyvws.commands._output import AsJson, Quiet, fit_listener, tell_release
-from pyvws.commands._values import bound_to_meet, file_text, numbers, size_in_bytes
+from pyvws.commands._values import bound_to_meet, drawn_seed, file_text, numbers, size_in_bytes
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
@@ -157,7 +156,7 @@ def synthesize(
         float, typer.Option(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
     ] = 0.8,
     seed: Annotated[
-        int | None, typer.Option(help="Makes the run repeatable. Drawn and noted if not given.")
+        int | None, typer.Option(help="Makes the run repeatable. Drawn if not given, as a release needs.")
     ] = None,
     memory: Annotated[
         str, typer.Option(help="A larger table is tallied and read in steps, never held whole.")
@@ -237,7 +236,7 @@ def synthesize(
         engine=engine.value,
         program=None if stan is None else UserProgram(file_text(stan), stan_log_lik.value),
     )
-    chosen = secrets.randbits(31) if seed is None else seed
+    chosen = drawn_seed() if seed is None else seed
     large = table_bytes(table) > size_in_bytes(memory)
     console = Console(stderr=True)
     silent = quiet or as_json

@@ -36,8 +36,9 @@ CAVEATS: Final = {
     ),
     "enforced": (
         "Every record's term is clamped at half of epsilon_per_dataset, at any parameters and for "
-        "any data, so epsilon is not estimated. It is that of an exact draw from the posterior; "
-        "the sampler is approximate, and how near it comes is not accounted."
+        "any data, so epsilon is not estimated. It is that of exact draws from the posterior, each "
+        "independent of the others; the sampler is approximate, and how near it comes is not "
+        "accounted."
     ),
     "weights": (
         "The weights are computed from the whole confidential database and from fits to it; "

@@ -21,6 +21,7 @@ from pyvws.io.frame import (
     plain_columns,
     with_outcome,
 )
+from pyvws.io.hidden_values import without_notes
 from pyvws.mechanisms import (
     Censored,
     CountWeighted,
@@ -60,7 +61,7 @@ class ConfidentialTable:
         The column `outcome` is replaced, by whole numbers where `round` is set.
         """
         frame = open_frame(source)
-        return [
+        made = [
             with_outcome(
                 frame,
                 columns=self.released,
@@ -70,6 +71,7 @@ class ConfidentialTable:
             )
             for values in outcomes
         ]
+        return [without_notes(dataset) for dataset in made]
 
 
 def check_table(

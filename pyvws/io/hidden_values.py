@@ -8,10 +8,11 @@ columns copies what is in memory, so what a release holds is laid out anew first
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import polars as pl
 
-__all__ = ["without_hidden"]
+__all__ = ["without_hidden", "without_notes"]
 
 
 def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
@@ -27,6 +28,19 @@ def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
     frame.select(names).write_parquet(memory, compression="uncompressed", statistics=False)
     memory.seek(0)
     return frame.with_columns(pl.read_parquet(memory))
+
+
+def without_notes(table: Any) -> Any:
+    """A table of any kind; an Arrow one without the notes of its schema and its fields.
+
+    Such notes describe the whole table that they came with: pandas' name all of its columns.
+    """
+    schema: Any = getattr(table, "schema", None)
+    if not hasattr(schema, "remove_metadata"):
+        return table
+    import pyarrow as pa
+
+    return table.cast(pa.schema([field.remove_metadata() for field in schema]))
 
 
 def _may_hide(column: pl.Series) -> bool:

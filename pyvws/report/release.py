@@ -24,7 +24,9 @@ class Release:
     Attributes
     ----------
     datasets : list of tables
-        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow). Public.
+        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow). Public as
+        `write` writes them: in memory a pandas index, levels without a record and what Arrow keeps
+        under missing cells come along with the columns released unchanged.
     privacy : dict
         The statement that goes with them, figures rounded up to one decimal. Public.
     records : table, N rows

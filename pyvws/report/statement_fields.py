@@ -138,11 +138,11 @@ MECHANISMS: Final = {
 
 
 def shown(value: Any) -> str:
-    """A value of the statement as a reader sees it."""
+    """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(value)
+    return f"{value:.7g}" if isinstance(value, float) and value < 1e6 else str(value)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pyvws import synthesize
 from pyvws.io.files import write_table
-from pyvws.io.hidden_values import without_hidden
+from pyvws.io.hidden_values import without_hidden, without_notes
 from pyvws.io.table_writers import table_writer
 from pyvws.report.release import _polars
 
@@ -152,3 +152,21 @@ def test_a_release_holds_no_blanked_cell_of_a_kept_column(tmp_path: Path) -> Non
     written = _arrow_file(path)
     assert written["town"].null_count == written["code"].null_count == 2
     assert not _holds(_in_memory(written))
+
+
+def test_an_arrow_table_loses_its_notes_and_other_tables_stay() -> None:
+    kept = {"kept": pa.array(["a", None]).dictionary_encode(), "n": pa.array([1, 2], pa.int8())}
+    noted = [pa.field(name, values.type, metadata={"note": _TEXT}) for name, values in kept.items()]
+    table = pa.table(list(kept.values()), schema=pa.schema(noted, metadata={"pandas": _TEXT}))
+    bare = without_notes(table)
+    assert bare.equals(pa.table(kept), check_metadata=True)
+    assert not _holds(bare.schema.serialize().to_pybytes())
+    for other in (pd.DataFrame({"n": [1]}), pl.DataFrame({"n": [1]})):
+        assert without_notes(other) is other
+    made = synthesize(
+        pa.table({"y": pa.array(range(9, 60)), "kept": pa.array([1] * 51)}).replace_schema_metadata(
+            {"note": _TEXT}
+        ),
+        outcome="y", keep="kept", mechanism="perturbed-histogram", range=(0, 99), epsilon=1, seed=1,
+    )  # fmt: skip
+    assert all(dataset.schema.metadata is None for dataset in made.datasets)

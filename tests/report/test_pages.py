@@ -21,6 +21,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.errors import InputError, OutputError
@@ -417,3 +419,11 @@ def test_a_click_on_a_heading_sorts_a_table(
     assert sizes == sorted(sizes)
     assert sizes != [float(row[1]) for row in _cells(board, "The ten largest records")]
     assert 'aria-sort="ascending"' in dom
+
+
+@given(st.integers(0, 10**12))
+@example(1_234_564)
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_a_figure_rounded_up_is_shown_whole(tenths: int) -> None:
+    figure = tenths / 10
+    assert float(shown(figure)) == figure

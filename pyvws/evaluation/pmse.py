@@ -29,7 +29,11 @@ _AGREES: Final = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class PropensityScore:
-    """`value` in [0, 1] and its null distribution, without unit; smaller = more useful."""
+    """`value` in [0, 1] and its null distribution, without unit; smaller = more useful.
+
+    `ratio` and `standardized` raise InputError where the null distribution is a single point, as
+    that of trees whose leaf takes all records.
+    """
 
     value: float
     null_mean: float
@@ -38,12 +42,21 @@ class PropensityScore:
     @property
     def ratio(self) -> float:
         """value / null mean: 1 is what a correct synthesizer is expected to give."""
-        return self.value / self.null_mean
+        return self.value / _not_zero(self.null_mean)
 
     @property
     def standardized(self) -> float:
         """(value - null mean) / null standard deviation: larger = easier to tell apart."""
-        return (self.value - self.null_mean) / self.null_sd
+        return (self.value - self.null_mean) / _not_zero(self.null_sd)
+
+
+def _not_zero(of_null: float) -> float:
+    if of_null == 0.0:
+        raise InputError(
+            "The null distribution is a single point, so there is nothing to compare with. Use a "
+            "smaller leaf, or more permutations."
+        )
+    return of_null
 
 
 def pmse(
@@ -77,7 +90,8 @@ def pmse(
     Raises
     ------
     InputError
-        For tables whose columns differ, missing values or a formula that cannot be read.
+        For tables whose columns differ, missing values, or a formula that cannot be read or has no
+        term besides the constant.
     MissingDependencyError
         For trees without scikit-learn.
 
@@ -90,6 +104,11 @@ def pmse(
     """
     choice(model, "model", ("logistic", "tree"))
     design, synthetic_records = _stacked(original, synthetic, formula)
+    if design.shape[1] < 2:
+        raise InputError(
+            "formula must have a term besides the constant, which tells no record from another. "
+            f"Got {formula!r}."
+        )
     if model == "logistic":
         return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
     leaf = whole_number(leaf, "leaf", least=1)

@@ -169,6 +169,14 @@ def test_trees_of_one_distribution_are_standardized():
     assert 0.75 < standardized.std() < 1.35
 
 
+def test_trees_that_cannot_split_have_nothing_to_compare_with():
+    found = pmse(table(1, 30), table(2, 30), model="tree", leaf=31, permutations=5)
+    assert (found.value, found.null_mean, found.null_sd) == (0.0, 0.0, 0.0)
+    for name in ("ratio", "standardized"):
+        with pytest.raises(InputError, match=r"single point.* Use a smaller leaf"):
+            getattr(found, name)
+
+
 def test_trees_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     with pytest.raises(MissingDependencyError) as caught:
@@ -196,6 +204,12 @@ def test_trees_without_scikit_learn(monkeypatch):
             lambda t: t,
             {"model": "forest"},
             "model must be one of logistic, tree. Got 'forest'.",
+        ),
+        (
+            lambda t: t,
+            {"formula": "~ 1"},
+            "formula must have a term besides the constant, which tells no record from another. "
+            "Got '~ 1'.",
         ),
         (
             lambda t: t,

@@ -79,9 +79,15 @@ def meet(
         if value is None:
             value = scale_to_meet(weights_at, maxima, window.aim, largest=largest)
         if value is None:
+            remedy = (
+                "Leave re-weighting out, or raise the tolerance (--tolerance) above what the last "
+                "try lacks."
+                if symbol == "k"
+                else "Ask for a smaller bound, a larger tolerance, or a larger radius."
+            )
             raise SearchError(
                 f"No {symbol} brings the bound up to its target: the weights reach 1 first. "
-                "Ask for a smaller bound, a larger tolerance, or a larger radius."
+                f"{remedy}"
             )
         fit, reached, maxima = refit(weights_at(value))
         tell(Try(label, symbol, value, reached, window.aim))

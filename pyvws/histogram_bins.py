@@ -71,7 +71,7 @@ def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
         raise InputError(
             f"{outside} of {len(y)} records are outside the public range. Check the unit of the "
             "outcome, give a range known to hold every possible value, or count them in the first "
-            "and last bins with allow_outside=True."
+            "and last bins with --allow-outside (allow_outside=True in Python)."
         )
     places = np.searchsorted(cuts[:-1], y, side="right") - 1
     return np.bincount(places, minlength=len(cuts) - 1).astype(np.int64)

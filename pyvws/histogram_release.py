@@ -54,6 +54,7 @@ def histogram_release(
         noise=cast(Literal["secret", "seeded-float"], mechanism.noise),
         seed=seed % 2**31 if mechanism.noise == "seeded-float" else None,
         edges_from_data=mechanism.edges_from_data,
+        allow_outside=mechanism.allow_outside,
     )
     size = len(table.y) if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
     streams = np.random.SeedSequence(seed).spawn(settings.datasets)
@@ -123,6 +124,8 @@ def _statement(
         edges_from_data=mechanism.edges_from_data,
         rounded=settings.round,
     )
+    if mechanism.allow_outside:
+        caveats.append("Values outside the range, if any, were counted in the first or last bin.")
     if unchanged:
         caveats.append(CAVEATS["unchanged"])
     return {

@@ -178,8 +178,9 @@ class PerturbedHistogram:
     `range` (L, U) is public knowledge; `bins` a number, by rule where None. One noisy histogram
     makes all datasets, so together they cost epsilon once. Under "replace" neighbours, the usual
     ones of [wasserman2010], the noise has scale 2 / epsilon; under "loo" 1 / epsilon.
-    `edges_from_data` takes the range from the data and gives up the guarantee. `noise` is "secret"
-    (exact and unseeded) for a release; "seeded-float" is for comparison with R, never published.
+    `edges_from_data` takes the range from the data and gives up the guarantee; `allow_outside`
+    counts values outside the range in the first and last bins. `noise` is "secret" (exact and
+    unseeded) for a release; "seeded-float" is for comparison with R, never published.
     """
 
     name: ClassVar[str] = "perturbed-histogram"
@@ -188,6 +189,7 @@ class PerturbedHistogram:
     bins: int | None = None
     neighbours: str = "replace"
     edges_from_data: bool = False
+    allow_outside: bool = False
     noise: str = "secret"
 
     def __post_init__(self) -> None:
@@ -266,6 +268,10 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given
     ]
     if needed:
-        raise InputError(f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it.")
+        raise InputError(
+            f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it by "
+            + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
+            + "."
+        )
     made: Mechanism = kind(**given)
     return made

@@ -17,6 +17,7 @@ from pyvws.run_settings import RunSettings
 
 __all__ = ["config_text", "read_config", "toml_line"]
 
+_ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 _RUN = ("formula", "keep", "datasets", "reweight", "tolerance", "threshold", "round")
 
 
@@ -88,6 +89,8 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         if name not in allowed:
             near = difflib.get_close_matches(name, allowed, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " pyvws init writes all of them."
+            if name in _ON_THE_LINE:
+                hint = " It is given on the command line: pyvws synthesize TABLE --out FOLDER."
             raise InputError(f"{path.name}: pyvws synthesize has no setting {name!r}.{hint}")
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")

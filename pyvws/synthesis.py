@@ -66,8 +66,8 @@ def synthesize(
         Of sampling and synthesis; keep it confidential.
     **settings
         Those that a mechanism or a model named by a string takes: c, g, radius, radius_kind, known,
-        match, weights, range, bins, neighbours, edges_from_data, noise; outcome_scale of normal,
-        levels of ordinal, range of beta.
+        match, weights, range, bins, neighbours, edges_from_data, allow_outside, noise;
+        outcome_scale of normal, levels of ordinal, range of beta.
 
     Returns
     -------

@@ -179,7 +179,9 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE], "g ~ x"),
-            "dataset 1: formula 'g' is not numeric (its type is String). Convert it first.",
+            "dataset 1: formula 'g' is not numeric (its type is String). Convert it first: "
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "commas.",
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),

@@ -157,7 +157,9 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
             2,
             {},
             "job ~ age",
-            "0.csv: formula 'job' is not numeric (its type is String). Convert it first.",
+            "0.csv: formula 'job' is not numeric (its type is String). Convert it first: "
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "commas.",
         ),
         (
             2,

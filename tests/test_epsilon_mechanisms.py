@@ -174,6 +174,18 @@ def test_noise_from_a_seed_and_edges_from_data_have_no_guarantee(visits: pl.Data
     assert own.privacy["guarantee"] == "none"
 
 
+def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.DataFrame) -> None:
+    pytest.importorskip("opendp")
+    asked = {"mechanism": "perturbed-histogram", "epsilon": 5.0, "range": (0, 5), "round": True}
+    with pytest.raises(InputError, match="--allow-outside"):
+        release(visits, **asked)
+    made = release(visits, **asked, allow_outside=True)
+    assert made.privacy["guarantee"] == "dp-if-bounded"
+    assert any("first or last bin" in said for said in made.privacy["caveats"])
+    assert "allow_outside = true" in made.config
+    assert all(table["visits"].is_between(0, 5).all() for table in made.datasets)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -78,7 +78,10 @@ def test_settings_stay_as_they_were_made(name):
     ("call", "message"),
     [
         (lambda: LipschitzWeighted(c=-1), "c must not be negative. Got -1."),
-        (lambda: make_mechanism("censored"), "mechanism 'censored' needs epsilon. Set it."),
+        (
+            lambda: make_mechanism("censored"),
+            "mechanism 'censored' needs epsilon. Set it by --epsilon (epsilon=... in Python).",
+        ),
         (lambda: WeightedEpsilon(epsilon=0), "epsilon must be above 0. Got 0."),
         (
             lambda: Censored(epsilon=5, weights="sw"),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pyvws.commands._output import AsJson, Quiet, print_json
@@ -60,15 +61,16 @@ def combine(
             }
         )
     elif not quiet:
-        table = Table(title=f"{formula} over {len(synthetic)} datasets, {kind}ly synthetic")
+        title = f"{formula} over {len(synthetic)} datasets, {kind}ly synthetic"
+        table = Table(title=escape(title))
         for heading in ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"):
             table.add_column(heading, justify="right" if heading else "left")
         for name, combined in found.items():
             lower, upper = intervals[name]
             table.add_row(
-                name,
+                escape(name),
                 f"{combined.estimate:.6g}",
-                f"{combined.variance**0.5:.4g}",
+                f"{combined.variance**0.5:.6g}",
                 f"{combined.df:.1f}",
                 f"{lower:.6g}",
                 f"{upper:.6g}",

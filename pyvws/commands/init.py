@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -11,6 +11,7 @@ from pyvws.errors import OutputError
 
 __all__ = ["init", "options_of"]
 
+_NUMBERS = {int | None: " A whole number.", float | None: " A number."}
 _NOT_SETTINGS = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
 
 
@@ -40,8 +41,13 @@ def init(
 
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists. Name another file, or use --overwrite.")
+    kinds = get_type_hints(synthesize)
     options = [
-        (name, getattr(option.default, "value", option.default), option.help or "")
+        (
+            name,
+            getattr(option.default, "value", option.default),
+            f"{option.help or ''}{_NUMBERS.get(kinds[name], '')}",
+        )
         for name, option in options_of(synthesize).items()
     ]
     write_whole(path, commented(options))

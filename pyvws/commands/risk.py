@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pyvws.commands._output import AsJson, Quiet, print_json
@@ -28,7 +29,10 @@ def risk(
     ] = None,
     radius: Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")] = 0.2,
     radius_kind: Annotated[
-        str, typer.Option(help="percentage or absolute.", metavar="percentage|absolute")
+        str,
+        typer.Option(
+            help="Whether --radius is a share or a distance.", metavar="percentage|absolute"
+        ),
     ] = "percentage",
     policy: Annotated[float, typer.Option(help="Risk that the agency does not accept.")] = 0.5,
     out: Annotated[
@@ -70,7 +74,7 @@ def risk(
             {
                 "outcome": outcome,
                 "radius": radius,
-                "radius_kind": radius_kind,
+                "radius_kind": kind,
                 "policy": policy,
                 "datasets": len(values),
                 **{label: asdict(summary) for label, summary in found.items()},
@@ -78,7 +82,8 @@ def risk(
             }
         )
     elif not quiet:
-        table = Table(title=f"identification risk of {outcome}, radius {radius:g} ({radius_kind})")
+        reach = f"{100 * radius:g} %" if kind == "percentage" else f"{radius:g}"
+        table = Table(title=escape(f"identification risk of {outcome}, radius {reach}"))
         for heading in ("", "largest", "IQR", f"share above {policy:g}"):
             table.add_column(heading, justify="right" if heading else "left")
         for label, shown in zip(
@@ -91,8 +96,9 @@ def risk(
         false = matches.mean_false_rate
         said = "none (no single match)" if false is None else f"{false:.4f}"
         console.print(
-            f"averaged over the datasets: expected match risk {rates['expected_match_risk']:.2f}, "
-            f"true match rate {rates['true_match_rate']:.4f}, false match rate {said}",
+            f"expected match risk {rates['expected_match_risk']:.2f}, true match rate "
+            f"{rates['true_match_rate']:.4f}, false match rate {said}\n"
+            "(averages over the datasets)",
             highlight=False,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,12 @@ from pyvws.commands._values import bound_to_meet, drawn_seed, file_text, numbers
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
+
+_model = partial(typer.Option, rich_help_panel="Model")
+_named = partial(_model, metavar="NAME")
+_weighting = partial(typer.Option, rich_help_panel="Mechanism")
+_histogram = partial(typer.Option, rich_help_panel="Perturbed histogram")
+_sampler = partial(typer.Option, rich_help_panel="Fit")
 
 
 def _take_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -53,110 +60,125 @@ def synthesize(
             callback=_take_config,
         ),
     ] = None,
+    keep: Annotated[str, typer.Option(help="COL,COL or all: further public columns.")] = "",
+    datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
     formula: Annotated[
-        str, typer.Option(help="Predictors, as in R. They are treated as public and released.")
+        str, _model(help="Predictors, as in R. They are treated as public and released.")
     ] = "~ 1",
-    round: Annotated[
-        bool, typer.Option("--round", help="Round the outcome to whole numbers first.")
-    ] = False,
-    engine: Annotated[
-        Engine, typer.Option(help="Sampler: native, or Stan through cmdstan, rstan or pystan.")
-    ] = Engine.native,
-    stan: Annotated[
-        Path | None,
-        typer.Option(help="Your own Stan program, with weights and log_lik, under a Stan engine."),
+    model: Annotated[
+        Model, _named(help=f"Family of the outcome: {', '.join(Model)}.")
+    ] = Model.negative_binomial,
+    round: Annotated[bool, _model("--round", help="Round the outcome to whole numbers.")] = False,
+    range: Annotated[
+        str | None, _model(help="L,U: public range of the outcome, for a histogram or beta.")
     ] = None,
-    stan_log_lik: Annotated[
-        LogLik, typer.Option(help="Whether the program's log_lik holds weights[i] * l_i or l_i.")
-    ] = LogLik.weighted,
-    model: Annotated[Model, typer.Option(help="Family of the outcome.")] = (
-        Model.negative_binomial
-    ),
-    mechanism: Annotated[Mechanism, typer.Option(help="How records are weighted.")] = (
-        Mechanism.lw
-    ),
+    outcome_scale: Annotated[
+        OutcomeScale | None, _named(help="Of continuous models: identity, log or signed-log.")
+    ] = None,
+    levels: Annotated[str | None, _model(help="1,2,3: public levels, for ordinal.")] = None,
+    components: Annotated[int | None, _model(help="Components of normal-mixture.")] = None,
+    labels: Annotated[
+        Labels | None,
+        _named(help="Of normal-mixture: full-conditional, or prior, which keeps a guarantee."),
+    ] = None,
+    mechanism: Annotated[
+        Mechanism,
+        _weighting(metavar="NAME", help=f"How records are weighted: {', '.join(Mechanism)}."),
+    ] = Mechanism.lw,
     reweight: Annotated[
-        bool, typer.Option("--reweight", help="Run Algorithm 3 after the weighted fit.")
+        bool, _weighting("--reweight", help="Raise weights that lie below the bound (Algorithm 3).")
     ] = False,
+    epsilon: Annotated[
+        float | None,
+        _weighting(help="Target for a dataset: searched for, truncated or clamped at, or spent."),
+    ] = None,
     match: Annotated[
         str | None,
-        typer.Option(help="Bound to meet, for sw and the count weights: lw or a number."),
+        _weighting(help="Bound to meet, for sw and the count weights: lw or a number."),
     ] = None,
-    c: Annotated[float | None, typer.Option(help="Scale of the weights, but for sw.")] = None,
-    g: Annotated[float | None, typer.Option(help="Shift of the weights, but for sw.")] = None,
+    c: Annotated[
+        float | None, _weighting(help="Scale of the weights, but for sw; 1 if not given.")
+    ] = None,
+    g: Annotated[
+        float | None, _weighting(help="Shift of the weights, but for sw; 0 if not given.")
+    ] = None,
     k: Annotated[
-        float | None, typer.Option(help="First k of --reweight, between 0 and 1; 0.95.")
+        float | None, _weighting(help="First k of --reweight, between 0 and 1; 0.95 if not given.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="How near a searched bound must come, as a share of it.")
+        float, _weighting(help="How near a searched bound must come, as a share of it.")
     ] = 0.05,
     radius: Annotated[
         float | None,
-        typer.Option(help="Radius of the count weights: 0.2 = 20 %, or in the outcome's unit."),
+        _weighting(
+            help="Radius of the count weights: 0.2 = 20 % if not given, or in the outcome's unit."
+        ),
     ] = None,
     radius_kind: Annotated[
-        RadiusKind | None, typer.Option(help="Whether --radius is a share or a distance.")
+        RadiusKind | None,
+        _weighting(help="Whether --radius is a share (percentage) or a distance (absolute)."),
     ] = None,
     known: Annotated[
-        str | None, typer.Option(help="COL,COL: public columns whose values make the patterns.")
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Target for a dataset: searched for, truncated or clamped at, or spent."),
+        str | None, _weighting(help="COL,COL: public columns whose values make the patterns.")
     ] = None,
     weights: Annotated[
-        CensoredWeights | None, typer.Option(help="Weights inside censored; lw.")
+        CensoredWeights | None,
+        _weighting(help="Weights inside censored: lw if not given, cw or none."),
     ] = None,
     passes: Annotated[
-        int | None, typer.Option(help="Truncations of weighted-epsilon (1), or of --downscale (5).")
+        int | None,
+        _weighting(help="Truncations of weighted-epsilon (1 if not given), or of --downscale (5)."),
     ] = None,
     downscale: Annotated[
-        bool, typer.Option("--downscale", help="Lower each weight to the bound epsilon / 2.")
+        bool, _weighting("--downscale", help="Lower each weight to the bound epsilon / 2.")
     ] = False,
-    psi: Annotated[
-        float | None, typer.Option(help="One factor for all weights in --downscale.")
+    psi: Annotated[float | None, _weighting(help="One factor for all in --downscale.")] = None,
+    threshold: Annotated[
+        float, _weighting(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
+    ] = 1.0,
+    bins: Annotated[
+        int | None, _histogram(help="How many; the cube root of n, rounded up, if not given.")
     ] = None,
-    range: Annotated[
-        str | None, typer.Option(help="L,U: public range of the outcome, for a histogram or beta.")
-    ] = None,
-    bins: Annotated[int | None, typer.Option(help="Bins of a histogram; n^(1/3) up.")] = None,
     neighbours: Annotated[
-        Neighbours | None, typer.Option(help="Of a histogram's epsilon; replace.")
+        Neighbours | None,
+        _histogram(help="Of a histogram's epsilon: replace if not given, or loo."),
     ] = None,
     edges_from_data: Annotated[
-        bool, typer.Option("--edges-from-data", help="No public range: gives up the guarantee.")
+        bool, _histogram("--edges-from-data", help="No public range: gives up the guarantee.")
+    ] = False,
+    allow_outside: Annotated[
+        bool,
+        _histogram("--allow-outside", help="Count values outside --range in the end bins."),
     ] = False,
     noise: Annotated[
-        Noise | None, typer.Option(help="Of a histogram; seeded-float is never for publication.")
+        Noise | None, _histogram(help="secret if not given; seeded-float is never for publication.")
     ] = None,
-    outcome_scale: Annotated[
-        OutcomeScale | None, typer.Option(help="Scale on which a continuous model works.")
+    engine: Annotated[
+        Engine,
+        _sampler(
+            metavar="NAME",
+            help="Sampler: native, ensemble, or Stan through cmdstan, rstan or pystan.",
+        ),
+    ] = Engine.native,
+    stan: Annotated[
+        Path | None,
+        _sampler(help="Your own Stan program, with weights and log_lik, under a Stan engine."),
     ] = None,
-    levels: Annotated[
-        str | None, typer.Option(help="1,2,3: public levels of an ordinal outcome.")
-    ] = None,
-    components: Annotated[int | None, typer.Option(help="Components of normal-mixture.")] = None,
-    labels: Annotated[
-        Labels | None, typer.Option(help="How normal-mixture draws labels for synthesis.")
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
-    ] = 1.0,
-    keep: Annotated[
-        str, typer.Option(help="COL,COL or all: further columns that are public.")
-    ] = "",
-    datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
-    draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
-    warmup: Annotated[int, typer.Option(help="Warm-up iterations of each chain.")] = 1000,
+    stan_log_lik: Annotated[
+        LogLik, _sampler(help="Whether the program's log_lik holds l_i times its weight, or l_i.")
+    ] = LogLik.weighted,
+    draws: Annotated[int, _sampler(help="Draws of each chain.")] = 1000,
+    warmup: Annotated[int, _sampler(help="Warm-up iterations of each chain.")] = 1000,
     refit_warmup: Annotated[
-        int | None, typer.Option(help="Those of each fit but the first; half under native.")
+        int | None, _sampler(help="Those of each fit but the first; half under native.")
     ] = None,
-    chains: Annotated[int, typer.Option(help="Chains.")] = 4,
+    chains: Annotated[int, _sampler(help="Chains.")] = 4,
     target_accept: Annotated[
-        float, typer.Option(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
+        float, _sampler(help="Sampler's acceptance; nearer 1 = fewer divergences, slower.")
     ] = 0.8,
     seed: Annotated[
-        int | None, typer.Option(help="Makes the run repeatable. Drawn if not given, as a release needs.")
+        int | None,
+        _sampler(help="Makes the run repeatable. Drawn if not given, as a release needs."),
     ] = None,
     memory: Annotated[
         str, typer.Option(help="A larger table is tallied and read in steps, never held whole.")
@@ -213,6 +235,7 @@ def synthesize(
             bins=bins,
             neighbours=neighbours and neighbours.value,
             edges_from_data=edges_from_data or None,
+            allow_outside=allow_outside or None,
             noise=noise and noise.value,
             **own,
         ),
@@ -261,5 +284,11 @@ def synthesize(
             release.write(out, overwrite=overwrite, format=source.format)
             privacy = release.privacy
     for warning in caught:
-        console.print(f"Warning: {warning.message}", style="yellow", highlight=False)
+        console.print(
+            f"Warning: {warning.message}",
+            style="yellow",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     tell_release(privacy, out, [str(w.message) for w in caught], quiet=quiet, as_json=as_json)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pyvws.commands._output import AsJson, Quiet, print_json
@@ -73,7 +74,7 @@ def utility(
             }
         )
     elif not quiet:
-        table = Table(title=f"{outcome}: data and {len(values)} synthetic datasets")
+        table = Table(title=escape(f"{outcome}: data and {len(values)} synthetic datasets"))
         for heading in ("", *found.names):
             table.add_column(heading, justify="right" if heading else "left")
         for label, row in rows.items():

@@ -43,8 +43,13 @@ class Combined:
     df: float
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Lower and upper end of the t interval (normal for infinite df) of that level."""
+        """Lower and upper end of the t interval (normal for infinite df) of that level.
+
+        All numbers, (-inf, inf), for 0 df: where v = (1 + 1/m) b of fully synthetic data.
+        """
         upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
+        if self.df == 0:
+            return -inf, inf
         factor = float(ndtri(upper) if self.df == inf else stdtrit(self.df, upper))
         half = factor * sqrt(self.variance)
         return self.estimate - half, self.estimate + half
@@ -132,7 +137,7 @@ def combine_formula(
     datasets : sequence of m pandas, polars or Arrow tables
         Synthetic tables with the same columns.
     formula : str
-        For example "income ~ region + urban + earner": a column name before "~".
+        For example "income ~ region + urban + earner" or "log(income) ~ region".
     kind, size_ratio
         As in `combine`.
     names : sequence of m str, optional

@@ -52,10 +52,10 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
 def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
     """Least squares of a formula such as "income ~ region + urban" on a table called `name`.
 
-    As in R, a name that is no plain word stands in backticks, on either side.
+    As in R, a name that is no plain word stands in backticks, on either side, and a call such as
+    log(income) may stand before "~".
 
-    Raises InputError for a formula without a column name before "~", an unknown column or missing
-    values.
+    Raises InputError for a formula with nothing before "~", an unknown column or missing values.
     """
     outcome, tilde, predictors = (part.strip() for part in formula.partition("~"))
     if not (outcome and tilde and predictors):
@@ -66,8 +66,18 @@ def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
         outcome = outcome[1:-1]
     try:
         frame = open_frame(table)
-        y = numeric_column(frame, outcome, role="formula")
+        called = "(" in outcome and outcome not in frame.columns
+        y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
         design = make_design(frame, f"~ {predictors}", outcome=outcome)
         return least_squares(design.matrix, y, design.names)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
+
+
+def _called(frame: Any, expression: str) -> Floats:
+    """The values (N,) of a call such as log(income + 1)."""
+    made = make_design(frame, f"~ {expression} - 1", outcome="")
+    if made.matrix.shape[1] != 1:
+        raise InputError(f"formula must have one column of numbers before '~'. Got {expression!r}.")
+    values: Floats = made.matrix[:, 0]
+    return values

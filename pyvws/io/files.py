@@ -40,6 +40,8 @@ __all__ = [
 
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
+_CSV_RULE = "It must be UTF-8 with commas and a header."
+_OTHER_SEPARATORS = (";", "\t", "|")
 _SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
 
 
@@ -84,7 +86,9 @@ def read_table(path: Path) -> TableFile:
     except InputError:
         raise
     except (*UNREADABLE, csv.Error) as error:
-        rule = "It must be UTF-8 with commas and a header." if kind == "csv" else "Write it again."
+        rule = _CSV_RULE if kind == "csv" else "Write it again."
+        if isinstance(error, UnicodeDecodeError):
+            rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
         raise InputError(
             f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
         ) from None
@@ -115,7 +119,10 @@ def file_kind(path: Path) -> str:
     if os.path.isdir(path) and kind != "csv":
         return folder_kind(path)
     if kind is None:
-        raise InputError(f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather.")
+        raise InputError(
+            f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather. Save other "
+            "formats as one of these, or read them with pandas or R and call vws.synthesize."
+        )
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -152,6 +159,12 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
             "Rename them, or add the header."
         )
     if header and uneven.any():
+        if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
+            raise InputError(
+                f"{name}: its header has no comma. A csv needs commas between cells and points in "
+                "numbers: read it with read.csv2 in R or pandas.read_csv(sep=';', decimal=','), "
+                "and write it again."
+            )
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. "
             f"Rows with another number: {positions(uneven)}. Check its commas and quotes."

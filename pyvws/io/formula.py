@@ -60,7 +60,10 @@ def read_formula(formula: str) -> ReadFormula:
 
 
 def _unreadable(formula: str) -> InputError:
-    return InputError(f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital'.")
+    return InputError(
+        f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital', with `backticks` "
+        "around names that are no plain words."
+    )
 
 
 def _plain(parts: Sequence[Token], formula: str) -> tuple[list[str], list[Expression]]:

@@ -124,7 +124,8 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     column = frame[name]
     if not column.dtype.is_numeric():
         raise InputError(
-            f"{role} {name!r} is not numeric (its type is {column.dtype}). Convert it first."
+            f"{role} {name!r} is not numeric (its type is {column.dtype}). Convert it first: to "
+            "0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
     values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
     _refuse_missing(~np.isfinite(values), name)

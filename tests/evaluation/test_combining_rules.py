@@ -47,6 +47,14 @@ def test_negative_variance_is_replaced():
     assert combine([1.0, 2.0], [2.0, 2.0], kind="full").variance == 2.0
 
 
+def test_a_variance_of_exactly_0_leaves_no_degrees_of_freedom():
+    """(1 + 1/2) 2 - 3 = 0: the t interval widens to all numbers as T and df go to 0."""
+    found = combine([0.0, 2.0], [3.0, 3.0], kind="full")
+    assert (found.variance, found.df, found.interval()) == (0.0, 0.0, (-inf, inf))
+    nearly = combine([0.0, 2.0], [3.0, 3.0 - 1e-3], kind="full").interval()
+    assert nearly[1] - nearly[0] > 1e100
+
+
 def test_datasets_that_agree():
     found = combine([3.0, 3.0, 3.0], [4.0, 4.0, 4.0])
     assert (found.estimate, found.variance, found.df) == (3.0, 4.0, inf)
@@ -179,6 +187,15 @@ def test_regression_over_tables(table):
     alone = fit_formula(table(columns[0]), "income ~ age")
     assert same["age"].estimate == pytest.approx(alone.coefficients[1], rel=1e-14)
     assert same["age"].variance == pytest.approx(alone.variances[1], rel=1e-14)
+
+
+def test_a_call_before_the_tilde_is_the_column_computed_first():
+    tables = [pd.DataFrame(regression_table(seed)) for seed in range(3)]
+    found = combine_formula(tables, "log(income + 1) ~ age * region")
+    computed = [table.assign(logged=np.log(table["income"] + 1)) for table in tables]
+    assert found == combine_formula(computed, "logged ~ age * region")
+    with pytest.raises(InputError, match=r"^dataset 1: formula must have one column of numbers "):
+        combine_formula(tables, "factor(region) ~ age")
 
 
 @pytest.mark.parametrize(

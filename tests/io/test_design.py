@@ -27,6 +27,10 @@ KINDS = {
     "polars": pl.DataFrame,
     "arrow": pa.table,
 }
+CANNOT_BE_READ = (
+    "cannot be read. Write it like '~ Urban + Marital', with `backticks` around names that are no "
+    "plain words."
+)
 
 
 def design(formula, table=None):
@@ -120,9 +124,9 @@ LACKS = "which the table lacks."
             "formula must have nothing before '~', since outcome= names the outcome. Got 'y ~ x'.",
         ),
         ("~ x | town", "formula must have one part, without '|'. Got '~ x | town'."),
-        ("~ (", "formula '~ (' cannot be read. Write it like '~ Urban + Marital'."),
+        ("~ (", f"formula '~ (' {CANNOT_BE_READ}"),
         *(
-            (f, f"formula {f!r} cannot be read. Write it like '~ Urban + Marital'.")
+            (f, f"formula {f!r} {CANNOT_BE_READ}")
             for f in (
                 "~",
                 "~ x +",

@@ -104,6 +104,11 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
 
 TWICE = "column names must differ. Some are given twice: columns"
 UNREADABLE = "It must be UTF-8 with commas and a header."
+OLDER = "An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+SEPARATED = (
+    "its header has no comma. A csv needs commas between cells and points in numbers: read it with "
+    "read.csv2 in R or pandas.read_csv(sep=';', decimal=','), and write it again."
+)
 QUOTES = "Check its commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
 
@@ -114,20 +119,23 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
         (
             "t.txt",
             b"a\n1\n",
-            "t.txt: the name must end in .csv, .parquet, .arrow or .feather.",
+            "t.txt: the name must end in .csv, .parquet, .arrow or .feather. Save other formats "
+            "as one of these, or read them with pandas or R and call vws.synthesize.",
         ),
         ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         (
             "t.csv",
             "id,y\nJosé,1\n".encode("latin-1"),
-            f"t.csv: not a readable csv file (Error). {UNREADABLE}",
+            f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
         ),
         (
             "t.csv",
             "id,y\n1,2\n".encode("utf-16"),
-            f"t.csv: not a readable csv file (Error). {UNREADABLE}",
+            f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
         ),
+        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEPARATED}"),
+        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {SEPARATED}"),
         (
             "t.csv",
             b"a,b,a\n1,2,3\n",

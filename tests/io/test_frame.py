@@ -141,7 +141,8 @@ def test_outcomes_that_are_not_numbers():
     frame = open_frame(pl.DataFrame({"t": ["1", "2"], "b": [True, False]}))
     for name, kind in [("t", "String"), ("b", "Boolean")]:
         assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == (
-            f"outcome {name!r} is not numeric (its type is {kind}). Convert it first."
+            f"outcome {name!r} is not numeric (its type is {kind}). Convert it first: to 0 and 1, "
+            "to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
 
 

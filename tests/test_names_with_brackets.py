@@ -1,0 +1,47 @@
+"""What a user typed reaches the terminal whole: rich reads [words] in brackets as its markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pyvws.cli import app
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    rng = np.random.default_rng(3)
+    paths = [tmp_path / f"{k}.csv" for k in range(3)]
+    for path in paths:
+        made = pd.DataFrame({"pay [eur]": rng.gamma(3, 9, 40), "size [m]": rng.integers(1, 5, 40)})
+        made.to_csv(path, index=False)
+    return [str(path) for path in paths]
+
+
+def test_titles_and_coefficients_keep_names_in_brackets(files: list[str]) -> None:
+    for command in (["risk", *files], ["utility", *files]):
+        made = run(app, [*command, "--outcome", "pay [eur]"])
+        assert made.exit_code == 0, made.output
+        assert "pay [eur]" in made.output
+    made = run(app, ["combine", *files, "--formula", "`pay [eur]` ~ `size [m]`"])
+    assert made.exit_code == 0, made.output
+    assert made.output.count("size [m]") == 2  # The title, and the coefficient's own row.
+
+
+def test_a_warning_keeps_an_extra_in_brackets(files: list[str], tmp_path: Path) -> None:
+    made = run(
+        app,
+        ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--mechanism", "censored",
+         "--epsilon", "8", "--weights", "none", "--draws", "100", "--warmup", "100",
+         "--chains", "2", "--datasets", "1", "--seed", "1", "--out", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert "pip install 'pyvws[ensemble]'" in made.stderr
+    (warning,) = [line for line in made.stderr.splitlines() if line.startswith("Warning: ")]
+    assert warning.endswith(".")

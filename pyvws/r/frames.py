@@ -58,7 +58,7 @@ def from_polars(series: Any) -> Column:
         return from_numpy(utc.dt.replace_time_zone(None).to_numpy())
     if dtype == pl.Boolean:
         return Column("logical", series.fill_null(False).to_numpy(), missing)
-    if dtype.is_integer():
+    if dtype.is_integer() and dtype != pl.Int128:
         return Column("integer", series.fill_null(0).to_numpy(), missing)
     if dtype.is_float():
         return Column("real", series.fill_null(0.0).to_numpy().astype(np.float64), missing)

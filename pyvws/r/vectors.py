@@ -16,6 +16,7 @@ __all__ = ["plain_text", "read", "structure", "text_vector", "write"]
 _NA_INTEGER: Final = -(2**31)
 _NA_REAL_BITS: Final = np.int64(0x7FF00000000007A2)
 _NA_REAL_WORD: Final = 1954  # R tells NA from NaN by the low word of the bits
+_MOST_SECONDS: Final = 9.2e12  # as microseconds they stay within 64 bits
 
 
 def write(column: Column) -> Any:
@@ -161,14 +162,17 @@ def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64
     return np.asarray(known, dtype=np.int64)
 
 
-def _microseconds(seconds: NDArray[Any]) -> NDArray[np.float64]:
+def _microseconds(seconds: NDArray[Any]) -> NDArray[np.int64]:
+    """In whole numbers: floats hold not every microsecond after the year 2255."""
     whole = np.floor(seconds)
-    return np.asarray(whole * 1_000_000 + np.round((seconds - whole) * 1_000_000))
+    parts = np.round((seconds - whole) * 1_000_000)
+    return np.asarray(whole.astype(np.int64) * 1_000_000 + parts.astype(np.int64))
 
 
 def _instants(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
     known = np.where(missing, 0, values).astype(np.float64)
-    result = _microseconds(known)
-    if not ((result / 1_000_000 == known) & (np.abs(result) < 2**53)).all():
+    possible = np.abs(known) < _MOST_SECONDS
+    result = _microseconds(np.where(possible, known, 0.0))
+    if not (possible & (result / 1_000_000 == known)).all():
         raise InputError("R returned a time that is not a whole microsecond. Round it first.")
-    return result.astype(np.int64)
+    return result

@@ -61,6 +61,7 @@ odd <- function(which) {
     whole_matrix_na = matrix(c(1L, NA), 1),
     half_day = structure(1.5, class = "Date"),
     nanosecond = as.POSIXct(1.23456789, origin = "1970-01-01", tz = "UTC"),
+    never = as.POSIXct(Inf, origin = "1970-01-01", tz = "UTC"),
     repeated = list(a = 1, a = 2),
     partly = list(a = 1, 2),
     comment = structure(1, comment = "x"),

@@ -233,6 +233,26 @@ def test_times_keep_microseconds(moment: dt.datetime) -> None:
         assert same(form).astype("datetime64[us]").tolist() == [moment]
 
 
+@patient
+@given(st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)))
+def test_a_time_of_any_year_comes_back_or_is_refused(moment: dt.datetime) -> None:
+    """From 2255 on R's seconds hold whole seconds, but not every microsecond."""
+    whole = moment.replace(microsecond=0)
+    assert same(whole).astype("datetime64[us]").tolist() == [whole]
+    try:
+        back = same(moment)
+    except InputError as error:
+        assert "too far from 1970" in str(error)
+        assert abs(moment.year - 1970) > 280
+    else:
+        assert back.tolist() == [moment]
+
+
+def test_the_last_microsecond_of_a_calendar_is_refused() -> None:
+    with pytest.raises(InputError, match="too far from 1970"):
+        same(np.array(["9999-12-31T23:59:59.999999"], dtype="datetime64[us]"))
+
+
 def test_times_are_instants_in_utc() -> None:
     zone = dt.timezone(dt.timedelta(hours=2))
     moment = dt.datetime(2024, 7, 1, 12, 0, 0, 250000, tzinfo=zone)
@@ -374,6 +394,7 @@ def test_frame_made_in_r() -> None:
         pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"]),
         pd.DataFrame({"x": [1.0]}, index=[0.5]),
         pl.Series([[1, 2]]),
+        pl.Series([1], dtype=pl.Int128),
         pd.Categorical([pd.Timestamp("2024-01-01")]),
     ],
     ids=lambda value: type(value).__name__,
@@ -395,6 +416,7 @@ def test_what_cannot_cross_is_refused(value: Any) -> None:
         "whole_matrix_na",
         "half_day",
         "nanosecond",
+        "never",
         "repeated",
         "partly",
         "comment",

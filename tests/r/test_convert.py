@@ -240,12 +240,10 @@ def test_a_time_of_any_year_comes_back_or_is_refused(moment: dt.datetime) -> Non
     whole = moment.replace(microsecond=0)
     assert same(whole).astype("datetime64[us]").tolist() == [whole]
     try:
-        back = same(moment)
-    except InputError as error:
-        assert "too far from 1970" in str(error)
-        assert abs(moment.year - 1970) > 280
-    else:
-        assert back.tolist() == [moment]
+        back = same(moment).tolist()
+    except InputError:
+        back = None
+    assert back == [moment] or (back is None and abs(moment.year - 1970) > 280)
 
 
 def test_the_last_microsecond_of_a_calendar_is_refused() -> None:

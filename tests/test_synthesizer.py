@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import traceback
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,3 +213,36 @@ def test_no_guarantee_where_the_settings_leave_every_weight_at_one(
     assert release.privacy["guarantee"] == "none"
     assert any("No record is downweighted" in said for said in release.privacy["caveats"])
     assert release.privacy["epsilon_total"] > 0
+
+
+_CANARY = "CANARYq7"
+
+
+@pytest.mark.parametrize(
+    ("values", "formats"),
+    [
+        ([1, *[_CANARY] * 119], ("csv", "parquet", "arrow")),
+        ([10**40] * 120, ("csv", "parquet", "arrow")),
+        ([[_CANARY]] * 120, ("csv",)),
+        ([_CANARY.encode()] * 120, ("csv",)),
+    ],
+    ids=["several kinds", "too large", "lists", "bytes"],
+)
+def test_a_kept_column_that_no_file_can_hold_is_named_and_not_shown(
+    values: list[object], formats: tuple[str, ...], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({**_columns(), "odd": pd.Series(values, dtype=object)})
+    release = _release(
+        frame, keep="odd", mechanism="perturbed-histogram", model="negative-binomial", epsilon=1,
+        range=(0, 200),
+    )  # fmt: skip
+    for format in ("csv", "parquet", "arrow"):
+        if format not in formats:
+            release.write(tmp_path / format, format=format)
+            continue
+        with pytest.raises(InputError) as caught:
+            release.write(tmp_path / format, format=format)
+        said = "".join(traceback.format_exception(caught.value))
+        assert f"No {format} file can hold the values of odd" in said
+        assert _CANARY not in said
+        assert not (tmp_path / format).exists()

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import polars as pl
 
 from pyvws._checks import choice
+from pyvws.errors import InputError
 from pyvws.io.files import FORMATS, write_table
+from pyvws.io.headers import named
 from pyvws.report._folder import private_write, whole_folder
 
 __all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
+
+# What a column raises that polars has no type for; Arrow's errors say a value.
+_NO_COLUMN = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exceptions.PolarsError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Release:
         Raises
         ------
         InputError
-            For another format.
+            For another format, or a kept column that no file of that format can hold.
         OutputError
             If the folder is not empty or cannot be written; nothing is left behind.
         """
@@ -84,7 +90,7 @@ class Release:
             release.mkdir(mode=0o755)
             for number, dataset in enumerate(self.datasets, start=1):
                 path = release / synthetic_name(number, len(self.datasets), format)
-                write_table(_polars(dataset), path, format=format)
+                write_table(_writable(dataset, format), path, format=format)
             (release / "privacy.json").write_bytes(json_bytes(self.privacy))
             if self.config:
                 (release / "run.toml").write_text(self.config, encoding="utf-8")
@@ -105,8 +111,32 @@ def synthetic_name(number: int, datasets: int, format: str) -> str:
     return f"synthetic-{number:0{max(2, len(str(datasets)))}d}.{format}"
 
 
-def _polars(table: Any) -> Any:
+def _polars(table: Any) -> pl.DataFrame:
     return nw.from_native(table, eager_only=True).to_polars()
+
+
+def _writable(dataset: Any, format: str) -> pl.DataFrame:
+    """A dataset for its file; InputError, without a value, for a column that has no place there."""
+    frame = nw.from_native(dataset, eager_only=True)
+    made, strange = [], []
+    for name in frame.columns:
+        try:
+            column = frame.select(name).to_polars()[name]
+            if column.dtype == pl.Object:
+                raise TypeError
+            if format == "csv":
+                column.clear(1).to_frame().write_csv()  # Its type is refused, whatever it holds.
+        except _NO_COLUMN:
+            strange.append(name)
+        else:
+            made.append(column)
+    if strange:
+        raise InputError(
+            f"No {format} file can hold the values of {named(strange, frame.columns)}: they are "
+            "lists or spans, of several kinds, or too large. Convert them to text, or take these "
+            "columns out of keep."
+        )
+    return pl.DataFrame(made)
 
 
 def parquet_bytes(table: Any) -> bytes:

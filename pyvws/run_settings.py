@@ -73,6 +73,11 @@ class RunSettings:
     program: UserProgram | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.outcome, str):
+            raise InputError(
+                "outcome must be the name of one column. Synthesize several one after the other: "
+                "their epsilons add up."
+            )
         object.__setattr__(self, "model", find_model(self.model))
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
         object.__setattr__(self, "threshold", threshold_level(self.threshold))

@@ -52,6 +52,16 @@ def test_each_kind_of_table_comes_back_in_kind_with_the_same_numbers() -> None:
             assert list(pl.DataFrame(ours)["visits"]) == list(theirs["visits"].to_numpy())
 
 
+def test_a_release_shows_no_record_when_it_is_printed() -> None:
+    release = _release(pd.DataFrame(_columns()))
+    assert repr(release) == (
+        f"Release({len(release.datasets)} datasets, mechanism='lw', guarantee='asymptotic-dp', "
+        f"epsilon_total={release.privacy['epsilon_total']})"
+    )
+    with pytest.raises(InputError, match=r"^outcome must be the name of one column\. "):
+        _release(pd.DataFrame(_columns()), outcome=["visits", "id"])
+
+
 def test_a_pandas_index_stays_and_the_input_is_unchanged() -> None:
     frame = pd.DataFrame(_columns(), index=[f"r{i}" for i in range(120)][::-1])
     before = frame.copy(deep=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import narwhals as nw
@@ -41,6 +42,7 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     except TypeError:
         raise InputError(
             f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
+            + (" Read the file first." if isinstance(table, (str, Path)) else "")
         ) from None
     except nw.exceptions.DuplicateError:
         refuse_repeated(list(getattr(table, "column_names", None) or table.columns))
@@ -123,8 +125,9 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     check_columns(frame, [name], role=role)
     column = frame[name]
     if not column.dtype.is_numeric():
+        kind = str(column.dtype).partition("(")[0]  # What follows may be levels, which are values.
         raise InputError(
-            f"{role} {name!r} is not numeric (its type is {column.dtype}). Convert it first: to "
+            f"{role} {name!r} is not numeric (its type is {kind}). Convert it first: to "
             "0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
     values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)

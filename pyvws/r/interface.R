@@ -5,7 +5,7 @@
 #
 # To Python: one number, text or truth value as such, longer vectors as lists, data frames and
 # factors as pandas', lists as lists or dicts, NA as missing. Back: vectors, arrays, data frames,
-# factors, lists; any other object keeps its attributes behind `$`.
+# factors, lists; a path as text; any other object keeps its attributes behind `$`.
 
 import_pyvws <- function(module = "pyvws") {
   registerS3method("$", "pyvws_object", `$.pyvws_object`, envir = baseenv())
@@ -25,6 +25,8 @@ print.pyvws_object <- function(x, ...) {
   name <- reticulate::py_to_r(reticulate::py_get_attr(kind, "__name__"))
   parts <- paste0("$", .DollarNames.pyvws_object(x), collapse = " ")
   cat("<", name, " of pyvws> ", parts, "\n", sep = "")
+  said <- reticulate::py_str(.subset2(x, "python"))
+  if (nchar(said) <= 200 && !grepl("^<|\n", said)) cat(said, "\n", sep = "")
   invisible(x)
 }
 
@@ -121,6 +123,7 @@ from_python <- function(x) {
   }
   plain <- sprintf("python.builtin.%s", c("str", "int", "float", "bool", "NoneType"))
   if (inherits(x, plain)) return(reticulate::py_to_r(x))
+  if (any(grepl("^pathlib[._].*PurePath$", class(x)))) return(reticulate::py_str(x))
   calls <- sprintf("python.builtin.%s", c("function", "method", "type", "builtin_function_or_method"))
   if (inherits(x, calls)) {
     return(function(...) {

@@ -23,7 +23,7 @@ __all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
 _NO_COLUMN = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exceptions.PolarsError)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """The parts of the output folder, in memory.
 
@@ -58,6 +58,12 @@ class Release:
     console: str = ""
     config: str = ""
     config_with_seed: str = ""
+
+    def __repr__(self) -> str:
+        """One line of what is public, so that a notebook or a log shows no record."""
+        shown = ("mechanism", "guarantee", "epsilon_total")
+        said = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in shown)
+        return f"Release({len(self.datasets)} datasets, {said})"
 
     def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
         """Write `release/` and `confidential/` into `folder`, whole or not at all.

@@ -144,6 +144,13 @@ def test_outcomes_that_are_not_numbers():
             f"outcome {name!r} is not numeric (its type is {kind}). Convert it first: to 0 and 1, "
             "to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
+    with pytest.raises(InputError) as caught:
+        numeric_column(
+            open_frame(pd.DataFrame({"s": pd.Categorical(["8675309", "x"], ordered=True)})),
+            "s",
+            role="outcome",
+        )
+    assert "8675309" not in str(caught.value)
 
 
 def test_a_lazy_table_is_read():

@@ -69,6 +69,8 @@ hex("utility", c(utility$maximum, utility$average))
 hex("own", vws$bootstrap_interval(list(y, y + 1), mean, n = 5, replicates = 20, seed = 1)$estimate)
 cat("print", capture.output(bounds), "\\n")
 cat("names", utils:::.DollarNames(bounds, "^by"), "\\n")
+cat("combined", capture.output(vws$combine(c(1, 3), c(1, 1)))[2], "\\n")
+cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
 """
     found = lines(rscript, code, tmp_path)
     y = np.array([1.0, 2.0, 3.0, 50.0, 51.0])
@@ -91,6 +93,8 @@ cat("names", utils:::.DollarNames(bounds, "^by"), "\\n")
         assert doubles(found[name]) == [float(value) for value in values], name
     assert found["print"].startswith("<LipschitzBounds of pyvws> $")
     assert found["names"] == "by_draw by_record"
+    assert found["combined"] == repr(vws.combine([1, 3], [1, 1]))
+    assert found["path"] == "a/b"
 
 
 def test_tables_cross_both_ways_unchanged(rscript: Run, tmp_path: Path) -> None:

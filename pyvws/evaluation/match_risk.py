@@ -2,7 +2,9 @@
 
 The measures of the R package of Hornby and Hu [hornby2021], after Reiter and Mitra. They differ
 from `pyvws.identification_risk`, which is the share of a pattern *outside* a record's ball: here an
-intruder picks one of the c_i records inside it. Both are offered under their own names.
+intruder picks one of the c_i records inside it. Both are offered under their own names. Their
+package gives a loss a radius below 0, so that nothing matches it, and takes a Euclidean distance
+for one wider radius of every outcome; here both are as in `pyvws.identification_risk`.
 """
 
 from __future__ import annotations

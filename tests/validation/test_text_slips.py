@@ -12,6 +12,7 @@ from pyvws import rarith
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.combining_rules import combine
 from pyvws.evaluation.match_risk import match_risk
+from pyvws.evaluation.topcoding import topcode
 from pyvws.identification_risk import identification_risk
 from pyvws.lipschitz import lipschitz_bounds
 from pyvws.pairwise import pairwise_weights
@@ -59,6 +60,21 @@ def test_one_direction(shows) -> None:
     with np.errstate(divide="ignore"):
         ratio = np.log(with_record / without)
     shows("one-direction", ratio.max(), np.abs(ratio).max())
+
+
+def test_largest_log_likelihood(shows) -> None:
+    log_lik = np.array([[-1.0], [-3.0]])
+    shows("largest-log-likelihood", log_lik.max(), lipschitz_bounds(log_lik).by_record[0])
+
+
+def test_isolated_near_many(shows) -> None:
+    y = np.array([100.0, 110.0, 120.0, 400.0])
+    near = (~outside(y, 3)).mean()
+    shows("isolated-near-many", near, identification_risk(y, radius=0.2)[3])
+
+
+def test_weights_called_probabilities(shows) -> None:
+    shows("weights-called-probabilities", 0.75, risk_weights([0.75])[0])
 
 
 def test_circular_weights(shows) -> None:
@@ -189,9 +205,28 @@ def test_shift_above_one(shows) -> None:
     assert (pairwise_weights(Draws(1).counts(40), g=1.01) == 1.0).all()
 
 
+def test_scale_and_high_weights(shows) -> None:
+    weights = np.array([0.9, 0.5])
+    rise = {c: risk_weights(1.0 - weights, c=c) - weights for c in (1.0, 1.5)}
+    assert rise[1.0] == pytest.approx([0.0, 0.0])
+    unlimited = 1.5 * weights - weights
+    shows("scale-and-high-weights", unlimited[0] - unlimited[1], rise[1.5][0] - rise[1.5][1])
+
+
+def test_shift_and_every_weight(shows) -> None:
+    shows("shift-and-every-weight", 0.1, risk_weights([0.0], g=0.1)[0] - 1.0)
+
+
 def test_scale_and_utility(shows) -> None:
     maximum = {1.0: 0.0356, 1.5: 0.0382}  # Table 3 of the supplement
     shows("scale-and-utility", "below 0", maximum[1.5] - maximum[1.0])
+
+
+def test_topcoding_of_low_values(shows) -> None:
+    y = np.array([100.0, 110.0, 400.0, 900.0])
+    topcoded = topcode(y, value=300.0).values
+    same = identification_risk(y, radius=0.2)[0] - identification_risk(y, [topcoded], radius=0.2)[0]
+    shows("topcoding-of-low-values", 0.9944 - 0.9894, same)
 
 
 def test_radius_and_utility(shows) -> None:
@@ -246,6 +281,15 @@ def test_risk_measure() -> None:
     assert papers.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     others = match_risk(THREE, [THREE])
     assert others.expected == pytest.approx(1 / 2 + 1 / 2 + 1)
+
+
+def test_package_of_hornby_and_hu() -> None:
+    loss = np.array([-100.0, -110.0, -400.0])
+    assert match_risk(loss, [loss]).expected == match_risk(-loss, [-loss]).expected
+    # Off by 20 % of both outcomes: inside a radius of sqrt(0.2^2 + 0.2^2) of each, outside a ball.
+    y, off = np.array([[100.0, 100.0]]), np.array([[120.0, 120.0]])
+    assert match_risk(y, [off], radius=0.2 * math.sqrt(2.0)).expected == [1.0]
+    assert match_risk(y, [off], radius=0.2, norm="euclidean").expected == [0.0]
 
 
 def test_own_ball() -> None:

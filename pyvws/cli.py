@@ -124,6 +124,8 @@ def _said(error: Exception) -> tuple[str, int]:
 
 
 def _take_signals() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
@@ -150,7 +152,3 @@ def _fail(message: str, code: int) -> None:
                 message = message.replace(name, name.encode("unicode_escape").decode())
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(code)
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ _FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3"
 
 def _pyvws(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pyvws.cli", *map(str, arguments)],
+        [sys.executable, "-m", "pyvws", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -185,7 +185,7 @@ def test_an_interrupted_run_leaves_nothing(
     table: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     run = subprocess.Popen(
-        [sys.executable, "-m", "pyvws.cli", "synthesize", str(table), "--outcome", "visits",
+        [sys.executable, "-m", "pyvws", "synthesize", str(table), "--outcome", "visits",
          "--draws", "10000000", "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -197,6 +197,23 @@ def test_an_interrupted_run_leaves_nothing(
     assert run.returncode == 130
     assert error.strip().endswith("Interrupted; nothing was left half-written.")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_program_loads_prints_nothing() -> None:
+    script = (
+        "import signal, sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pyvws.commands':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "from pyvws.__main__ import run\n"
+        "run()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:

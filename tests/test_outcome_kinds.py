@@ -127,7 +127,7 @@ def test_the_command_line_takes_a_range(tmp_path: Path):
     pl.DataFrame(_columns()).write_csv(tmp_path / "table.csv")
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "pyvws.cli", "synthesize", str(tmp_path / "table.csv")),
+            *(sys.executable, "-m", "pyvws", "synthesize", str(tmp_path / "table.csv")),
             *("--outcome", "share", "--model", "beta", "--range", "0,5", "--datasets", "2"),
             *("--draws", "1500", "--warmup", "500", "--chains", "2", "--seed", "1"),
             *("--out", str(tmp_path / "out")),
@@ -158,7 +158,7 @@ def test_the_command_line_says_what_is_wrong(tmp_path: Path, options, message):
     pl.DataFrame({"share": [-0.5, 2.0, 3.0]}).write_csv(tmp_path / "table.csv")
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "pyvws.cli", "synthesize", str(tmp_path / "table.csv")),
+            *(sys.executable, "-m", "pyvws", "synthesize", str(tmp_path / "table.csv")),
             *("--outcome", "share", "--out", str(tmp_path / "out"), *options),
         ],
         capture_output=True,

@@ -29,7 +29,7 @@ def _pyvws(
     *arguments: object, folder: Path | None = None, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pyvws.cli", *map(str, arguments)], capture_output=True, text=True,
+        [sys.executable, "-m", "pyvws", *map(str, arguments)], capture_output=True, text=True,
         timeout=300, check=False, cwd=folder, env={**os.environ, **(environment or {})},
     )  # fmt: skip
 

@@ -37,6 +37,7 @@ LAYERS = (
     {"r", "validation", "studies", "doctor"},
     {"commands"},
     {"cli"},
+    {"__main__"},
 )
 RANKS = {unit: rank for rank, units in enumerate(LAYERS) for unit in units}
 

@@ -78,7 +78,7 @@ def test_metadata_and_entry_point(wheel, project):
     info = f"pyvws-{pyvws.__version__}.dist-info/"
     metadata = archive.read(info + "METADATA").decode()
     assert f"\nVersion: {pyvws.__version__}\n" in metadata
-    assert "pyvws = pyvws.cli:main" in archive.read(info + "entry_points.txt").decode()
+    assert "pyvws = pyvws.__main__:run" in archive.read(info + "entry_points.txt").decode()
     assert any(name.startswith(info + "licenses/") for name in archive.namelist())
     # R stays an extra: it is under the GPL and checks the package without feeding it.
     required = [d for d in project["project"]["dependencies"] if "rpy2" in d]

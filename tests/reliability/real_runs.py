@@ -48,7 +48,7 @@ class Place:
     def start(self, out: str = "out", *more: str) -> subprocess.Popen[str]:
         """A run into a folder of that name; canaries of a kept column go through its files."""
         words = [
-            sys.executable, "-m", "pyvws.cli", "synthesize", str(self.table), "--out",
+            sys.executable, "-m", "pyvws", "synthesize", str(self.table), "--out",
             str(self.folder / out), "--outcome", "y", "--formula", "~ g", "--keep", "person",
             "--model", "poisson", "--mechanism", "unweighted", "--draws", "50", "--warmup", "100",
             "--chains", "1", "--seed", "1", "--quiet", *self.options, *more,

@@ -66,7 +66,7 @@ def test_of_the_cache(tmp_path: Path, small_disk: Path) -> None:
     table = table_with_canaries(tmp_path / "table.csv", 50)
     with pytest.raises(OSError, match="No space left"), (small_disk / "rest").open("wb") as rest:
         rest.write(b"1" * 10**6)
-    words = [sys.executable, "-m", "pyvws.cli", "risk", str(table), str(table), "--outcome", "y"]
+    words = [sys.executable, "-m", "pyvws", "risk", str(table), str(table), "--outcome", "y"]
     said = [
         subprocess.run(
             words,

@@ -13,7 +13,7 @@ from pyvws.studies.registry import STUDIES
 
 def _study(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pyvws.cli", "study", *arguments],
+        [sys.executable, "-m", "pyvws", "study", *arguments],
         capture_output=True,
         text=True,
         check=False,

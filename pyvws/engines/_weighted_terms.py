@@ -5,12 +5,18 @@ log-likelihoods, but for what no parameter moves.
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.errors import InputError
 from pyvws.models._model import Draws
 
 __all__ = ["CHECKING_ENGINES", "adds_its_log_lik"]
@@ -37,7 +43,26 @@ def adds_its_log_lik(
         Draws of its parameters; other variables are ignored.
     weighted : bool
         Whether log_lik holds alpha_i l_i rather than l_i.
+
+    Raises
+    ------
+    InputError
+        If the program stops at one of its draws. What it prints or says is of the data: the fit's
+        log has the like, and here it goes nowhere.
     """
+    with _unheard() if engine == "pystan" else nullcontext():
+        try:
+            return _agree(engine, program, data, draws, weighted=weighted)
+        except (ValueError, RuntimeError):
+            raise InputError(
+                "The Stan program stops at draws of its own under other weights, so its log_lik "
+                "cannot be held against its target. Let it take any weights in [0, 1]."
+            ) from None
+
+
+def _agree(
+    engine: str, program: str, data: dict[str, Any], draws: Draws, *, weighted: bool
+) -> bool:
     module = import_module(f"pyvws.engines.{engine}")
     S = len(next(iter(draws.values())))
     rows = np.unique(np.linspace(0, S - 1, _DRAWS).astype(int))
@@ -54,3 +79,23 @@ def adds_its_log_lik(
         apart += sign * (target - terms.sum(axis=1))
         size = max(size, float(np.abs(terms).sum(axis=1).max()))
     return bool(np.ptp(apart) <= _ROUNDING * size)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Nothing reaches the process's standard output, not even from a compiled program.
+
+    R's own console is read where R is called.
+    """
+    library = ctypes.CDLL(None)
+    sys.stdout.flush()
+    library.fflush(None)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        library.fflush(None)  # Or what is still in memory would go out below.
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from contextlib import nullcontext
 
 import numpy as np
@@ -30,7 +31,8 @@ def test_its_log_lik_is_the_packages_times_the_weights(name, need):
 
 
 # The switch says how weights are used: 0 as they must be, 1 not in the target, 2 not in log_lik, 3
-# by half in log_lik, 4 with a term of y alone left out of it, which no parameter moves.
+# by half in log_lik, 4 with a term of y alone left out of it, which no parameter moves. With 5 the
+# program prints a record, and with 6 it stops under other weights than 1, and says one.
 OWN = """
 data {
   int<lower=1> n;
@@ -48,6 +50,8 @@ model {
 }
 generated quantities {
   vector[n] log_lik;
+  if (censored == 5) print("record ", y[1]);
+  if (censored == 6 && max(weights) < 1) reject("record ", y[1]);
   for (i in 1:n) {
     real term = poisson_log_lpmf(y[i] | X[i] * beta) + (censored == 4 ? lgamma(y[i] + 1) : 0);
     log_lik[i] = (censored == 2 ? 1 : weights[i]) * (censored == 3 ? 0.5 : 1) * term;
@@ -73,3 +77,18 @@ def test_a_target_that_does_not_hold_log_lik_is_refused(name, need):
                 UserProgram(text, log_lik=written).fit(
                     find_stan_engine(name), {**data, "censored": switch}, settings, seed=1
                 )
+
+
+@pytest.mark.parametrize("name", ["pystan", "rstan"])
+def test_what_a_program_prints_while_it_is_checked_reaches_nobody(name, need, capfd):
+    need(name)
+    counts = "int<lower=0> y[n];" if name == "rstan" else "array[n] int<lower=0> y;"
+    program = UserProgram(OWN.replace("COUNTS", counts))
+    y = np.array([675_397, 3, 5, 4])
+    data = program_data(y, np.ones((4, 1)), np.ones(4))
+    engine, settings = find_stan_engine(name), SamplerSettings(draws=20, warmup=100, chains=1)
+    program.fit(engine, {**data, "censored": 5}, settings, seed=1)
+    with pytest.raises(InputError, match="stops at draws of its own under other weights") as caught:
+        program.fit(engine, {**data, "censored": 6}, settings, seed=1)
+    heard = "".join([*capfd.readouterr(), *traceback.format_exception(caught.value)])
+    assert "675397" not in heard

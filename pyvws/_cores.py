@@ -1,4 +1,4 @@
-"""Processors: how many may be used at once, and work shared out over them."""
+"""Processors: how many may be used, work shared out over them, sums that they do not change."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["one_core", "share_out", "usable_cores"]
+__all__ = ["one_core", "share_out", "steady_sums", "usable_cores"]
 
 _Task = TypeVar("_Task")
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
+_BLAS = threading.Lock()
 
 
 def usable_cores() -> int:
@@ -32,6 +33,19 @@ def one_core() -> Iterator[None]:
         yield
     finally:
         _ALONE.reset(before)
+
+
+@contextmanager
+def steady_sums() -> Iterator[None]:
+    """Matrix products in here have the same bits on any number of processors.
+
+    BLAS adds up long columns in as many parts as it has threads, so it gets one. That is a setting
+    of the whole process, so only one thread at a time changes it and puts it back.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with _BLAS, threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:

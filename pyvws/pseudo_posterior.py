@@ -14,6 +14,7 @@ import numpy as np
 
 from pyvws._censored_density import censored_density, clamped_terms
 from pyvws._checks import Floats, positive, same_length, weight_vector
+from pyvws._cores import steady_sums
 from pyvws.io.cells import Cells
 from pyvws.models._model import Model, Start
 
@@ -54,8 +55,9 @@ class PseudoPosterior:
         return self.model.dimension(self.cells.n_coefficients)
 
     def start(self) -> Start:
-        """A rough fit to start from."""
-        return self.model.start(self.cells, self.weights)
+        """A rough fit to start from, the same bits on any number of processors."""
+        with steady_sums():
+            return self.model.start(self.cells, self.weights)
 
     def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
         """A function q (D,) -> (log density up to a constant, gradient (D,)).

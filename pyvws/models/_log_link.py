@@ -8,7 +8,7 @@ from pyvws._checks import Floats
 from pyvws.errors import ConvergenceError
 from pyvws.io.cells import Cells
 from pyvws.models._model import Draws, Start
-from pyvws.models._regression import LOG, row_sums, scoring_start
+from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
 
 _LARGEST_MEAN = 1e15
 
@@ -38,7 +38,7 @@ def log_link_start(cells: Cells, weights: Floats, *, extra: int, dispersion: flo
 def predicted_mean(design: Floats, draw: Draws) -> Floats:
     """exp(X beta) at one draw for design rows (N, K); infinite where it overflows."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(design @ draw["beta"][0]))
+        return np.asarray(np.exp(linear_predictor(draw["beta"], design)[0]))
 
 
 def poisson_counts(mean: Floats, rng: np.random.Generator) -> Floats:

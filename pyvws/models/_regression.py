@@ -67,10 +67,10 @@ def _grouped(group: NDArray[np.intp], weights: Floats, groups: int) -> Floats:
     return np.asarray(np.bincount(group, weights=weights, minlength=groups), dtype=np.float64)
 
 
-def linear_predictor(beta: Floats, cells: Cells) -> Floats:
-    """eta = X beta for each draw and distinct design row: beta (S, K) to (S, R)."""
-    eta = np.empty((len(beta), len(cells.rows)))
-    _add_up(np.ascontiguousarray(beta), cells.rows, eta)
+def linear_predictor(beta: Floats, rows: Floats) -> Floats:
+    """eta = X beta for each draw and design row: beta (S, K) and rows (R, K) to (S, R)."""
+    eta = np.empty((len(beta), len(rows)))
+    _add_up(np.ascontiguousarray(beta), np.ascontiguousarray(rows), eta)
     return eta
 
 

@@ -146,7 +146,7 @@ class Beta(Family):
         return unconstrain_with_log(draws, "inv_kappa")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         made: Floats = beta_table(eta, draws["kappa"], cells.row_of_cell, *self.term_data(cells))
         return made
 
@@ -158,7 +158,7 @@ class Beta(Family):
         *,
         outcome: Floats | None = None,
     ) -> Floats:
-        eta = design @ draw["beta"][0]
+        eta = linear_predictor(draw["beta"], design)[0]
         kappa = float(draw["kappa"][0])
         least = np.finfo(np.float64).tiny
         a, b = (np.maximum(kappa * expit(side), least) for side in (eta, -eta))

@@ -163,7 +163,7 @@ class Gamma(Family):
         return unconstrain_with_log(draws, "inv_shape")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         shape = draws["shape"][:, None]
         log_y = np.log(cells.outcome)
         with np.errstate(over="ignore", invalid="ignore"):

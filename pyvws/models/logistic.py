@@ -123,7 +123,7 @@ class Logistic(Family):
         return unconstrain_coefficients(draws)
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)[:, cells.row_of_cell]
+        eta = linear_predictor(draws["beta"], cells.rows)[:, cells.row_of_cell]
         return np.asarray(log_expit(np.where(cells.outcome > 0, eta, -eta)))
 
     def predict(
@@ -134,5 +134,5 @@ class Logistic(Family):
         *,
         outcome: Floats | None = None,
     ) -> Floats:
-        share = expit(design @ draw["beta"][0])
+        share = expit(linear_predictor(draw["beta"], design)[0])
         return (rng.random(len(share)) < share).astype(np.float64)

@@ -160,7 +160,7 @@ class NegativeBinomial(Family):
         return unconstrain_with_log(draws, "inv_phi")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         phi = draws["phi"][:, None]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             none = np.log1p(np.exp(eta) / phi)

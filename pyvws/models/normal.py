@@ -155,7 +155,7 @@ class Normal(Family):
         return unconstrain_with_log(draws, "sigma")
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         sigma = draws["sigma"][:, None]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             z = (cells.outcome - eta[:, cells.row_of_cell]) / sigma
@@ -169,7 +169,7 @@ class Normal(Family):
         *,
         outcome: Floats | None = None,
     ) -> Floats:
-        mean = design @ draw["beta"][0]
+        mean = linear_predictor(draw["beta"], design)[0]
         made = mean + float(draw["sigma"][0]) * rng.standard_normal(len(mean))
         return scales.decode(made, self.outcome_scale)
 

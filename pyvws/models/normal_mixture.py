@@ -24,6 +24,7 @@ from pyvws.models._mixture_kernels import (
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._model import Draws, Family, Start
+from pyvws.models._regression import linear_predictor
 
 __all__ = ["LABELS", "NormalMixture"]
 
@@ -215,7 +216,7 @@ class NormalMixture(Family):
         outcome: Floats | None = None,
     ) -> Floats:
         sigma, pi = draw["sigma"][0], draw["pi"][0]
-        eta = design @ draw["beta"][0].T
+        eta = linear_predictor(draw["beta"][0], design).T
         shares = np.broadcast_to(pi, eta.shape)
         if self.reads_outcome:
             if outcome is None:

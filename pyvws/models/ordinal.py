@@ -159,7 +159,7 @@ class Ordinal(Family):
         return np.column_stack([unconstrain_coefficients(draws), np.log(self._gaps(draws))])
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         made: Floats = ordinal_table(eta, self._gaps(draws), cells.row_of_cell, _places(cells))
         return made
 
@@ -172,8 +172,8 @@ class Ordinal(Family):
         outcome: Floats | None = None,
     ) -> Floats:
         cuts = np.concatenate([[0.0], np.cumsum(self._gaps(draw)[0])])
-        noise = rng.logistic(size=len(design))
-        places = np.searchsorted(cuts, design @ draw["beta"][0] + noise)
+        eta = linear_predictor(draw["beta"], design)[0]
+        places = np.searchsorted(cuts, eta + rng.logistic(size=len(eta)))
         return np.asarray(self.levels, dtype=np.float64)[places]
 
     def _gaps(self, draws: Draws) -> Floats:

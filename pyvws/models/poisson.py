@@ -108,7 +108,7 @@ class Poisson(Family):
         return unconstrain_coefficients(draws)
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells)
+        eta = linear_predictor(draws["beta"], cells.rows)
         with np.errstate(over="ignore", invalid="ignore"):
             mu = np.exp(eta)
             y = cells.outcome

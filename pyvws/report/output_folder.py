@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pyvws._checks import Floats
 from pyvws.errors import InputError, PyvwsError
 from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.io.files import FORMATS
+from pyvws.io.formula import read_formula
 
 __all__ = [
     "ConfidentialPart",
@@ -25,6 +27,7 @@ __all__ = [
     "read_public",
 ]
 
+_FIRST = 10_000
 _AS_LEFT = "Report on a folder as pyvws synthesize left it."
 
 
@@ -40,13 +43,18 @@ class DatasetFile:
 
 @dataclass(frozen=True, slots=True)
 class PublicPart:
-    """`release/`: the statement, the files, their columns, the synthesized one and its values."""
+    """`release/`: the statement, the files, their columns, the synthesized one and its values.
+
+    `predictors` are the columns of the run's formula; where it has none, those released unchanged
+    that no identifier looks like.
+    """
 
     privacy: dict[str, Any]
     files: list[DatasetFile]
     columns: list[str]
     outcome: str
     outcomes: list[Floats]
+    predictors: list[str]
 
     @property
     def histogram(self) -> bool:
@@ -102,7 +110,8 @@ def read_public(out: Path) -> PublicPart:
         values = _outcome(path, synthesized[0])
         files.append(DatasetFile(path, len(values), path.stat().st_size, file_digest(path)))
         outcomes.append(values)
-    return PublicPart(privacy, files, columns, synthesized[0], outcomes)
+    predictors = _of_formula(folder / "run.toml", columns) or _repeated(paths[0], unchanged)
+    return PublicPart(privacy, files, columns, synthesized[0], outcomes, predictors)
 
 
 def read_confidential(out: Path) -> ConfidentialPart:
@@ -113,6 +122,24 @@ def read_confidential(out: Path) -> ConfidentialPart:
         _parquet(folder / "records.parquet"),
         _parquet(folder / "posterior.parquet"),
     )
+
+
+def _of_formula(path: Path, columns: list[str]) -> list[str]:
+    """Columns of the formula in a run's settings; none where there is no such file."""
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        return [name for name in read_formula(settings["formula"]).columns if name in columns]
+    except (OSError, ValueError, LookupError, TypeError, InputError):
+        return []
+
+
+def _repeated(path: Path, names: set[str]) -> list[str]:
+    """Those of the named columns that have a value twice among the first records."""
+    try:
+        first = _scan(path).head(_FIRST).collect()
+    except UNREADABLE as error:
+        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
+    return [name for name in first.columns if name in names and first[name].is_duplicated().any()]
 
 
 def _part(out: Path, name: str) -> Path:

@@ -87,7 +87,7 @@ def public_page(public: PublicPart) -> str:
     method = _method(public)
     python = r = ""
     if len(public.files) > 1:
-        predictors = privacy["columns_released_unchanged"][:2]
+        predictors = public.predictors[:2]
         suffix = public.files[0].path.suffix
         names = [file.path.name for file in public.files]
         python = python_recipe(names, suffix, public.outcome, predictors)

@@ -344,6 +344,15 @@ def test_the_python_program_of_the_page_runs_and_gives_the_combined_estimates(
         assert line == pytest.approx([combined.estimate, *combined.interval()], rel=1e-4)
 
 
+def test_programs_regress_on_the_formula_and_on_no_identifier(tmp_path: Path) -> None:
+    kept = _synthesize(tmp_path / "kept", keep=("id", "urban area"))
+    assert read_public(kept).predictors == ["urban area"]
+    fitted = _synthesize(tmp_path / "fitted", formula="~ id", keep="all")
+    assert read_public(fitted).predictors == ["id"]
+    (fitted / "release" / "run.toml").unlink()
+    assert read_public(fitted).predictors == ["urban area"]
+
+
 @pytest.mark.r
 def test_the_r_program_of_the_page_gives_the_same(out: Path, pages: tuple[str, str]) -> None:
     program = _program(pages[0], "r")

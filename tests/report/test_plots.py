@@ -109,6 +109,13 @@ def test_densities_integrate_to_one_and_the_data_s_line_is_thickest() -> None:
     assert _violins(axis) == 2
 
 
+def test_an_outlier_does_not_flatten_a_density() -> None:
+    values = np.random.default_rng(2).normal(size=500)
+    (axis,) = plots.densities({"LW": np.append(values, 1e5)}, values).axes
+    data, synthetic = (line.get_ydata().max() for line in axis.get_lines())
+    assert synthetic == pytest.approx(data, rel=0.1)
+
+
 def test_posterior_densities() -> None:
     (axis,) = plots.posterior_density({"LW": A, "SW": B}, 0.5).axes
     assert [line.get_label() for line in axis.get_lines()] == ["LW", "SW", "data"]

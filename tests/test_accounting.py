@@ -12,6 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyvws.accounting import PrivacyStatement, growth_per_doubling, rounded_up
+from pyvws.caveats import CAVEATS
+from pyvws.models._outcome_scale import DENSITY_CAVEAT
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -159,6 +161,90 @@ def test_what_is_said_only_where_it_applies():
     for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly",
                   "Other releases of the same records", "epsilon does not cover"):  # fmt: skip
         assert words in everything
+
+
+# Each caveat, and when a reader has to know it.
+WHEN = {
+    "leave-one-out": lambda _: True,
+    "estimated": lambda made: not made.enforced,
+    "enforced": lambda made: made.enforced,
+    "weights": lambda made: made.data_weights,
+    "composition": lambda _: True,
+    "other releases": lambda _: True,
+    "figures": lambda made: not made.enforced,
+    "convergence": lambda made: made.enforced,
+    "short seed": lambda made: made.short_seed,
+    "rounded figures": lambda _: True,
+    "records": lambda _: True,
+    "prepared": lambda made: made.enforced and made.prepared_from_data,
+    "growth": lambda made: made.growth > 0 and not made.enforced,
+    "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
+    "searched": lambda made: made.searched,
+    "unweighted": lambda made: (
+        not made.enforced and (made.mechanism == "unweighted" or not made.downweights)
+    ),
+    "scalar": lambda made: made.mechanism == "sw",
+    "above target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
+    "own program": lambda made: made.own_program == "own program",
+    "unchecked program": lambda made: made.own_program == "unchecked program",
+    "reads outcome": lambda made: made.reads_outcome,
+    "threshold": lambda made: made.threshold != 1 and not made.enforced,
+    "rounded": lambda made: made.rounded,
+    "problems": lambda made: made.problems != () and not made.enforced,
+    "problems of draws": lambda made: made.problems != () and made.enforced,
+}
+any_facts = st.fixed_dictionaries(
+    {
+        "mechanism": st.sampled_from(["lw", "sw", "unweighted", "censored"]),
+        "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
+        "target": st.sampled_from([None, 5.0, 6.0]),
+        "growth": st.sampled_from([0.0, 0.25, math.inf]),
+        "threshold": st.sampled_from([1.0, 0.9]),
+        "datasets": st.integers(1, 3),
+        "own_program": st.sampled_from(["", "own program", "unchecked program"]),
+        "columns_released_unchanged": st.sampled_from([(), ("age",)]),
+        "model_caveats": st.sampled_from([(), (DENSITY_CAVEAT, "In dollars.")]),
+        "problems": st.sampled_from([(), ("LW: R-hat is high.",)]),
+        **{
+            name: st.booleans()
+            for name in (
+                *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
+                *("rounded", "reads_outcome", "short_seed"),
+            )
+        },
+    }
+)
+
+
+@given(any_facts)
+@many
+def test_every_caveat_is_said_just_where_it_applies(facts):
+    made = statement(**facts)
+    for exact in (False, True):
+        detail = "LW: R-hat is high." if exact else "the agency has the figures."
+        words = {"draws": 4000, "datasets": made.datasets, "threshold": made.threshold}
+        said = [CAVEATS[key].format(**words, problems=detail) for key in WHEN if WHEN[key](made)]
+        said += [word for word in made.model_caveats if not made.enforced or word == "In dollars."]
+        assert sorted(made.caveats(exact=exact)) == sorted(said)
+    assert WHEN.keys() == CAVEATS.keys()
+
+
+@given(any_facts)
+@many
+def test_both_forms_hold_the_figures_that_there_are(facts):
+    made = statement(**facts)
+    finite = math.isfinite(made.lipschitz_bound)
+    for written, form in ((made.exact(), float), (made.released(), rounded_up)):
+        json.dumps(written, allow_nan=False)
+        total = form(2 * made.datasets * made.lipschitz_bound) if finite else None
+        assert written["epsilon_total"] == written["ledger"][-1]["epsilon"] == total
+        known = math.isfinite(made.growth) and not made.enforced
+        assert written["bound_growth_per_doubling"] == (form(made.growth) if known else None)
+        assert written["bound_is"] == ("enforced" if made.enforced else "estimated")
+        several = (
+            "1 synthetic dataset," if made.datasets == 1 else f"{made.datasets} synthetic data"
+        )
+        assert written["ledger"][-1]["use"].startswith(several)
 
 
 def test_an_enforced_bound_is_not_said_to_be_estimated():

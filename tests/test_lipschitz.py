@@ -137,6 +137,13 @@ def test_order_duplicates_and_units(log_lik, seed, threshold):
     assert (found.by_record <= found.database).all()
 
 
+@given(matrices, st.sampled_from([0.5, 4.0, 60.0]))
+@few
+def test_clamped_bounds_are_those_of_clamped_terms(log_lik, bound):
+    clamped = lipschitz_bounds(np.clip(log_lik, -bound, bound))
+    same_bits(lipschitz_bounds(log_lik).clamped(bound), clamped)
+
+
 @given(matrices, st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.8, 0.3]))
 @few
 def test_blocks_of_cells_give_the_same_bits(log_lik, seed, threshold):

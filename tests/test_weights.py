@@ -128,7 +128,7 @@ def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
 def test_special_values_collapse():
     assert lipschitz_weights(THREE, g=1.0).tolist() == [1.0] * 3  # the unweighted posterior
     assert lipschitz_weights(THREE, c=0.0, g=0.25).tolist() == [0.25] * 3  # a scalar weight
-    assert risk_weights([0.0, 0.0]).tolist() == [1.0, 1.0]
+    assert risk_weights([0.0, 0.25, 1.0]).tolist() == [1.0, 0.75, 0.0]
     assert scalar_weights(2, target=5.0, unweighted=4.0).tolist() == [1.0, 1.0]
 
 

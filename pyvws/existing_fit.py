@@ -128,7 +128,9 @@ def from_stanfit(
     ----------
     fit : path or rpy2 object
         A stanfit with log_lik among its quantities.
-    weights, log_lik
+    weights : array_like, shape (N,), optional
+        As in `from_log_lik`.
+    log_lik : {"weighted", "plain"}
         As in `from_log_lik`.
 
     Returns
@@ -172,7 +174,9 @@ def from_cmdstan_csv(
     ----------
     files : path or sequence of paths
         One file a chain.
-    weights, log_lik
+    weights : array_like, shape (N,), optional
+        As in `from_log_lik`.
+    log_lik : {"weighted", "plain"}
         As in `from_log_lik`.
 
     Returns

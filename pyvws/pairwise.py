@@ -61,8 +61,10 @@ def pairwise_weights(
         rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute".
     known : array_like, shape (N,) or (N, P), table, mapping or sequence of P columns, optional
         Public columns whose joint value is a record's pattern; without it all records share one.
-    c, g : float
-        Scale (at least 0) and shift of the weights; larger = less protected.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
     singletons : {"refuse", "weight-zero", "weight-one"}
         A record alone in its pattern has no pair. "refuse" raises; "weight-zero" takes it out of
         the fit; "weight-one" leaves it unprotected. The two set the final weight, whatever c and g.

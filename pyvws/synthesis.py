@@ -51,17 +51,51 @@ def synthesize(
     ----------
     frame : pandas, polars or Arrow table, N rows
         The confidential table; datasets come back in its kind.
-    outcome, model, mechanism, formula, keep, datasets, program
-        As in `Synthesizer`.
-    epsilon, passes : optional
-        The mechanism's own, for weighted-epsilon, censored and perturbed-histogram; else as in
-        `Synthesizer`.
-    downscale, psi, reweight, k, tolerance, threshold, round
-        As in `Synthesizer`.
-    draws, warmup, refit_warmup, chains, target_accept
-        Of each fit; S = draws x chains. As in `SamplerSettings`.
+    outcome : str
+        Column to synthesize.
+    model : str or model
+        Family of the outcome, by name or with settings of its own.
+    mechanism : str or mechanism
+        How records are weighted, by name or with settings of its own.
+    formula : str
+        Predictors, as in R; treated as public and released unchanged.
+    keep : sequence of str or "all"
+        Further public columns to release unchanged.
+    datasets : int
+        Synthetic datasets; each spends epsilon.
+    draws : int
+        Draws of each chain; S = draws x chains.
+    warmup : int
+        Warm-up iterations of each chain.
+    refit_warmup : int, optional
+        Those of each fit but the first; half under the native engine.
+    chains : int
+        Chains of each fit.
+    target_accept : float
+        Sampler's acceptance in (0, 1); larger = fewer divergences, slower.
     engine : str or Engine
         "native", "ensemble", "cmdstan", "rstan", "pystan", or an engine object.
+    program : UserProgram, optional
+        Your own Stan program, under a Stan engine.
+    epsilon : float, optional
+        The mechanism's own, for weighted-epsilon, censored and perturbed-histogram; else the target
+        of a dataset that weights are searched for.
+    downscale : bool
+        Lower each weight until the refit's bound is epsilon / 2.
+    psi : float, optional
+        One factor for all weights in `downscale`.
+    passes : int, optional
+        Truncations of weighted-epsilon (1), or refits of `downscale` (5).
+    reweight : bool
+        Raise weights that lie below the bound (Algorithm 3).
+    k : float
+        First k of Algorithm 3, strictly between 0 and 1.
+    tolerance : float
+        How near a searched bound must come, as a share of it.
+    threshold : float
+        Quantile of the draws' maxima that the bounds take; below 1 there is no guarantee.
+    round : bool
+        Round the outcome to whole numbers first.
     seed : int
         Of sampling and synthesis; keep it confidential.
     **settings

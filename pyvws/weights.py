@@ -35,8 +35,10 @@ def lipschitz_weights(
     ----------
     log_lik : array_like, shape (S, N)
         Log-likelihood of N records at S draws of the unweighted posterior, in nats.
-    c, g : float
-        Scale (at least 0) and shift of the weights; larger = less protected.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
     threshold : float
         Draws whose largest |l_i| exceeds this quantile are dropped first; 1 keeps all.
 
@@ -100,8 +102,10 @@ def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
     ----------
     risk : array_like, shape (N,)
         Identification risks IR_i in [0, 1]; larger = riskier.
-    c, g : float
-        Scale (at least 0) and shift of the weights; larger = less protected.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
 
     Returns
     -------

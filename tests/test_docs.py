@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -265,3 +266,17 @@ def test_an_example_that_lies_is_noticed() -> None:
     assert list(differences("99 b", printed, within=float("inf"))) == []
     assert list(differences("99 c", printed, within=float("inf"))) == ["c is shown, b was printed"]
     assert blocks(text, "python") == ['print(2, "b")\n']
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_described_together_have_one_type_and_default(name: str) -> None:
+    """The site prints the first one's for all of them."""
+    made = getattr(pyvws, name)
+    text = inspect.getdoc(made) or ""
+    section = re.search(r"Parameters\n-+\n(.*?)(?=\n\n\w+\n-+\n|\Z)", text, flags=re.DOTALL)
+    if section is None:
+        return
+    given = inspect.signature(made).parameters
+    for names, kind in re.findall(r"(?m)^(\w+(?:, \w+)+)(?: : (.*))?$", section[1]):
+        assert kind, f"{names} need a type"
+        assert len({repr(given[one].default) for one in names.split(", ")}) == 1, names

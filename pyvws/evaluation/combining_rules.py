@@ -138,7 +138,9 @@ def combine_formula(
         Synthetic tables with the same columns.
     formula : str
         For example "income ~ region + urban + earner" or "log(income) ~ region".
-    kind, size_ratio
+    kind : {"partial", "full"}
+        As in `combine`.
+    size_ratio : float
         As in `combine`.
     names : sequence of m str, optional
         What messages call the tables, such as their files; "dataset 1" and so on without it.

@@ -70,7 +70,13 @@ def match_risk(
         Confidential outcome, or P outcomes that an intruder knows together.
     synthetic : sequence of L array_like of the shape of `original`
         Synthetic outcomes, rows as in `original`.
-    radius, radius_kind, known, norm
+    radius : float
+        As in `pyvws.identification_risk`.
+    radius_kind : {"percentage", "absolute", "fixed"}
+        As in `pyvws.identification_risk`.
+    known : optional
+        As in `pyvws.identification_risk`.
+    norm : {"box", "euclidean"}
         As in `pyvws.identification_risk`.
     ball : {"open", "closed"}
         Whether the edge of the ball is outside it, as in the R package, or inside, as in the risks

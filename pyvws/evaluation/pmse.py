@@ -79,8 +79,12 @@ def pmse(
         One-sided, such as "~ income * region"; without it the main effects of all columns.
     model : {"logistic", "tree"}
         Trees come from scikit-learn (``pip install 'pyvws[utility]'``).
-    leaf, permutations, seed : int
-        For trees: least records in a leaf, permutations for the null distribution, and their seed.
+    leaf : int
+        For trees: least records in a leaf.
+    permutations : int
+        For trees: permutations for the null distribution.
+    seed : int
+        Of the permutations.
 
     Returns
     -------

@@ -112,6 +112,8 @@ def _pair(range: Any) -> tuple[float, float]:
 
 def _ascending(edges: Any) -> Floats:
     cuts = finite_vector(edges, "edges")
-    if len(cuts) < 2 or (np.diff(cuts) <= 0).any() or math.isinf(cuts[-1] - cuts[0]):
+    with np.errstate(over="ignore"):
+        ascend = len(cuts) > 1 and (np.diff(cuts) > 0).all() and np.isfinite(cuts[-1] - cuts[0])
+    if not ascend:
         raise InputError("edges must be two or more ascending numbers, a finite way apart.")
     return cuts

@@ -112,6 +112,23 @@ def test_special_cases_collapse():
             "edges must be two or more ascending numbers, a finite way apart.",
         ),
         (
+            lambda: bin_counts([1.0], [-1e308, 1e308]),
+            "edges must be two or more ascending numbers, a finite way apart.",
+        ),
+        *(
+            (
+                lambda bins=bins, public_n=public_n: public_edges(
+                    [0.0, 2.0], None, bins, public_n, 5
+                ),
+                "edges fix the bins, so bins and public_n cannot be given.",
+            )
+            for bins, public_n in [(3, None), (None, 5), (3, 5)]
+        ),
+        (
+            lambda: public_edges(None, [0.0, 1.0, 2.0], 3, None, 5),
+            "range must be a pair (L, U). Got 3 numbers.",
+        ),
+        (
             lambda: equal_edges(2.0, 2.0, bins=3),
             "A range needs a lower end below its upper end, a finite way apart.",
         ),

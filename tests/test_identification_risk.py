@@ -205,6 +205,19 @@ def test_patterns_of_several_columns():
             "Each known column needs one value for each record. Got 1 for 2 in known column 2. "
             "Give the columns' values for all records.",
         ),
+        (
+            {"known": [pd.Series(["a", "b"]), pl.Series("town", ["a"])]},
+            "Each known column needs one value for each record. Got 1 for 2 in known column "
+            "'town'. Give the columns' values for all records.",
+        ),
+        *(
+            (
+                {"known": known},
+                "known must be one column of values, several of them, or a table. Leave it out "
+                "when an intruder knows nothing.",
+            )
+            for known in ([], "a", np.ones((2, 1, 1)))
+        ),
         *(
             (
                 {"known": known},

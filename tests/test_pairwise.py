@@ -27,7 +27,7 @@ values = st.integers(-40, 200).map(float)
 tables = st.integers(3, 12).flatmap(
     lambda n: st.tuples(
         st.lists(values, min_size=n, max_size=n),
-        st.lists(st.sampled_from("ab"), min_size=n, max_size=n),
+        st.lists(st.sampled_from("abc"), min_size=n, max_size=n),
     )
 )
 reaches = st.tuples(st.sampled_from(["percentage", "absolute"]), st.sampled_from([0.25, 1.0, 20.0]))
@@ -174,6 +174,7 @@ def test_bad_input(arguments, message):
 
 def test_too_many_records_for_triples(monkeypatch):
     monkeypatch.setattr(pairwise, "_MOST_IN_TRIPLES", 3)
+    assert len(three_way_weights([1.0, 2.0, 3.0])) == 3
     with pytest.raises(InputError) as caught:
         three_way_weights([1.0, 2.0, 3.0, 4.0])
     assert str(caught.value) == (

@@ -102,11 +102,11 @@ def test_the_number_of_bins():
 
 
 def test_values_outside_are_counted_at_the_ends_when_asked(with_noise):
-    with_noise(0, 0)
-    y = [-3.0, 1.0, 9.0, 11.0]
-    noisy = perturbed_histogram(y, epsilon=1.0, range=(0, 8), bins=2, allow_outside=True)
-    assert noisy.counts.tolist() == [2, 2]
-    assert y == [-3.0, 1.0, 9.0, 11.0]
+    with_noise(0, 0, 0, 0)
+    y = [-3.0, 1.0, 3.0, 9.0, 11.0]
+    noisy = perturbed_histogram(y, epsilon=1.0, range=(0, 8), bins=4, allow_outside=True)
+    assert noisy.counts.tolist() == [2, 1, 0, 2]
+    assert y == [-3.0, 1.0, 3.0, 9.0, 11.0]
 
 
 def test_what_it_says_of_itself():

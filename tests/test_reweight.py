@@ -52,6 +52,7 @@ def test_any_magnitude_of_bounds(k, weight, bound):
     found = reweight([weight, 1.0], [bound, 1e300], k=k)
     assert found[0] == pytest.approx(float(min(Fraction(1), ratio)), rel=1e-15)
     assert (reweight([5e-324, 1.0], [bound, 1e300], k=k) <= 1).all()
+    assert reweight([0.0, 1.0], [bound, 1e300], k=k)[0] == 0
 
 
 @given(tables, inside, st.integers(0, 2**32 - 1))

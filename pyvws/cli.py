@@ -116,6 +116,12 @@ def _said(error: Exception) -> tuple[str, int]:
             "temporary files, XDG_CACHE_HOME compiled programs. Nothing was left half-written.",
             1,
         )
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return (
+            f"{error.filename}: {error.strerror}. Check its name and its rights. Nothing was left "
+            "half-written.",
+            1,
+        )
     return (
         f"An unexpected {type(error).__name__} stopped the run; nothing was left half-written. Run "
         "pyvws --debug ... to see where; what it shows may hold data values.",

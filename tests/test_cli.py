@@ -237,6 +237,24 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
     assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", ".", "--original"),
+        ("init",),
+        ("validate", "--listings"),
+        ("study", "nope", "--out"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_said_in_a_line(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    ended = _pyvws(*words, tmp_path / f"{'z' * 300}.csv")
+    assert ended.returncode in (1, 2)
+    assert ended.stderr.count("\n") == 1
+    assert "unexpected" not in ended.stderr
+
+
 def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> None:
     table = tmp_path / "x.csv"
     table.write_text("y\n1\n2\n")

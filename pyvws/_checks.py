@@ -113,7 +113,8 @@ def log_lik_matrix(values: Any) -> Floats:
     return matrix
 
 
-def _number(value: Any, name: str) -> float:
+def finite_number(value: Any, name: str) -> float:
+    """A finite number of either sign."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -125,7 +126,7 @@ def _number(value: Any, name: str) -> float:
 
 def positive(value: Any, name: str) -> float:
     """A finite number above 0."""
-    number = _number(value, name)
+    number = finite_number(value, name)
     if number <= 0:
         raise InputError(f"{name} must be above 0. Got {number:g}.")
     return number
@@ -133,20 +134,15 @@ def positive(value: Any, name: str) -> float:
 
 def non_negative(value: Any, name: str) -> float:
     """A finite number of at least 0."""
-    number = _number(value, name)
+    number = finite_number(value, name)
     if number < 0:
         raise InputError(f"{name} must not be negative. Got {number:g}.")
     return number
 
 
-def finite_number(value: Any, name: str) -> float:
-    """A finite number of either sign."""
-    return _number(value, name)
-
-
 def open_unit_interval(value: Any, name: str) -> float:
     """A number strictly between 0 and 1."""
-    number = _number(value, name)
+    number = finite_number(value, name)
     if not 0 < number < 1:
         raise InputError(f"{name} must lie strictly between 0 and 1. Got {number:g}.")
     return number
@@ -154,7 +150,7 @@ def open_unit_interval(value: Any, name: str) -> float:
 
 def threshold_level(value: Any) -> float:
     """The quantile level of the database bound, in (0, 1]."""
-    number = _number(value, "threshold")
+    number = finite_number(value, "threshold")
     if not 0 < number <= 1:
         raise InputError(
             f"threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. "

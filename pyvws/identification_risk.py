@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from pyvws import rarith
 from pyvws._checks import Floats, dataset_list
-from pyvws.balls import RADIUS_KINDS as RADIUS_KINDS
 from pyvws.balls import Balls, count_inside, make_balls, outcomes
 from pyvws.errors import InputError
 

@@ -10,8 +10,8 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from pyvws._checks import choice, finite_number, non_negative, positive, whole_number
+from pyvws.balls import RADIUS_KINDS
 from pyvws.errors import InputError
-from pyvws.identification_risk import RADIUS_KINDS
 
 __all__ = [
     "CENSORED_WEIGHTS",

@@ -109,9 +109,8 @@ class PyStanEngine:
             (folder / "job.json").write_text(json.dumps(job))
             np.savez(folder / "data.npz", **data)
             for chain in range(settings.chains):
-                np.savez(
-                    folder / f"initial{chain + 1}.npz", **(initial or [{}] * (chain + 1))[chain]
-                )
+                values = initial[chain] if initial else {}
+                np.savez(folder / f"initial{chain + 1}.npz", **values)
             commands = [
                 [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain + 1)]
                 for chain in range(settings.chains)

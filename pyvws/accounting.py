@@ -176,7 +176,7 @@ class PrivacyStatement:
             "estimated": not self.enforced,
             "enforced": self.enforced,
             "weights": self.data_weights,
-            "prepared": self.enforced and self.prepared_from_data,
+            "prepared": self.prepared_from_data,
             "composition": True,
             "other releases": True,
             "short seed": self.short_seed,

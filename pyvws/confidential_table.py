@@ -21,6 +21,7 @@ from pyvws.io.frame import (
     plain_columns,
     with_outcome,
 )
+from pyvws.io.headers import named
 from pyvws.io.hidden_values import without_notes
 from pyvws.mechanisms import (
     Censored,
@@ -86,9 +87,8 @@ def check_table(
 ) -> ConfidentialTable:
     """Raise InputError for what the method cannot take; `keep` is "all" or column names."""
     frame = open_frame(table)
-    y = outcome_column(frame, outcome)
-    if round:
-        y = np.rint(y)
+    found = outcome_column(frame, outcome)
+    y = np.rint(found) if round else found
     modelled = not isinstance(mechanism, PerturbedHistogram)
     prepared = model.prepare(y, outcome) if modelled else model
     whole = modelled and prepared.whole_numbers
@@ -103,13 +103,15 @@ def check_table(
     kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
+    released = [name for name in frame.columns if name in public]
+    _refuse_copies(frame, [c for c in released if c != outcome], outcome=outcome, y=found)
     return ConfidentialTable(
         y=y,
         kind=kind,
         model=prepared,
         design=design,
         known=[np.asarray(column.astype(object)) for column in known.values()],
-        released=[name for name in frame.columns if name in public],
+        released=released,
         implementation=frame.implementation,
     )
 
@@ -120,6 +122,20 @@ def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
         raise InputError(
             f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
             "scale. Check the column."
+        )
+
+
+def _refuse_copies(
+    frame: nw.DataFrame[Any], columns: Sequence[str], *, outcome: str, y: Floats
+) -> None:
+    """Raise InputError for columns to release as they are that hold the outcome y (N,)."""
+    numeric = [name for name in columns if frame[name].dtype.is_numeric()]
+    same = [name for name in numeric if bool((frame[name].cast(nw.Float64).to_numpy() == y).all())]
+    if same:
+        raise InputError(
+            f"Columns to be released as they are equal the outcome {outcome!r} in every record, "
+            f"which would release it: {named(same, frame.columns)}. Take them out of formula and "
+            "keep."
         )
 
 

@@ -176,7 +176,7 @@ WHEN = {
     "short seed": lambda made: made.short_seed,
     "rounded figures": lambda _: True,
     "records": lambda _: True,
-    "prepared": lambda made: made.enforced and made.prepared_from_data,
+    "prepared": lambda made: made.prepared_from_data,
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
     "searched": lambda made: made.searched,

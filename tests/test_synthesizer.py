@@ -225,6 +225,23 @@ def test_no_guarantee_where_the_settings_leave_every_weight_at_one(
     assert release.privacy["epsilon_total"] > 0
 
 
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
+@pytest.mark.parametrize("settings", [{"keep": ["id", "copy"]}, {"formula": "~ copy"}])
+def test_a_column_that_holds_the_outcome_is_not_released(kind: Any, settings: Any) -> None:
+    columns = _columns()
+    table = kind({**columns, "copy": columns["visits"].astype(float), "id": columns["visits"] + 1})
+    said = "equal the outcome 'visits' in every record, which would release it: copy. Take"
+    with pytest.raises(InputError, match=said):
+        _release(table, **settings)
+
+
+def test_a_release_shows_nothing_confidential_of_itself() -> None:
+    shown = repr(_release(pl.DataFrame(_columns())))
+    for name in ("weight", "lipschitz_bound_final", "beta", "sigma_beta", "input_sha256", "seed ="):
+        assert name not in shown
+    assert "asymptotic-dp" in shown
+
+
 _CANARY = "CANARYq7"
 
 

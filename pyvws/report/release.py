@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ _NO_COLUMN = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exce
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """The parts of the output folder, in memory.
+    """The parts of the output folder, in memory. Its `repr` shows the public ones.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Release:
 
     datasets: list[Any]
     privacy: dict[str, Any]
-    records: Any
-    posterior: Any
-    summary: dict[str, Any]
-    console: str = ""
+    records: Any = field(repr=False)
+    posterior: Any = field(repr=False)
+    summary: dict[str, Any] = field(repr=False)
+    console: str = field(default="", repr=False)
     config: str = ""
-    config_with_seed: str = ""
+    config_with_seed: str = field(default="", repr=False)
 
     def __repr__(self) -> str:
         """One line of what is public, so that a notebook or a log shows no record."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -65,6 +68,18 @@ def in_fresh_interpreter(program: str) -> str:
     )
     assert run.returncode == 0, run.stderr[-2000:]
     return run.stdout.strip()
+
+
+def test_type_checkers_see_every_name_where_it_is_loaded_from():
+    stub = ast.parse((Path(pyvws.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+    seen = {}
+    for node in ast.walk(stub):
+        if isinstance(node, ast.ImportFrom):
+            seen |= {alias.asname: (node.module, alias.name) for alias in node.names}
+    assert sorted(seen) == sorted(NAMES)
+    for name, (module, own) in seen.items():
+        assert own == name
+        assert getattr(import_module(module), name) is getattr(pyvws, name)
 
 
 def test_sorted_and_complete():

@@ -1,0 +1,66 @@
+"""What type checkers see of the names that are loaded when first used."""
+
+from pyvws.censoring import censored_share as censored_share
+from pyvws.censoring import clamp_log_likelihood as clamp_log_likelihood
+from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
+from pyvws.engines.user_program import UserProgram as UserProgram
+from pyvws.errors import ConvergenceError as ConvergenceError
+from pyvws.errors import ConvergenceWarning as ConvergenceWarning
+from pyvws.errors import InputError as InputError
+from pyvws.errors import MissingDependencyError as MissingDependencyError
+from pyvws.errors import OutputError as OutputError
+from pyvws.errors import PyvwsError as PyvwsError
+from pyvws.errors import SearchError as SearchError
+from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
+from pyvws.evaluation.combining_rules import combine as combine
+from pyvws.evaluation.combining_rules import combine_formula as combine_formula
+from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
+from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
+from pyvws.evaluation.match_risk import match_risk as match_risk
+from pyvws.evaluation.pmse import pmse as pmse
+from pyvws.evaluation.topcoding import topcode as topcode
+from pyvws.evaluation.utility_table import utility_table as utility_table
+from pyvws.evaluation.whack_a_mole import risk_summary as risk_summary
+from pyvws.evaluation.whack_a_mole import whack_a_mole as whack_a_mole
+from pyvws.existing_fit import ExistingFit as ExistingFit
+from pyvws.existing_fit import from_cmdstan_csv as from_cmdstan_csv
+from pyvws.existing_fit import from_log_lik as from_log_lik
+from pyvws.existing_fit import from_stanfit as from_stanfit
+from pyvws.identification_risk import identification_risk as identification_risk
+from pyvws.lipschitz import LipschitzBounds as LipschitzBounds
+from pyvws.lipschitz import lipschitz_bounds as lipschitz_bounds
+from pyvws.mechanisms import Censored as Censored
+from pyvws.mechanisms import CountWeighted as CountWeighted
+from pyvws.mechanisms import LipschitzWeighted as LipschitzWeighted
+from pyvws.mechanisms import MarginalWeighted as MarginalWeighted
+from pyvws.mechanisms import PairwiseWeighted as PairwiseWeighted
+from pyvws.mechanisms import PerturbedHistogram as PerturbedHistogram
+from pyvws.mechanisms import ScalarWeighted as ScalarWeighted
+from pyvws.mechanisms import Unweighted as Unweighted
+from pyvws.mechanisms import WeightedEpsilon as WeightedEpsilon
+from pyvws.models.beta import Beta as Beta
+from pyvws.models.gamma import Gamma as Gamma
+from pyvws.models.logistic import Logistic as Logistic
+from pyvws.models.negative_binomial import NegativeBinomial as NegativeBinomial
+from pyvws.models.normal import Normal as Normal
+from pyvws.models.normal_mixture import NormalMixture as NormalMixture
+from pyvws.models.ordinal import Ordinal as Ordinal
+from pyvws.models.poisson import Poisson as Poisson
+from pyvws.pairwise import pairwise_weights as pairwise_weights
+from pyvws.perturbed_histogram import NoisyHistogram as NoisyHistogram
+from pyvws.perturbed_histogram import perturbed_histogram as perturbed_histogram
+from pyvws.perturbed_histogram import synthesize_from_histogram as synthesize_from_histogram
+from pyvws.r_random import RRandom as RRandom
+from pyvws.rarith import quantile as quantile
+from pyvws.report.release import Release as Release
+from pyvws.reweight import reweight as reweight
+from pyvws.synthesis import synthesize as synthesize
+from pyvws.synthesizer import Synthesizer as Synthesizer
+from pyvws.truncation import downscale as downscale
+from pyvws.truncation import weighted_epsilon_weights as weighted_epsilon_weights
+from pyvws.weights import lipschitz_weights as lipschitz_weights
+from pyvws.weights import risk_weights as risk_weights
+from pyvws.weights import scalar_weights as scalar_weights
+
+__version__: str
+__all__: list[str]

@@ -102,6 +102,8 @@ def test_the_unweighted_fit_is_the_only_one_and_shows_its_bounds_as_risks() -> N
     assert (made.constants, made.bound) == ({}, None)
     alike, _ = run(Unweighted(), maxima=np.full(6, 3.0))
     assert alike.risk.tolist() == [1.0] * 6
+    apart, _ = run(Unweighted(), maxima=np.array([2.0, 2, 2, 2, 2, 7]))
+    assert apart.risk.tolist() == [0.0] * 5 + [1.0]
     endless, _ = run(Unweighted(), maxima=np.array([2.0, 2, 2, 2, 2, np.inf]))
     assert endless.risk.tolist() == [1.0] * 6
 

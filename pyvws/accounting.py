@@ -204,9 +204,8 @@ class PrivacyStatement:
             "problems": " ".join(self.problems) if exact else "the agency has the figures.",
         }
         said = [CAVEATS[key].format(**facts) for key, holds in applies.items() if holds]
-        of_model = [
-            said for said in self.model_caveats if not (self.enforced and said in UNCLAMPED)
-        ]
+        left_out = UNCLAMPED if self.enforced else ()
+        of_model = [caveat for caveat in self.model_caveats if caveat not in left_out]
         return [*said, *of_model]
 
     def ledger(self) -> list[LedgerEntry]:

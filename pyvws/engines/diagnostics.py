@@ -32,7 +32,7 @@ class Diagnostics:
         """A sentence for each value outside its limit; empty when all is well."""
         found = []
         if not self.rhat_max <= RHAT_LIMIT:
-            found.append(f"R-hat reaches {self.rhat_max:.3f}, above {RHAT_LIMIT}.")
+            found.append(f"R-hat reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
         for kind, value in (("bulk", self.ess_bulk_min), ("tail", self.ess_tail_min)):
             if not value >= ESS_LIMIT:
                 found.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")

@@ -20,7 +20,9 @@ TRUST: Final = (
 
 SEED_TRUST: Final = (
     "The seed was drawn at random among more numbers than can be tried, and is kept secret: "
-    "whoever has it can repeat the run on any guess of the table, and nothing is then protected."
+    "whoever has it can repeat the run on any guess of the table, and nothing is then protected. "
+    "The generator is not cryptographic: that the seed cannot be worked out from the synthetic "
+    "values is assumed."
 )
 """Of a release whose randomness is all of its seed's."""
 

@@ -32,7 +32,7 @@ from pyvws.mechanisms import (
 )
 from pyvws.models._model import Model
 
-__all__ = ["ConfidentialTable", "check_table"]
+__all__ = ["ConfidentialTable", "check_table", "refuse_copies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def check_table(
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
     released = [name for name in frame.columns if name in public]
-    _refuse_copies(frame, [c for c in released if c != outcome], outcome=outcome, y=found)
+    _refuse_those_equal(frame, [c for c in released if c != outcome], outcome=outcome, y=found)
     return ConfidentialTable(
         y=y,
         kind=kind,
@@ -125,16 +125,21 @@ def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
         )
 
 
-def _refuse_copies(
+def _refuse_those_equal(
     frame: nw.DataFrame[Any], columns: Sequence[str], *, outcome: str, y: Floats
 ) -> None:
     """Raise InputError for columns to release as they are that hold the outcome y (N,)."""
     numeric = [name for name in columns if frame[name].dtype.is_numeric()]
     same = [name for name in numeric if bool((frame[name].cast(nw.Float64).to_numpy() == y).all())]
+    refuse_copies(same, list(frame.columns), outcome)
+
+
+def refuse_copies(same: Sequence[str], header: Sequence[str], outcome: str) -> None:
+    """Raise InputError if any column to release as it is was found to hold the outcome."""
     if same:
         raise InputError(
             f"Columns to be released as they are equal the outcome {outcome!r} in every record, "
-            f"which would release it: {named(same, frame.columns)}. Take them out of formula and "
+            f"which would release it: {named(same, header)}. Take them out of formula and "
             "keep."
         )
 

@@ -22,7 +22,7 @@ import polars as pl
 
 from pyvws._checks import Floats, whole_number
 from pyvws._cores import usable_cores
-from pyvws.confidential_table import check_table
+from pyvws.confidential_table import check_table, refuse_copies
 from pyvws.errors import InputError
 from pyvws.io.large_files import COUNT, LargeTable
 from pyvws.io.lazy_tables import LazyTable, TalliedTable
@@ -188,7 +188,9 @@ def _write_records(
         records = files.enter_context(
             table_writer(confidential / "records.parquet", format="parquet", mode=0o600)
         )
+        copies = columns.public
         for batch in table.batches(columns.all, AT_ONCE):
+            copies = _still_equal(batch, copies, settings.outcome)
             kind = _kinds(batch, places, columns.modelled)
             public = batch.select(columns.released)
 
@@ -206,6 +208,18 @@ def _write_records(
             )
             for job in jobs:
                 job.result()
+    refuse_copies(copies, table.columns, settings.outcome)
+
+
+def _still_equal(batch: pl.DataFrame, columns: list[str], outcome: str) -> list[str]:
+    """Those of the columns that hold the outcome in every record of a batch, as text or number."""
+
+    def comparable(name: str) -> pl.Series:
+        return batch[name].cast(pl.Float64) if batch[name].dtype.is_numeric() else batch[name]
+
+    own = comparable(outcome)
+    alike = [name for name in columns if comparable(name).dtype == own.dtype]
+    return [name for name in alike if bool(comparable(name).eq_missing(own).all())]
 
 
 def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:

@@ -201,6 +201,19 @@ def test_missing_values_are_counted_not_shown(tmp_path: Path, suffix: str) -> No
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_kept_copy_of_the_outcome_is_refused(tmp_path: Path, suffix: str) -> None:
+    visits = pl.col("visits")
+    table = households(1500).with_columns(
+        copy=visits, near=pl.when(pl.int_range(1500) < 1499).then(visits).otherwise(-1)
+    )
+    path = written(table, tmp_path / f"in.{suffix}")
+    run = settings(keep=("copy", "near"), datasets=1)
+    with pytest.raises(InputError, match="'visits' in every record, which would release it: copy"):
+        large_release(run, open_large(path), tmp_path / "out", seed=1)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_the_large_way_refuses(tmp_path: Path) -> None:
     path = written(households(50), tmp_path / "in.parquet")
     table = open_large(path)

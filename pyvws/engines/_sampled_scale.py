@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws._cores import steady_sums
 from pyvws._kernels import kernel
 from pyvws.models._conditional import from_conditional, pull_back_conditional, scaled_factors
 from pyvws.models._model import SampledScale, Start
@@ -58,7 +59,8 @@ def sampled_scale(start: Start) -> SampledScale:
     K = len(information)
     offset = start.centre.copy()
     offset[:K] = 0.0
-    pull = information @ start.centre[:K]
+    with steady_sums():
+        pull = information @ start.centre[:K]
 
     def inverse(q: Floats) -> Floats:
         B, R, _, centre = scaled_factors(q[K : 2 * K], q[2 * K :], information, pull)

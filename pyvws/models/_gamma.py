@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+from scipy.special import gammaln
+
+from pyvws._checks import Floats
 from pyvws._kernels import kernel
 
-__all__ = ["log_gamma", "log_rising", "log_rising_sum", "stirling_gap"]
+__all__ = [
+    "LARGE_COUNT",
+    "log_factorial",
+    "log_gamma",
+    "log_rising",
+    "log_rising_sum",
+    "stirling_gap",
+]
+
+LARGE_COUNT: Final = 1e6
+"""From here on y log y - y is left out of `log_factorial` and `log_rising` alike: it is in both,
+and beside so large a term the rest would lose its digits.
+"""
 
 _LARGE = 10.0  # The series is used from here on; smaller arguments are moved up first.
 _HALF_LOG_TWO_PI = 0.9189385332046727
@@ -70,21 +86,38 @@ def stirling_gap(x: float) -> tuple[float, float]:
     return x * log_x - x - value, log_x - slope
 
 
+def log_factorial(y: Floats) -> Floats:
+    """log y! of counts (V,), from LARGE_COUNT on less y log y - y."""
+    large = y >= LARGE_COUNT
+    positive = np.where(large, y, 1.0)
+    rest = _HALF_LOG_TWO_PI + 0.5 * np.log(positive) + 1.0 / (12.0 * positive)
+    return np.where(large, rest, gammaln(np.where(large, 0.0, y) + 1.0))
+
+
 @kernel
 def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[float, float]:
     """log Gamma(y + phi) - log Gamma(phi) and its derivative in phi; `base` is log_gamma(phi).
 
     From phi = 10 on, the difference is taken term by term, so nothing cancels where phi is large
-    against y (the Poisson limit).
+    against y (the Poisson limit). From y = LARGE_COUNT on the value is that less y log y - y.
     """
+    share = 0.0
     if phi < _LARGE:
         value, slope = log_gamma(y + phi)
-        return value - base, slope - base_slope
-    share = math.log1p(y / phi)
-    r_top = 1.0 / (y + phi)
-    r_base = 1.0 / phi
-    value = y * math.log(phi) + (phi + y - 0.5) * share - y + (_tail(r_top) - _tail(r_base))
-    slope = share + 0.5 * y * r_base * r_top + (_tail_slope(r_top) - _tail_slope(r_base))
+        value, slope = value - base, slope - base_slope
+    else:
+        share = math.log1p(y / phi)
+        r_top = 1.0 / (y + phi)
+        r_base = 1.0 / phi
+        value = y * math.log(phi) + (phi + y - 0.5) * share - y + (_tail(r_top) - _tail(r_base))
+        slope = share + 0.5 * y * r_base * r_top + (_tail_slope(r_top) - _tail_slope(r_base))
+    if y >= LARGE_COUNT and not math.isinf(y):
+        top = y + phi
+        value = y * math.log1p(phi / y) + _tail(1.0 / top)
+        if phi < _LARGE:
+            value += (phi - 0.5) * math.log(top) - phi + _HALF_LOG_TWO_PI - base
+        else:
+            value += (phi - 0.5) * share - _tail(1.0 / phi)
     return value, slope
 
 

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from pyvws._checks import Floats
 from pyvws._kernels import kernel
 from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
-from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum
+from pyvws.models._gamma import (
+    LARGE_COUNT,
+    log_factorial,
+    log_gamma,
+    log_rising,
+    log_rising_sum,
+)
 from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
 from pyvws.models._model import Draws, Family, Start, check_counts
 from pyvws.models._regression import linear_predictor, row_sums, value_sums
@@ -23,6 +28,14 @@ from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_l
 __all__ = ["NegativeBinomial"]
 
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
+
+
+@kernel
+def _log_share(eta: float, mu: float, phi: float, u: float, none: float) -> float:
+    """log mu / (mu + phi), for u = -log phi and none = log1p(mu / phi); a large count times it
+    keeps its digits.
+    """
+    return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - none
 
 
 @kernel
@@ -52,8 +65,7 @@ def _log_density(
         mu = math.exp(eta)
         both = mu + phi
         none = math.log1p(mu * inverse)
-        # y (log mu - log(mu + phi)) with log(mu + phi) = log phi + log1p(mu / phi).
-        logp += total[r] * (eta + u - none) - count[r] * phi * none
+        logp += total[r] * _log_share(eta, mu, phi, u, none) - count[r] * phi * none
         slope_phi += count[r] * (mu / both - none) - total[r] / both
         slope_eta = phi * (total[r] - count[r] * mu) / both
         for k in range(K):
@@ -90,7 +102,8 @@ def _cell_terms(
         y, mu = values[v], math.exp(eta)
         both = mu + phi
         none = math.log1p(mu * inverse)
-        log_lik[c] = rising[v] - log_factorial[v] + y * (eta + u - none) - phi * none
+        share = _log_share(eta, mu, phi, u, none)
+        log_lik[c] = rising[v] - log_factorial[v] + y * share - phi * none
         by_eta[c] = phi * (y - mu) / both
         by_extra[c, 0] = -phi * (slope[v] + (mu - y) / both - none)
 
@@ -126,7 +139,7 @@ class NegativeBinomial(Family):
         return _cell_terms
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return cells.values, cells.value_of_cell, gammaln(cells.values + 1.0)
+        return cells.values, cells.value_of_cell, log_factorial(cells.values)
 
     def prepare(self, outcome: Floats, column: str) -> NegativeBinomial:
         check_counts(outcome, column, model="negative-binomial")
@@ -163,12 +176,15 @@ class NegativeBinomial(Family):
         eta = linear_predictor(draws["beta"], cells.rows)
         phi = draws["phi"][:, None]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            none = np.log1p(np.exp(eta) / phi)
+            mu = np.exp(eta)
+            none = np.log1p(mu / phi)
             per_count = eta - np.log(phi) - none
+            large = (mu >= LARGE_COUNT) & (mu > phi)
+            per_count[large] = -np.log1p(phi / mu)[large]
             fixed = -phi * none
             y = cells.outcome
             rows = cells.row_of_cell
-            by_value = _rising_table(cells.values, draws["phi"]) - gammaln(cells.values + 1.0)
+            by_value = _rising_table(cells.values, draws["phi"]) - log_factorial(cells.values)
             return by_value[:, cells.value_of_cell] + y * per_count[:, rows] + fixed[:, rows]
 
     def predict(

@@ -21,6 +21,7 @@ __all__ = [
     "positive",
     "same_length",
     "threshold_level",
+    "told",
     "vector",
     "weight_vector",
     "whole_number",
@@ -113,12 +114,21 @@ def log_lik_matrix(values: Any) -> Floats:
     return matrix
 
 
+def told(value: Any) -> str:
+    """A setting for a message: as it was given, but of an array or a column its kind alone.
+
+    Those can be data, put in a setting's place.
+    """
+    plain = value is None or isinstance(value, (str, int, float, tuple, list, np.generic))
+    return repr(value) if plain else f"a value of type {type(value).__name__}"
+
+
 def finite_number(value: Any, name: str) -> float:
     """A finite number of either sign."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be a number. Got {value!r}.") from None
+        raise InputError(f"{name} must be a number. Got {told(value)}.") from None
     if not np.isfinite(number):
         raise InputError(f"{name} must be finite. Got {number}.")
     return number
@@ -164,7 +174,7 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
+        raise InputError(f"{name} must be a whole number of at least {least}. Got {told(value)}.")
     if value < least:
         raise InputError(f"{name} must be a whole number of at least {least}. Got {value}.")
     return int(value)
@@ -173,5 +183,5 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
 def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words."""
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.")
     return value

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats, log_lik_matrix, same_length, weight_vector
+from pyvws._checks import Floats, log_lik_matrix, same_length, told, weight_vector
 from pyvws.errors import InputError
 
 __all__ = ["CensoredShare", "censored_share", "clamp_log_likelihood", "half_epsilon"]
@@ -46,7 +46,7 @@ def half_epsilon(epsilon: Any) -> float:
     try:
         number = float(epsilon)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"epsilon must be a number. Got {epsilon!r}.") from None
+        raise InputError(f"epsilon must be a number. Got {told(epsilon)}.") from None
     if not number > 0:
         raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
     return number / 2.0

@@ -170,3 +170,21 @@ def test_input_is_left_unchanged():
     _checks.weight_vector(values)
     _checks.finite_vector(values, "y")
     assert values.tolist() == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, pl.Series])
+def test_data_in_the_place_of_a_setting_is_not_shown(kind):
+    data = kind([86_753_098.0, 3.0])
+    calls = [
+        lambda: _checks.positive(data, "target"),
+        lambda: _checks.whole_number(data, "n", least=1),
+        lambda: vws.censored_share([[1.0, 2.0]], epsilon=data),
+        lambda: find_model("ordinal", levels=kind([86_753_098.5, 3.0])),
+        lambda: find_model("beta", range=data),
+    ]
+    for call in calls:
+        with pytest.raises(
+            InputError, match=f"Got a value of type {type(data).__name__}"
+        ) as caught:
+            call()
+        assert "86" not in str(caught.value)

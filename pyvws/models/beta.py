@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, polygamma, psi
 
-from pyvws._checks import Floats, finite_number
+from pyvws._checks import Floats, finite_number, told
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.io.cells import Cells
 from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
@@ -67,7 +67,7 @@ class Beta(Family):
             low, high = 0.0, 0.0
         if not low < high:
             raise InputError(
-                f"range must be two finite numbers, the lower one first. Got {self.range!r}."
+                f"range must be two finite numbers, the lower one first. Got {told(self.range)}."
             )
         object.__setattr__(self, "range", (low, high))
 

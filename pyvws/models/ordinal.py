@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from pyvws._checks import Floats, finite_vector
+from pyvws._checks import Floats, finite_vector, told
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import (
@@ -65,7 +65,8 @@ class Ordinal(Family):
             whole = bool((values == np.floor(values)).all())
             if not whole or len(distinct) < len(values) or not 2 <= len(values) <= _MOST_LEVELS:
                 raise InputError(
-                    f"levels must be 2 to {_MOST_LEVELS} different whole numbers. Got {given!r}."
+                    f"levels must be 2 to {_MOST_LEVELS} different whole numbers. "
+                    f"Got {told(self.levels)}."
                 )
             given = tuple(distinct.tolist())
         object.__setattr__(self, "levels", given)

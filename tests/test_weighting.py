@@ -235,8 +235,10 @@ def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over(psi: float |
         np.testing.assert_array_equal(made.fit.weights, weights)
         assert made.fit.bounds.database <= 3.0 or len(past) == passes
         assert labels(loop) == ["unweighted", "LW", *["LW downscaled"] * len(past)]
-    enough, loop = run(LipschitzWeighted(c=0.1), downscaling=Downscaling(6.0, 5))
-    assert enough.fit is loop.fits[1]
+    for mechanism in (LipschitzWeighted(c=0.1), ScalarWeighted(match=3.0)):
+        enough, loop = run(mechanism, downscaling=Downscaling(6.0, 5))
+        assert enough.fit is loop.fits[-1]
+        assert "downscaled" not in enough.fit.label
 
 
 def test_a_target_has_a_window_below_half_of_it() -> None:

@@ -19,7 +19,9 @@ intervals = st.tuples(st.integers(-20, 20), st.integers(1, 20)).map(
 
 
 def test_by_hand():
-    assert interval_overlap((0.0, 4.0), (3.0, 5.0)) == (1 / 4 + 1 / 2) / 2
+    one = interval_overlap((0.0, 4.0), (3.0, 5.0))
+    assert type(one) is float
+    assert one == (1 / 4 + 1 / 2) / 2
     assert interval_overlap((0.0, 4.0), (1.0, 2.0)) == (1 / 4 + 1) / 2
     assert interval_overlap((0.0, 4.0), (4.0, 5.0)) == 0.0
     assert interval_overlap((0.0, 4.0), (7.0, 9.0)) == 0.0
@@ -68,6 +70,11 @@ def test_symmetry_units_and_bounds(first, second):
             (1.0, 2.0),
             (2.0, 2.0),
             "Each interval of synthetic must have finite ends, the upper one larger.",
+        ),
+        (
+            [[1.0, 2.0], [-1e308, 1e308]],
+            [[1.0, 2.0], [1.0, 2.0]],
+            "Each interval of original must have a finite length.",
         ),
     ],
 )

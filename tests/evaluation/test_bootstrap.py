@@ -109,6 +109,10 @@ def test_special_cases_collapse():
         ({"replicates": 0}, "replicates must be a whole number of at least 1. Got 0."),
         ({"level": 1.0}, "level must lie strictly between 0 and 1. Got 1."),
         (
+            {"statistic": "mean"},
+            "statistic must be a function of a sample, such as pyvws.rarith.mean.",
+        ),
+        (
             {"statistic": lambda x: np.nan},
             "statistic must return a finite number for every sample. Check it on a small dataset.",
         ),

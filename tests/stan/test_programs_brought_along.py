@@ -31,8 +31,8 @@ def test_its_log_lik_is_the_packages_times_the_weights(name, need):
 
 
 # The switch says how weights are used: 0 as they must be, 1 not in the target, 2 not in log_lik, 3
-# by half in log_lik, 4 with a term of y alone left out of it, which no parameter moves. With 5 the
-# program prints a record, and with 6 it stops under other weights than 1, and says one.
+# by half in log_lik, 4 with a term of y alone left out of it, which no parameter moves, 7 nowhere.
+# With 5 the program prints a record, and with 6 it stops under other weights than 1, and says one.
 OWN = """
 data {
   int<lower=1> n;
@@ -46,7 +46,8 @@ parameters { vector[K] beta; }
 model {
   beta ~ normal(0, 3);
   for (i in 1:n)
-    target += (censored == 1 ? 1 : weights[i]) * poisson_log_lpmf(y[i] | X[i] * beta);
+    target += (censored == 1 || censored == 7 ? 1 : weights[i])
+      * poisson_log_lpmf(y[i] | X[i] * beta);
 }
 generated quantities {
   vector[n] log_lik;
@@ -54,7 +55,8 @@ generated quantities {
   if (censored == 6 && max(weights) < 1) reject("record ", y[1]);
   for (i in 1:n) {
     real term = poisson_log_lpmf(y[i] | X[i] * beta) + (censored == 4 ? lgamma(y[i] + 1) : 0);
-    log_lik[i] = (censored == 2 ? 1 : weights[i]) * (censored == 3 ? 0.5 : 1) * term;
+    log_lik[i] = (censored == 2 || censored == 7 ? 1 : weights[i])
+      * (censored == 3 ? 0.5 : 1) * term;
   }
 }
 """
@@ -70,7 +72,7 @@ def test_a_target_that_does_not_hold_log_lik_is_refused(name, need):
     data = program_data(plain["y"], plain["X"], target.weights)
     settings = SamplerSettings(draws=20, warmup=100, chains=1)
     passes = {(0, "weighted"), (2, "plain"), (4, "weighted")}
-    for switch in range(5):
+    for switch in (0, 1, 2, 3, 4, 7):
         for written in ("weighted", "plain"):
             refused = pytest.raises(InputError, match="does not move with the weights")
             with nullcontext() if (switch, written) in passes else refused:

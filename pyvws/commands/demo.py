@@ -15,7 +15,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures and the table.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of data, sampling and synthesis.")] = 2024,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
+        bool, typer.Option("--overwrite", help="Replace the folder whole.")
     ] = False,
 ) -> None:
     """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""

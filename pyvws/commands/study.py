@@ -60,7 +60,7 @@ def _replicated(name: str) -> Callable[..., None]:
         ] = None,
         seed: Annotated[int, typer.Option(help="Each replicate's seed follows from it.")] = 1,
         overwrite: Annotated[
-            bool, typer.Option("--overwrite/--no-overwrite", help="Empty the folder first.")
+            bool, typer.Option("--overwrite", help="Empty the folder first.")
         ] = False,
     ) -> None:
         from pyvws.studies._replicates import run_study

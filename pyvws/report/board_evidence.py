@@ -35,8 +35,9 @@ def risk_section(public: PublicPart, evidence: Evidence, risk: RiskEvidence) -> 
             risk_plots.risk_violins({f"r = {reach}": ordered}),
             alt=f"Violin plots of identification risks with their means: {', '.join(ordered)}.",
             caption=(
-                "Identification risks by record, bars at the means. D: confidential data; S: "
-                "synthesizer without weights; the rest: this release."
+                "Identification risks by record, bars at the means. D: confidential data; "
+                + ("S: synthesizer without weights; " if "S" in ordered else "")
+                + "the rest: this release."
             ),
         ),
         _risk_table(risk),

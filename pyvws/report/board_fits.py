@@ -17,6 +17,7 @@ from pyvws.report.statement_fields import MECHANISMS
 __all__ = ["bounds_section", "fits_section", "histogram_section"]
 
 _PARAMETERS: Final = 12
+_COLUMNS: Final = 40
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 
 
@@ -159,6 +160,13 @@ def fits_section(confidential: ConfidentialPart) -> Section:
         "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
         "bound is based on enough independent draws. Divergences should be 0."
     ]
+    columns = summary.get("design_columns", [])
+    slopes = [name for name in draws.columns if name.startswith("beta[")]
+    if slopes and len(slopes) == len(columns):
+        more = " ..." if len(columns) > _COLUMNS else ""
+        text.append(
+            f"beta[1] to beta[{len(slopes)}] belong to: {', '.join(columns[:_COLUMNS])}{more}."
+        )
     if names:
         drawn = names[:_PARAMETERS]
         figure = density_plots.parameter_densities(

@@ -349,6 +349,7 @@ def test_programs_regress_on_the_formula_and_on_no_identifier(tmp_path: Path) ->
     assert read_public(kept).predictors == ["urban area"]
     fitted = _synthesize(tmp_path / "fitted", formula="~ id", keep="all")
     assert read_public(fitted).predictors == ["id"]
+    assert "beta[1] to beta[2] belong to: (Intercept), id." in _write(fitted)[1]
     (fitted / "release" / "run.toml").unlink()
     assert read_public(fitted).predictors == ["urban area"]
 

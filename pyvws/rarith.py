@@ -19,6 +19,7 @@ from pyvws.errors import InputError
 __all__ = ["column_means", "ecdf_at", "extended_sum", "mean", "quantile", "sum_in_order", "var"]
 
 _WIDE = np.longdouble
+_ROUNDED = 100 * 2.0**-52
 
 
 def extended_sum(x: NDArray[Any]) -> np.longdouble:
@@ -87,7 +88,7 @@ def quantile(x: Any, p: Any) -> Any:
     x : array_like, shape (N,)
         Values without missing ones; infinite values are allowed, as in R.
     p : float or array_like, shape (P,)
-        Probabilities in [0, 1].
+        Probabilities in [0, 1]; as in R one that lies 100 roundings outside counts as the end.
 
     Returns
     -------
@@ -109,8 +110,9 @@ def quantile(x: Any, p: Any) -> Any:
         raise InputError("quantile takes no missing values. Remove them first.")
     single = np.isscalar(p) or (isinstance(p, np.ndarray) and p.ndim == 0)
     probabilities = finite_vector([p] if single else p, "p")
-    if ((probabilities < 0) | (probabilities > 1)).any():
+    if ((probabilities < -_ROUNDED) | (probabilities > 1 + _ROUNDED)).any():
         raise InputError("p must lie in [0, 1].")
+    probabilities = np.clip(probabilities, 0.0, 1.0)
     ordered = np.sort(values)
     index = (len(ordered) - 1) * probabilities
     index = 1.0 + index

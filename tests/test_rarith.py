@@ -100,6 +100,28 @@ def test_ecdf_counts():
     assert rarith.ecdf_at(x, points).tolist() == by_loop
 
 
+def test_a_rounding_outside_is_the_end():
+    """As sums of shares give it: R takes 1 + 2.2e-14 for 1 and refuses 1 + 2.3e-14."""
+    x = [1.0, 2.0, 7.0]
+    assert rarith.quantile(x, [sum([0.1] * 3) / 0.3, -2.2e-14]).tolist() == [7.0, 1.0]
+    for outside in (1.0 + 2.3e-14, -2.3e-14):
+        with pytest.raises(InputError, match=r"p must lie in \[0, 1\]"):
+            rarith.quantile(x, outside)
+
+
+@pytest.mark.r
+def test_r_takes_the_same_roundings_for_the_ends():
+    from pyvws.r.bridge import RError, call
+
+    x = np.array([1.0, 2.0, 7.0])
+    for p in (1.0 + 2.2e-14, -2.2e-14):
+        there = call("rarith", "arithmetic_quantile", {"x": x, "p": p})
+        assert there.tolist() == [rarith.quantile(x, p)]
+    for p in (1.0 + 2.3e-14, -2.3e-14):
+        with pytest.raises(RError):
+            call("rarith", "arithmetic_quantile", {"x": x, "p": p})
+
+
 def test_constant_values_collapse():
     x = [0.1] * 7
     assert rarith.mean(x) == 0.1

@@ -39,6 +39,8 @@ __all__ = [
     "unconstrained",
 ]
 
+_LARGEST = 2**31 - 1  # Of the whole numbers of R and Stan.
+
 
 def rstan_version() -> str:
     """rstan's version. Starts R; raises MissingDependencyError where R or rstan is missing."""
@@ -226,6 +228,11 @@ def _for_r(values: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
     for name, value in values.items():
         array = np.asarray(value)
         if array.dtype.kind == "i" and array.ndim:
+            if array.size and np.abs(array).max() > _LARGEST:
+                raise InputError(
+                    f"{name} has whole numbers beyond {_LARGEST}, which Stan has no room for. "
+                    "Rescale, or use the native engine."
+                )
             array = array.astype(np.int32)
         crossed[name] = array if array.ndim else array.item()
     return crossed, {name for name, value in crossed.items() if np.ndim(value) == 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,3 +157,12 @@ def test_engines_do_not_leave_their_own_errors(need):
             SHORT,
             seed=1,
         )
+
+
+def test_whole_numbers_beyond_r_s_are_refused_and_not_wrapped(need):
+    need("rstan")
+    target = seeded_target("poisson", 30, 1, seed=2)
+    cells = replace(target.cells, values=target.cells.values + 2.0**32)
+    with pytest.raises(InputError, match="y has whole numbers beyond 2147483647") as caught:
+        find_engine("rstan").sample(replace(target, cells=cells), SHORT, seed=4)
+    assert "429496" not in str(caught.value)

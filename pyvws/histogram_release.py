@@ -44,7 +44,7 @@ def histogram_release(
     nothing more. Under "loo" neighbours the number of records is protected too, so a dataset has
     as many records as the noisy counts add up to, and no column can be kept.
     """
-    _refuse_columns(settings, mechanism, table)
+    _refuse_columns(mechanism, table)
     noisy = perturbed_histogram(
         table.y,
         epsilon=mechanism.epsilon,
@@ -93,9 +93,7 @@ def histogram_release(
     )
 
 
-def _refuse_columns(
-    settings: RunSettings, mechanism: PerturbedHistogram, table: ConfidentialTable
-) -> None:
+def _refuse_columns(mechanism: PerturbedHistogram, table: ConfidentialTable) -> None:
     if table.design.predictors:
         raise InputError(
             "perturbed-histogram synthesizes one column without predictors. Take formula out; keep "

@@ -66,7 +66,7 @@ def bounds_section(
                 alt=f"Scatter plots of weights against the confidential {public.outcome}.",
             )
         )
-    parts += [_quantiles(weights, bounds), _riskiest(records, fits, label)]
+    parts += [_quantiles(weights, bounds), _riskiest(records, fits)]
     return Section("bounds", "Bounds and weights", text, parts)
 
 
@@ -104,7 +104,7 @@ def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats]) -> Table:
     )
 
 
-def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]], label: str) -> Table:
+def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]]) -> Table:
     final = list(fits.values())[-1]
     bound = records[final[1]]
     order = np.argsort(-np.nan_to_num(bound, nan=np.inf, posinf=np.inf), kind="stable")[:10]

@@ -120,7 +120,7 @@ def _explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> 
                 {name: lines[data, name, _PAPER_SIZE] for name in MECHANISMS},
             )
         yield from _by_size(_TITLES[data], settings["sizes"], lines, data)
-        yield _cause(settings, results, data)
+        yield _cause(results, data)
     worst = max(result.extra["rhat"] for result in results.values())
     diverged = sum(result.extra["divergences"] for result in results.values())
     yield f"Worst R-hat {worst:.3f}; {diverged} divergences."
@@ -154,7 +154,7 @@ def _by_size(
         )
 
 
-def _cause(settings: Mapping[str, Any], results: Mapping[Key, Result], data: str) -> str:
+def _cause(results: Mapping[Key, Result], data: str) -> str:
     """LW's bound against what the most extreme record alone predicts."""
     by_algebra, measured = [], []
     for key, result in results.items():

@@ -94,6 +94,14 @@ def test_two_outcomes_by_hand():
     assert identification_risk(y, [moved], **options).tolist() == [0.0, 0.0, 1 / 3]
 
 
+@pytest.mark.parametrize("norm", ["box", "euclidean"])
+@pytest.mark.parametrize(("closed", "counts"), [(True, [3, 3, 3]), (False, [2, 1, 2])])
+def test_an_edge_is_inside_a_closed_ball_alone(norm, closed, counts):
+    y = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    balls = make_balls(y, [2.0, 1.0], "absolute", norm)
+    assert count_inside(y, balls, np.zeros(3, dtype=np.intp), closed=closed).tolist() == counts
+
+
 @given(st.lists(whole, min_size=1, max_size=15), shapes_of_balls)
 @few
 def test_one_outcome_twice_is_one_outcome(values, ball):

@@ -156,6 +156,8 @@ def _is_missing(value: Any) -> bool:
 
 def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
     """What to call each known column, its name where it has one, and its values."""
+    if hasattr(known, "collect_schema") and not hasattr(known, "__len__"):
+        raise InputError("known is a lazy table. Collect it first: known.collect().")
     if isinstance(known, Mapping):
         names: Any = list(known)
     else:  # An Arrow table's `columns` are values, so its names come first.

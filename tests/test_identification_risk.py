@@ -218,6 +218,10 @@ def test_patterns_of_several_columns():
             )
             for known in ([], "a", np.ones((2, 1, 1)))
         ),
+        (
+            {"known": pl.LazyFrame({"town": ["a", "b"]})},
+            "known is a lazy table. Collect it first: known.collect().",
+        ),
         *(
             (
                 {"known": known},

@@ -13,6 +13,8 @@ from pyvws.io.factors import level_label, make_factor, orthogonal_polynomials
 
 __all__ = ["FACTOR_MAKERS", "FUNCTIONS"]
 
+_LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log10}
+
 
 def as_is(x: Any) -> Any:
     """R's ``I``: x, of which arithmetic has been done."""
@@ -60,6 +62,15 @@ def scale(x: Any) -> Floats:
     return np.asarray((values - rarith.mean(values)) / np.sqrt(rarith.var(values)))
 
 
+def log(x: Any, base: Any = None) -> Any:
+    """R's ``log``: natural, or to a base."""
+    if base is None:
+        return np.log(x)
+    if np.ndim(base) == 0 and base in _LOGARITHMS:
+        return _LOGARITHMS[base](x)
+    return np.log(x) / np.log(base)
+
+
 def as_numeric(x: Any) -> Floats:
     """R's ``as.numeric`` of numbers and truth values."""
     if np.asarray(x).dtype.kind not in "bif":
@@ -78,7 +89,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "expm1": np.expm1,
     "factor": factor,
     "floor": np.floor,
-    "log": np.log,
+    "log": log,
     "log10": np.log10,
     "log1p": np.log1p,
     "log2": np.log2,

@@ -103,6 +103,7 @@ def meet(
         if value is None and reached < window.low:
             value = largest if tried < largest else None
     raise SearchError(
-        f"{_TRIES} refits brought no {label} bound where it should be. Raise the tolerance or the "
-        "number of draws."
+        f"{_TRIES} refits brought no {label} bound where it should be. Raise the number of draws "
+        "or the tolerance; join rare levels of the predictors; or downscale to an epsilon, which "
+        "searches nothing."
     )

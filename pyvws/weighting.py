@@ -10,6 +10,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.bound_search import Window
+from pyvws.errors import InputError
 from pyvws.identification_risk import identification_risk
 from pyvws.loop import SynthesisLoop, WeightedFit
 from pyvws.mechanisms import (
@@ -103,12 +104,18 @@ def _from_bounds(loop: SynthesisLoop, mechanism: Mechanism, epsilon: float | Non
         return Weighting(loop.scalar(match=mechanism.match), risk)
     if isinstance(mechanism, WeightedEpsilon):
         fit = loop.lipschitz(c=mechanism.c, g=mechanism.g)
-        for _ in range(mechanism.passes):
+        for number in range(mechanism.passes):
             weights = weighted_epsilon_weights(
                 fit.weights, fit.bounds.by_record, epsilon=mechanism.epsilon
             )
-            if (weights == fit.weights).all():
-                break
+            if (weights == fit.weights).all() or (number and not weights.any()):
+                break  # Nothing to take out, or nothing would be left.
+            if not weights.any():
+                raise InputError(
+                    "epsilon / 2 lies below the bound of every record, so none keeps a weight and "
+                    "the synthetic data would say nothing of the table. Ask for a larger epsilon, "
+                    "or lower all weights first by a smaller c."
+                )
             fit = loop.fit(weights, "Weighted-epsilon")
         return Weighting(fit, risk)
     return Weighting(loop.unweighted(), risk)

@@ -66,6 +66,8 @@ def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     assert above == (reached > 6.5)
     twice = release(visits, mechanism="weighted-epsilon", epsilon=6.5, passes=2)
     assert len(twice.summary["fits"]) in (3, 4)
+    with pytest.raises(InputError, match="none keeps a weight"):
+        release(visits, mechanism="weighted-epsilon", epsilon=0.5)
     untouched = release(visits, mechanism="weighted-epsilon", epsilon=1e3)
     assert [fit["label"] for fit in untouched.summary["fits"]] == ["unweighted", "LW"]
     assert untouched.datasets[0].equals(release(visits, mechanism="lw").datasets[0])
@@ -129,8 +131,9 @@ def test_a_histogram_spends_epsilon_once_for_all_datasets(visits: pl.DataFrame) 
         assert table["visits"].dtype == pl.Int64
         assert table["visits"].is_between(0, 200).all()
         assert len(table) == 150
-    again = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200))
-    other = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200))
+    # Noise of a scale at which two draws of it agree in all bins with a chance below 1e-10.
+    again = release(visits, mechanism="perturbed-histogram", epsilon=0.01, range=(0, 200))
+    other = release(visits, mechanism="perturbed-histogram", epsilon=0.01, range=(0, 200))
     assert not again.posterior["noisy_count"].equals(other.posterior["noisy_count"])
 
 

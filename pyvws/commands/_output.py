@@ -48,6 +48,8 @@ def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
     """What a run made: the statement as released, and where it is; nothing exact."""
+    from pyvws.caveats import CAVEATS
+
     if as_json:
         places = {name: str(out / name) for name in ("release", "confidential")}
         print_json({**places, "privacy": privacy, "warnings": problems})
@@ -57,6 +59,8 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({privacy['neighbours']} neighbours): epsilon "
             f"{privacy['epsilon_per_dataset']} a dataset, {privacy['epsilon_total']} in total"
         )
+        if CAVEATS["above target"] in privacy["caveats"]:
+            print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
 
 
 def _plain(value: Any) -> Any:

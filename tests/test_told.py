@@ -1,4 +1,4 @@
-"""What a user typed reaches the terminal whole: rich reads [words] in brackets as its markup."""
+"""What the terminal is told: names in brackets, which rich takes for markup, and missed targets."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ def test_titles_and_coefficients_keep_names_in_brackets(files: list[str]) -> Non
     made = run(app, ["combine", *files, "--formula", "`pay [eur]` ~ `size [m]`"])
     assert made.exit_code == 0, made.output
     assert made.output.count("size [m]") == 2  # The title, and the coefficient's own row.
+
+
+def test_an_epsilon_that_was_not_reached_is_told(files: list[str], tmp_path: Path) -> None:
+    made = run(
+        app,
+        ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
+         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--out", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert made.stdout.endswith("the epsilon asked for, 3.0, was not reached\n")
 
 
 def test_a_warning_keeps_an_extra_in_brackets(files: list[str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws.caveats import CAVEATS
 from pyvws.errors import InputError
 
 _FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
@@ -175,6 +176,33 @@ def test_noise_from_a_seed_and_edges_from_data_have_no_guarantee(visits: pl.Data
     pytest.importorskip("opendp")
     own = release(visits, mechanism="perturbed-histogram", epsilon=5.0, edges_from_data=True)
     assert own.privacy["guarantee"] == "none"
+
+
+def test_a_histogram_s_statement_has_its_figures_and_columns(visits: pl.DataFrame) -> None:
+    asked: dict[str, Any] = {
+        **{"mechanism": "perturbed-histogram", "epsilon": 0.25, "range": (0, 200)},
+        **{"noise": "seeded-float", "bins": 4},
+    }
+    towns = visits.with_columns(town=pl.Series(["a", "b"] * 75))
+    made = release(towns, **asked, keep=["town"])
+    exact = made.summary["privacy"]
+    assert (made.privacy["epsilon_total"], exact["epsilon_total"]) == (0.3, 0.25)
+    assert (made.privacy["ledger"][0]["epsilon"], exact["ledger"][0]["epsilon"]) == (0.3, 0.25)
+    assert made.privacy["columns_released_unchanged"] == ["town"]
+    assert CAVEATS["unchanged"] in made.privacy["caveats"]
+    assert all(table["town"].equals(towns["town"]) for table in made.datasets)
+    assert made.records["record"].to_list() == list(range(1, 151))
+    alone = release(visits, **asked)
+    assert alone.privacy["columns_released_unchanged"] == []
+    assert CAVEATS["unchanged"] not in alone.privacy["caveats"]
+    with pytest.raises(InputError, match="one column without predictors"):
+        release(towns, **asked, formula="~ town")
+    # R's stream takes seeds below 2^31.
+    first, other, wrapped = (
+        release(visits, **{**asked, "seed": seed}).posterior["noisy_count"].to_list()
+        for seed in (5, 6, 2**31 + 5)
+    )
+    assert first == wrapped != other
 
 
 def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.DataFrame) -> None:

@@ -62,11 +62,17 @@ def test_log_likelihoods_keep_their_digits(size: float, phi: float | None) -> No
     cells = make_cells(np.array(y), np.ones((len(y), 1)))
     draws = {"beta": np.array([[eta]]), "phi": np.array([1.0 if phi is None else phi])}
     found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
+    q = np.array([eta, 0.0] if phi is None else [eta, 0.0, -np.log(phi)])
+    clamped, by_eta, by_extra = np.empty((3, len(y), 1))
+    row = (q, cells.rows, cells.row_of_cell, *model.term_data(cells))
+    model.cell_terms(*row, clamped[:, 0], by_eta[:, 0], by_extra)
     with localcontext() as context:
         context.prec = 50
         wanted = [float(exact(value, eta, phi)) for value in y]
     # Roundings of eta and of terms as large as phi, or as a count below LARGE_COUNT.
-    assert found == pytest.approx(wanted, rel=1e-7, abs=max(1e-6, 2e-15 * (phi or 0.0)))
+    enough = pytest.approx(wanted, rel=1e-7, abs=max(1e-6, 2e-15 * (phi or 0.0)))
+    assert found == enough
+    assert clamped[cells.cell_of_record, 0] == enough
 
 
 @pytest.mark.parametrize("phi", [None, 0.7, 40.0])

@@ -91,6 +91,7 @@ def test_k_of_one_bound_collapses_to_the_ratio():
 def test_a_try_says_how_near_it_came():
     made = Try("CW", "c", 1.5, 3.3, 3.0)
     assert str(made) == "CW c = 1.5000: bound 3.3000 for 3.0000 (+10.0%)"
+    assert str(Try("CW", "c", 1.5, 3.3, 0.0)) == "CW c = 1.5000: bound 3.3000 for 0.0000"
 
 
 def test_leveled_weights_are_algorithm_3_with_its_target_named():

@@ -63,7 +63,10 @@ _NUMERIC = (
     "--components", "--threshold", "--datasets", "--chains", "--warmup", "--draws", "--seed",
     "--target-accept",
 )  # fmt: skip
-_FLAGS = ("--round", "--reweight", "--downscale", "--edges-from-data", "--overwrite", "--json")
+_FLAGS = (
+    *("--round", "--reweight", "--downscale", "--edges-from-data", "--allow-outside"),
+    *("--overwrite", "--json"),
+)
 _SMALL = {"--draws": "20", "--warmup": "100", "--chains": "1", "--datasets": "2", "--seed": "1"}
 _FITTING: dict[str, tuple[str, dict[str, str]]] = {
     "poisson": ("count", {}),

@@ -1,4 +1,4 @@
-"""A user's program through the same mechanisms: its log_lik is bounded, weight 0 means no bound."""
+"""What a fit's bounds are of: a user's program's log_lik, or a model's, clamped where asked."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyvws.engines._engine import Posterior
+from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
-from pyvws.fit_sources import ProgramSource
-from pyvws.lipschitz import lipschitz_bounds
+from pyvws.fit_sources import ModelSource, ProgramSource
+from pyvws.io.cells import make_cells
+from pyvws.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.log_likelihood import record_log_likelihood
+from pyvws.models.registry import MODELS
 
 _PROGRAM = """
 data { int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights; }
@@ -77,3 +82,48 @@ def test_a_program_without_the_model_s_parameters_is_refused() -> None:
     source = _source(_LOG_LIK, content="plain", gamma=np.ones((400, 1)))
     with pytest.raises(InputError, match="has no beta, which the model's predictive draw needs"):
         source.sample(np.ones(3), _SETTINGS, seed=1, progress=None)
+
+
+class _Draws:
+    """An engine whose draws are known before."""
+
+    name = "known"
+
+    def __init__(self, beta: Any) -> None:
+        self.posterior = Posterior(
+            {"beta": beta}, 1, Diagnostics(1.0, 400.0, 400.0, 0), 0.0, self.name
+        )
+
+    def sample(self, *_: Any, **__: Any) -> Posterior:
+        return self.posterior
+
+
+def test_a_clamped_fit_has_clamped_bounds_unless_nothing_is_inside_them() -> None:
+    y, weights = np.array([0.0, 3.0, 9.0, 4.0]), np.array([1.0, 0.5, 0.25, 0.0])
+    model, cells = MODELS["poisson"], make_cells(y, np.ones((4, 1)))
+    engine: Any = _Draws(np.log([[2.0], [4.0]]))
+    source = ModelSource(model, cells, engine)
+
+    def fit(bound: float | None) -> LipschitzBounds:
+        _, bounds, maxima = source.sample(weights, _SETTINGS, seed=1, progress=None, bound=bound)
+        np.testing.assert_array_equal(maxima, np.abs(log_lik).max(axis=0))
+        return bounds
+
+    log_lik = record_log_likelihood(model, engine.posterior, cells)
+    terms = log_lik * weights
+    assert fit(None).by_record.tolist() == np.abs(terms).max(axis=0).tolist()
+    least = np.abs(terms[:, :3]).min()  # The record of weight 0 has no part.
+    for bound in (1.5, np.nextafter(least, 2.0)):
+        expected = lipschitz_bounds(np.clip(terms, -bound, bound))
+        found = fit(bound)
+        assert found.by_record.tolist() == expected.by_record.tolist()
+        assert found.database == expected.database == bound
+    for bound in (least, 0.5 * least):
+        with pytest.raises(InputError, match="epsilon clamps every record at every draw"):
+            fit(bound)
+
+
+def test_an_own_program_is_not_clamped_from_outside() -> None:
+    source = _source(_LOG_LIK, content="plain", beta=np.zeros((400, 1)))
+    with pytest.raises(InputError, match="cannot be censored from outside"):
+        source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, bound=1.0)

@@ -66,7 +66,7 @@ def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, st
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
-        ("Datasets", shown(privacy["datasets"]), f"{rows} rows in the first"),
+        ("Datasets", shown(privacy["datasets"]), f"of {rows} rows each"),
     ]
 
 

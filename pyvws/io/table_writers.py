@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import polars as pl
 
+from pyvws.errors import InputError
+from pyvws.io.headers import named
 from pyvws.io.hidden_values import without_hidden
 
-__all__ = ["TableWriter", "table_writer"]
+__all__ = ["NO_PLACE", "TableWriter", "no_place", "table_writer"]
+
+# What a column raises that a file or polars has no type for; Arrow's errors say a value.
+NO_PLACE: Final = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    NotImplementedError,
+    pl.exceptions.PolarsError,
+)
 
 
 class TableWriter(Protocol):
@@ -21,11 +32,21 @@ class TableWriter(Protocol):
     def __call__(self, batch: pl.DataFrame) -> None: ...
 
 
+def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
+    """The error for columns that no file of a format can hold, by their names or places."""
+    return InputError(
+        f"No {format} file can hold the values of {named(strange, header)}: they are lists or "
+        "spans, of several kinds, or too large. Convert them to text, or take these columns out of "
+        "keep."
+    )
+
+
 @contextmanager
 def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[TableWriter]:
     """Open a new file of the given rights; a parquet row group or Arrow batch is a call's rows.
 
     Arrow gets categories as text. What a batch's memory holds besides its cells is not written.
+    InputError for a column of a type that the file has none for.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
@@ -34,6 +55,8 @@ def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[Tabl
 
             def append(batch: pl.DataFrame) -> None:
                 nonlocal first
+                if first:
+                    _refuse_types(batch, format)
                 batch.write_csv(file, include_header=first)
                 first = False
 
@@ -46,10 +69,9 @@ def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[Tabl
 
         def group(batch: pl.DataFrame) -> None:
             nonlocal writer
-            batch = without_hidden(batch)
-            if format == "arrow":  # One dictionary would have to serve all batches.
-                batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
-            rows = batch.to_arrow(compat_level=pl.CompatLevel.oldest())
+            if writer is None:
+                _refuse_types(batch, format)
+            rows = _arrow(batch, format)
             if writer is None and format == "parquet":
                 writer = parquet.ParquetWriter(file, rows.schema, compression="zstd")
             elif writer is None:
@@ -62,3 +84,25 @@ def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[Tabl
         finally:
             if writer is not None:
                 writer.close()
+
+
+def _arrow(batch: pl.DataFrame, format: str) -> Any:
+    batch = without_hidden(batch)
+    if format == "arrow":  # One dictionary would have to serve all batches.
+        batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return batch.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def _refuse_types(batch: pl.DataFrame, format: str) -> None:
+    strange = []
+    for name in batch.columns:
+        empty_cell = batch.select(name).clear(1)
+        try:
+            if format == "csv":
+                empty_cell.write_csv()
+            else:
+                _arrow(empty_cell, format)
+        except NO_PLACE:
+            strange.append(name)
+    if strange:
+        raise no_place(strange, batch.columns, format)

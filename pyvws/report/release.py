@@ -12,15 +12,12 @@ import narwhals as nw
 import polars as pl
 
 from pyvws._checks import choice
-from pyvws.errors import InputError
 from pyvws.io.files import FORMATS, write_table
-from pyvws.io.headers import named
+from pyvws.io.hidden_values import without_hidden
+from pyvws.io.table_writers import NO_PLACE, no_place
 from pyvws.report._folder import private_write, whole_folder
 
 __all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
-
-# What a column raises that polars has no type for; Arrow's errors say a value.
-_NO_COLUMN = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exceptions.PolarsError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,18 +127,17 @@ def _writable(dataset: Any, format: str) -> pl.DataFrame:
             column = frame.select(name).to_polars()[name]
             if column.dtype == pl.Object:
                 raise TypeError
+            empty_cell = column.clear(1).to_frame()
             if format == "csv":
-                column.clear(1).to_frame().write_csv()  # Its type is refused, whatever it holds.
-        except _NO_COLUMN:
+                empty_cell.write_csv()  # Its type is refused, whatever it holds.
+            else:
+                without_hidden(empty_cell)
+        except NO_PLACE:
             strange.append(name)
         else:
             made.append(column)
     if strange:
-        raise InputError(
-            f"No {format} file can hold the values of {named(strange, frame.columns)}: they are "
-            "lists or spans, of several kinds, or too large. Convert them to text, or take these "
-            "columns out of keep."
-        )
+        raise no_place(strange, frame.columns, format)
     return pl.DataFrame(made)
 
 

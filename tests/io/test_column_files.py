@@ -150,3 +150,16 @@ def test_batches_make_one_table(tmp_path, format):
     if format == "arrow":
         with pa.ipc.open_file(path) as file:
             assert file.num_record_batches == 3
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_a_column_that_a_file_has_no_type_for_is_named(tmp_path, format):
+    value = 2**100 + 7
+    column = pl.Series("odd", [value, 1], dtype=pl.Int128)
+    rows = pl.DataFrame({"y": [1, 2], "odd": [[3], [4]] if format == "csv" else column})
+    with (
+        pytest.raises(InputError, match=f"^No {format} file can hold the values of odd:") as raised,
+        table_writer(tmp_path / "t", format=format) as write,
+    ):
+        write(rows)
+    assert str(value) not in str(raised.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +49,12 @@ class Release:
 
     datasets: list[Any]
     privacy: dict[str, Any]
-    records: Any = field(repr=False)
-    posterior: Any = field(repr=False)
-    summary: dict[str, Any] = field(repr=False)
-    console: str = field(default="", repr=False)
+    records: Any
+    posterior: Any
+    summary: dict[str, Any]
+    console: str = ""
     config: str = ""
-    config_with_seed: str = field(default="", repr=False)
+    config_with_seed: str = ""
 
     def __repr__(self) -> str:
         """One line of what is public, so that a notebook or a log shows no record."""

@@ -22,6 +22,12 @@ _CANARY = 8_675_309
 _FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3", "--seed", "1"]
 
 
+def _script(text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
 def _pyvws(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pyvws", *map(str, arguments)],
@@ -210,9 +216,7 @@ def test_an_interrupt_while_the_program_loads_prints_nothing() -> None:
         "from pyvws.__main__ import run\n"
         "run()\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
-    )
+    run = _script(script)
     assert (run.returncode, run.stdout, run.stderr) == (-signal.SIGINT, "", "")
 
 
@@ -230,9 +234,7 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
         "cli.app = app\n"
         "cli.main()\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
-    )
+    run = _script(script)
     assert (run.returncode, run.stdout) == (130, "goes on\n")
     assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
 
@@ -266,9 +268,7 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
         f"r'{tmp_path}/o']\n"
         "cli.main()\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    run = _script(script)
     assert run.returncode == 1
     assert "8675309" not in run.stderr
     assert run.stderr.startswith("Error: An unexpected RuntimeError")
@@ -300,9 +300,7 @@ def test_validate_fails_when_a_function_is_changed() -> None:
         "sys.argv = ['pyvws', 'validate', '--level', 'exact', '--cached']\n"
         "cli.main()\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    run = _script(script)
     assert run.returncode == 1
     assert "1 fail" in run.stdout
 

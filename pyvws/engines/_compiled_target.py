@@ -52,7 +52,7 @@ class CompiledTarget:
     def moves(self, z: Floats) -> bool:
         """Whether the density at z (D,) is finite, and its gradient finite and nowhere near 0.
 
-        A sampler that scales its steps by the first gradient cannot start elsewhere.
+        A sampler that scales its first steps by this gradient goes astray from elsewhere.
         """
         gradient, value = np.zeros(len(z)), np.zeros(1)
         call, words = self.density.ctypes, self.arguments.words

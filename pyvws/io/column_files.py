@@ -37,6 +37,7 @@ COLUMN_SUFFIXES: Final = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+_BYTES_STORED = 8  # Of a cell in a file, roughly.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -73,7 +74,7 @@ def refuse_damaged(path: Path, kind: str) -> None:
     """Read a file, or a folder's parts, once in steps; one of `UNREADABLE` where a part is damaged.
 
     polars panics on some damaged files, as on types that it does not know, and prints what its
-    threads were at.
+    threads were at. A part with a type that pyarrow does not know is left to polars, unread.
     """
     import pyarrow as pa
     from pyarrow import ipc, parquet
@@ -100,7 +101,8 @@ def refuse_damaged(path: Path, kind: str) -> None:
 def cell_count(path: Path, kind: str) -> int:
     """Records times columns by what the parts say of themselves; one of `UNREADABLE` if that fails.
 
-    Columns made of folders' names are not counted.
+    Columns made of folders' names are not counted. Of a part with a type that pyarrow does not know
+    the size on disk gives a rough number.
     """
     import pyarrow as pa
     from pyarrow import ipc, parquet
@@ -118,7 +120,7 @@ def cell_count(path: Path, kind: str) -> int:
                     places = range(batches.num_record_batches)
                     cells += width * sum(batches.get_batch(place).num_rows for place in places)
         except pa.ArrowNotImplementedError:  # A type that only polars reads.
-            cells += part.stat().st_size
+            cells += part.stat().st_size // _BYTES_STORED
         except pa.ArrowException as error:
             raise ValueError(type(error).__name__) from None
     return cells

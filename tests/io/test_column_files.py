@@ -12,7 +12,7 @@ import pyarrow.feather
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.io.column_files import file_digest
+from pyvws.io.column_files import cell_count, file_digest
 from pyvws.io.files import file_kind, read_table, write_table
 from pyvws.io.large_files import open_large, table_bytes
 from pyvws.io.table_writers import table_writer
@@ -163,3 +163,12 @@ def test_a_column_that_a_file_has_no_type_for_is_named(tmp_path, format):
     ):
         write(rows)
     assert str(value) not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_cells_of_a_type_that_only_polars_reads_are_counted_roughly(tmp_path, kind):
+    path = tmp_path / f"t.{kind}"
+    values = [7**k % 2**120 for k in range(4000)]
+    write_table(pl.DataFrame({"big": pl.Series(values, dtype=pl.Int128)}), path, format=kind)
+    assert 1000 < cell_count(path, kind) < 16_000
+    assert read_table(path).frame["big"].to_list() == values

@@ -101,14 +101,14 @@ CAVEATS: Final = {
     "own program": (
         "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
         "it writes; at some of its draws its target was seen to move with the weights by just "
-        "that. What it takes from the data elsewhere, as for a prior or in what values are drawn "
-        "from, is neither bounded nor checked."
+        "that. What it takes from the data elsewhere, as for a prior or a parameter's limits, is "
+        "neither bounded nor checked."
     ),
     "unchecked program": (
         "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "
         "it writes; that its target moves with the weights by just that was not checked. What it "
-        "takes from the data elsewhere, as for a prior or in what values are drawn from, is "
-        "neither bounded nor checked."
+        "takes from the data elsewhere, as for a prior or a parameter's limits, is neither bounded "
+        "nor checked."
     ),
     "reads outcome": (
         "Each synthetic value is drawn given the record's own confidential outcome as well "

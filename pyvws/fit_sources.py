@@ -12,7 +12,7 @@ from pyvws.engines._engine import Engine, Posterior, Progress
 from pyvws.engines._stan_run import StanEngine
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.user_program import UserFit, UserProgram, program_data
+from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.io.cells import Cells
 from pyvws.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
@@ -99,7 +99,9 @@ class ModelSource:
 class ProgramSource:
     """A user's Stan program: its own log_lik is bounded, and its draws must predict like a model.
 
-    `predicts_from` names the variables that the model's predictive draw needs, beta among them.
+    `predicts_from` names the parameters that the model's predictive draw reads, beta among them.
+    InputError where the program's parameters block lacks one: what the program computes under that
+    name may hold more of the records than their weighted terms let through.
     """
 
     program: UserProgram
@@ -108,6 +110,17 @@ class ProgramSource:
     design: Floats
     predicts_from: tuple[str, ...]
     threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        declared = parameter_names(self.program.text)
+        missing = [name for name in self.predicts_from if name not in declared]
+        if missing:
+            raise InputError(
+                f"The parameters block of the Stan program does not declare {', '.join(missing)}, "
+                "which the model's predictive draw reads. Declare it there: what is computed in "
+                "transformed parameters or generated quantities may tell of the records past "
+                "their weights. Or choose the model that the program fits."
+            )
 
     def sample(
         self,
@@ -135,12 +148,6 @@ class ProgramSource:
             seed=seed,
             progress=progress,
         )
-        missing = [name for name in self.predicts_from if name not in fit.draws]
-        if missing:
-            raise InputError(
-                f"The Stan program has no {', '.join(missing)}, which the model's predictive draw "
-                "needs. Name its parameters so, or choose the model that it fits."
-            )
         weighted = fit.log_lik.copy()
         used = weights > 0
         weighted[:, ~used] = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from pyvws.engines._engine import Posterior
@@ -17,6 +18,7 @@ from pyvws.io.cells import make_cells
 from pyvws.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.log_likelihood import record_log_likelihood
 from pyvws.models.registry import MODELS
+from pyvws.synthesizer import Synthesizer
 
 _PROGRAM = """
 data { int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights; }
@@ -78,10 +80,37 @@ def test_an_infinite_log_likelihood_counts_unless_its_weight_is_zero() -> None:
     assert np.isfinite(bounds.database)
 
 
-def test_a_program_without_the_model_s_parameters_is_refused() -> None:
-    source = _source(_LOG_LIK, content="plain", gamma=np.ones((400, 1)))
-    with pytest.raises(InputError, match="has no beta, which the model's predictive draw needs"):
-        source.sample(np.ones(3), _SETTINGS, seed=1, progress=None)
+_COMPUTED = {
+    "generated quantities": _PROGRAM.replace("beta", "rate").replace(
+        "vector[n] log_lik;", "vector[n] log_lik; vector[K] beta; beta[1] = log(max(y));"
+    ),
+    "transformed parameters": _PROGRAM.replace("vector[K] beta", "vector[K] rate").replace(
+        "model {", "transformed parameters { vector[K] beta = rate + max(y); } model {"
+    ),
+    "a comment": _PROGRAM.replace("vector[K] beta;", "vector[K] rate; /* vector[K] beta; */"),
+    "nowhere": _PROGRAM.replace("vector[K] beta;", ""),
+}
+
+
+@pytest.mark.parametrize("place", _COMPUTED)
+def test_a_program_predicts_from_its_parameters_alone(place: str) -> None:
+    """What it computes under their names may hold the records: beta[1] = log(max(y))."""
+    engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
+    with pytest.raises(
+        InputError, match="parameters block of the Stan program does not declare be"
+    ):
+        ProgramSource(UserProgram(_COMPUTED[place]), engine, np.ones(3), np.ones((3, 1)), ("beta",))
+
+
+@pytest.mark.parametrize("engine", ["pystan", "rstan", "cmdstan"])
+def test_that_is_refused_before_the_program_is_compiled(engine: str, need: Any) -> None:
+    need(engine)
+    table = pl.DataFrame({"y": [1, 4, 2, 3, 0, 5]})
+    program = UserProgram(
+        _COMPUTED["generated quantities"].replace("array[n] int y", "vector[n] y")
+    )
+    with pytest.raises(InputError, match="does not declare beta, which the model's predictive"):
+        Synthesizer(outcome="y", model="poisson", engine=engine, program=program).fit(table, seed=1)
 
 
 class _Draws:

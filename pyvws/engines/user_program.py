@@ -19,15 +19,14 @@ from pyvws.engines._weighted_terms import CHECKING_ENGINES, adds_its_log_lik
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 
-__all__ = ["UserFit", "UserProgram", "check_program", "program_data"]
+__all__ = ["UserFit", "UserProgram", "check_program", "parameter_names", "program_data"]
 
 _SUPPLIED: Final = ("n", "K", "y", "X", "weights")
 _SWITCHES: Final = {"censored": 0, "bound": 0.0, "write_log_lik": 1}
-# A type, its sizes, a name, and the old dialect's sizes after it; bounds are taken out before.
-_DECLARED: Final = re.compile(
-    r"\s*(array ?\[[^\]]*\] ?)?[a-z]\w*( ?\[[^\]]*\])? +(?P<name>\w+) ?(\[[^\]]*\])? ?$"
-    r"|\s*(array ?\[[^\]]*\] ?)?[a-z]\w* ?\[[^\]]*\] ?(?P<tight>\w+) ?$"
-)
+# Read from the left, so that none of the three is taken for a part of another.
+_NO_CODE: Final = re.compile(r'/\*.*?\*/|"[^"\n]*"|(?://|#(?!include))[^\n]*', re.S)
+# A type and a name; bounds and sizes are taken out before.
+_DECLARED: Final = re.compile(r" ?(array )?[a-z]\w* +(?P<name>[A-Za-z]\w*) ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +161,14 @@ def check_program(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def parameter_names(text: str) -> tuple[str, ...]:
+    """What a program declares in its parameters block, in either dialect."""
+    return tuple(_declarations(_block(_without_comments(text), "parameters")))
+
+
 def _without_comments(text: str) -> str:
     """The program with comments and texts blanked and white space made single."""
-    plain = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    plain = re.sub(r'"[^"\n]*"', '""', plain)
-    plain = re.sub(r"(//|#(?!include))[^\n]*", " ", plain)
-    return re.sub(r"\s+", " ", plain)
+    return re.sub(r"\s+", " ", _NO_CODE.sub(" ", text))
 
 
 def _block(plain: str, name: str) -> str:
@@ -187,12 +188,13 @@ def _block(plain: str, name: str) -> str:
 
 def _declarations(body: str) -> list[str]:
     """Names declared at the top level of a block, in either dialect's array syntax."""
+    for inner, instead in ((r"\{[^{}]*\}", ";"), (r"\([^()]*\)", "~"), (r"\[[^][]*\]", " ")):
+        while re.search(inner, body):
+            body = re.sub(inner, instead, body)
     names = []
-    inner = re.compile(r"\{[^{}]*\}")
-    while inner.search(body):
-        body = inner.sub(";", body)
-    for statement in re.sub(r"<[^;]*?>(?= ?[\w\[])", " ", body).split(";"):
-        declared = _DECLARED.match(statement.partition("=")[0])
+    for statement in re.sub(r"<[^;]*?>(?= *\w)", " ", body).split(";"):
+        first, *more = (part.partition("=")[0] for part in statement.split(","))
+        declared = _DECLARED.fullmatch(re.sub(r"\s+", " ", first))
         if declared:
-            names.append(declared["name"] or declared["tight"])
+            names += [declared["name"], *(name.strip() for name in more)]
     return names

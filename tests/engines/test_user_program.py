@@ -8,7 +8,12 @@ import pytest
 from pyvws._resources import folder
 from pyvws.engines._stan_run import StanRun
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.user_program import UserProgram, check_program, program_data
+from pyvws.engines.user_program import (
+    UserProgram,
+    check_program,
+    parameter_names,
+    program_data,
+)
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 
@@ -68,6 +73,29 @@ def test_a_comment_declares_nothing():
     changed = PROGRAM.replace("vector<lower=0, upper=1>[n]weights;", "// vector[n] weights;")
     with pytest.raises(InputError, match="does not declare weights"):
         check_program(changed)
+
+
+DECLARED = (
+    "real beta;",
+    "vector[K] beta;",
+    "vector<lower=-1, upper=max({K, n})>[K]beta;",
+    "array[2] vector<offset=f((1)), multiplier=2>[K] beta;",
+    "array[2, K] real<lower=0> beta;",
+    "real<lower=0> beta[K, 2];",
+    "row_vector [K] other, beta;",
+    "cholesky_factor_corr[K] beta; // } /*",
+    "real other; /* } */ real beta;",
+)
+
+
+@pytest.mark.parametrize("declared", DECLARED)
+@pytest.mark.parametrize("before", ["", 'transformed data { print("parameters { /* "); }'])
+def test_parameters_are_found_however_they_are_declared(declared, before):
+    rest = "transformed parameters { real gamma; } generated quantities { real delta; }"
+    others = ["other"] if "other" in declared else []
+    text = f"{before} parameters {{ {declared}\n }} {rest}"
+    assert list(parameter_names(text)) == [*others, "beta"]
+    assert parameter_names(f"{before} {rest}") == ()
 
 
 def test_whole_outcomes_become_integers():

@@ -78,7 +78,8 @@ def _erratum(slip: Erratum) -> str:
     return (
         f"### {slip.id} {{ #{slip.id} }}\n\n"
         f"{_sources(slip.sources)}; {_plain(slip.place)}\n\n"
-        f"- **Says:** {_plain(slip.says)}\n- **Meant:** {_plain(slip.meant)}\n"
+        f"{_quoted(slip.quotes)}- **Says:** {_plain(slip.says)}\n"
+        f"- **Meant:** {_plain(slip.meant)}\n"
         f"- **{_plain(slip.number)}:** {_shown(slip.as_printed)} as printed, "
         f"{_shown(slip.as_meant)} as meant\n- **Package:** {_plain(slip.package)}\n"
         f"- **Test:** `{slip.test}`\n"
@@ -89,8 +90,13 @@ def _convention(entry: Convention) -> str:
     test = f"- **Test:** `{entry.test}`\n" if entry.test else ""
     return (
         f"### {entry.id} {{ #{entry.id} }}\n\n{_sources(entry.sources)}\n\n"
-        f"- **Differs:** {_plain(entry.differs)}\n- **Package:** {_plain(entry.package)}\n{test}"
+        f"{_quoted(entry.quotes)}- **Differs:** {_plain(entry.differs)}\n"
+        f"- **Package:** {_plain(entry.package)}\n{test}"
     )
+
+
+def _quoted(quotes: tuple[str, ...]) -> str:
+    return "".join(f"- **Reads:** {_plain(quote)}\n" for quote in quotes)
 
 
 def _sources(keys: tuple[str, ...]) -> str:

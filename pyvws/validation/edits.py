@@ -29,7 +29,7 @@ class Edit:
     name : str
         What the edit does, for the rows.
     erratum : str
-        Id of the entry that it corrects.
+        Id of the erratum that it corrects, or of the convention that it follows.
     pattern, replacement : str
         Of `re.sub`, line by line; every place that matches is changed.
     """

@@ -1,4 +1,4 @@
-"""The errata list: slips of the papers and scripts, each with a number and the test that shows it.
+"""The errata list: slips of the papers and scripts, each quoted, with a number and its test.
 
 A second list holds conventions, which merely differ. Both are in ``validation/errata.toml``.
 """
@@ -45,6 +45,8 @@ class Erratum:
         The pytest node that computes both.
     package : str
         What the package does.
+    quotes : tuple of str
+        What stands in the sources, word for word but for white space; empty for scripts.
     """
 
     id: str
@@ -57,19 +59,22 @@ class Erratum:
     as_meant: float | str
     test: str
     package: str
+    quotes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
     """What differs between sources where no side is wrong, and which the package takes.
 
-    `test` is the pytest node that shows the difference, "" without one.
+    `quotes` are word for word, as in `Erratum`; `test` is the pytest node that shows the
+    difference, "" without one.
     """
 
     id: str
     sources: tuple[str, ...]
     differs: str
     package: str
+    quotes: tuple[str, ...] = ()
     test: str = ""
 
 
@@ -93,6 +98,7 @@ def render(console: Console) -> None:
     console.print(Text("Errata", style="bold"))
     for slip in errata():
         lines = [
+            *_quoted(slip.quotes),
             f"Says: {slip.says}",
             f"Meant: {slip.meant}",
             f"Effect: {slip.number}: {_shown(slip.as_printed)} as printed, "
@@ -104,7 +110,7 @@ def render(console: Console) -> None:
     console.print(Text("Conventions", style="bold"))
     for entry in conventions():
         shown = [f"Shown by: {entry.test}"] if entry.test else []
-        lines = [entry.differs, f"Package: {entry.package}", *shown]
+        lines = [*_quoted(entry.quotes), entry.differs, f"Package: {entry.package}", *shown]
         _paragraph(console, f"{entry.id} ({', '.join(entry.sources)})", lines)
     console.print(f"{count()}.", highlight=False)
 
@@ -113,6 +119,10 @@ def _paragraph(console: Console, heading: str, lines: Sequence[str]) -> None:
     console.print(Text(heading, style="cyan"))
     for line in lines:
         console.print(Text(f"  {line}"))
+
+
+def _quoted(quotes: Sequence[str]) -> list[str]:
+    return [f"Reads: {quote}" for quote in quotes]
 
 
 def _shown(value: float | str) -> str:
@@ -138,6 +148,6 @@ def _entry(kind: Any, table: dict[str, Any]) -> Any:
             f"validation/errata.toml, {table.get('id')}: {', '.join(sorted(strange))} is unknown."
         )
     try:
-        return kind(**{**table, "sources": tuple(table["sources"])})
+        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
     except TypeError as error:
         raise PyvwsError(f"validation/errata.toml, {table.get('id')}: {error}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyvws.r import bridge
-from pyvws.validation.errata import errata
+from pyvws.validation.errata import conventions, errata
 
 
 def words(number: float) -> str:
@@ -35,6 +36,17 @@ def shows() -> Callable[[str, Any, Any], None]:
         assert stated[0] != stated[1]
 
     return check
+
+
+@pytest.fixture
+def printed() -> Callable[[str, int], list[float]]:
+    """The numbers in one quote of an entry, in their order."""
+    quotes = {entry.id: entry.quotes for entry in (*errata(), *conventions())}
+
+    def numbers(entry: str, place: int) -> list[float]:
+        return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", quotes[entry][place])]
+
+    return numbers
 
 
 @pytest.fixture

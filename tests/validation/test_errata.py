@@ -18,6 +18,15 @@ from pyvws.validation.report import Row
 
 _ROOT = Path(__file__).parents[2]
 
+# What stands in one paper's text alone: files may have any name.
+_PAPERS = _ROOT.parent / "shared" / "papers"
+_MARKS = {
+    "vws2020": "06/01/2020",
+    "vws2024": "December 22, 2024",
+    "risk2024": "March 6, 2024",
+    "slides": "Five microdata synthesizers",
+}
+
 ENTRIES = errata.errata()
 CONVENTIONS = errata.conventions()
 IDS = {entry.id for entry in ENTRIES}
@@ -51,6 +60,37 @@ def test_functions_of_conventions_exist(entry: errata.Convention) -> None:
     assert "assert" in functions_of(path)[name]
 
 
+@cache
+def papers() -> dict[str, str]:
+    """The text of each paper by source, with single blanks."""
+    if not _PAPERS.is_dir():
+        pytest.skip("the papers are not beside the checkout")
+    texts = [" ".join(path.read_text("utf-8").split()) for path in _PAPERS.glob("*.txt")]
+    found = {source: [t for t in texts if mark in t] for source, mark in _MARKS.items()}
+    assert all(len(own) == 1 for own in found.values())
+    return {source: text for source, (text,) in found.items()}
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, *CONVENTIONS], ids=lambda entry: entry.id)
+def test_every_entry_on_a_paper_quotes_it(entry: errata.Erratum | errata.Convention) -> None:
+    own = _MARKS.keys() & set(entry.sources)
+    assert len(entry.quotes) >= (1 if own else 0)
+    assert own or not entry.quotes
+    texts = {source: papers()[source] for source in own}
+    for quote in entry.quotes:
+        assert any(" ".join(quote.split()) in text for text in texts.values()), quote
+    for source, text in texts.items():
+        assert any(" ".join(quote.split()) in text for quote in entry.quotes), source
+
+
+def test_what_no_source_claims_is_no_slip() -> None:
+    """A convention, a target that the slides print as missed, a sentence on another figure."""
+    assert {"variance-for-scale", "weighted-epsilon-target"} <= {entry.id for entry in CONVENTIONS}
+    of_tables = [entry for entry in ENTRIES if ", against Table" in entry.place]
+    assert of_tables
+    assert not [entry.id for entry in of_tables if "Table 5" in entry.place]
+
+
 def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> None:
     edits = [
         *(edit for named in listing_edits.LISTING_EDITS.values() for edit in named),
@@ -58,7 +98,7 @@ def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> 
         *(edit for case in author_cases.CASES for edit in (*case.edits, *case.inputs)),
     ]
     assert len({edit.name for edit in edits}) >= 12
-    assert {edit.erratum for edit in edits} <= IDS
+    assert {edit.erratum for edit in edits} <= IDS | {entry.id for entry in CONVENTIONS}
     differing = [case for case in author_cases.CASES if case.expect == "differs"]
     assert differing
     assert {case.erratum for case in differing} <= IDS
@@ -85,7 +125,8 @@ def test_ids_and_texts() -> None:
 
 
 def test_a_wrong_entry_is_refused() -> None:
-    good = {name: getattr(CONVENTIONS[0], name) for name in ("id", "sources", "differs", "package")}
+    names = ("id", "sources", "quotes", "differs", "package")
+    good = {name: getattr(CONVENTIONS[0], name) for name in names}
     assert errata._entry(errata.Convention, good) == CONVENTIONS[0]
     for change in ({"sources": ["nobody1999"]}, {"place": "here"}):
         with pytest.raises(PyvwsError, match=r"mixture-shares: \w+ is unknown"):
@@ -100,6 +141,7 @@ def test_printed_in_full() -> None:
     printed = console.file.getvalue()
     for entry in (*ENTRIES, *CONVENTIONS):
         assert f"\n{entry.id} (" in printed
+    assert printed.count("  Reads: ") == sum(len(e.quotes) for e in (*ENTRIES, *CONVENTIONS))
 
 
 # The command

@@ -51,19 +51,6 @@ def test_tuning_unset(shows, in_r) -> None:
     assert risk_weights([0.25])[0] == 0.75
 
 
-@pytest.mark.r
-def test_dollar_on_fit(shows, in_r) -> None:
-    fit = (
-        'Fit <- setClass("PyvwsFit", representation(log_lik = "numeric"), where = environment())\n'
-    )
-    made = f"{fit}fit <- Fit(log_lik = c(-1, -2))\n"
-    shows(
-        "dollar-on-fit",
-        in_r(f"{made}result <- fit$log_lik[2]"),
-        in_r(f"{made}result <- fit@log_lik[2]"),
-    )
-
-
 def test_listing_not_finite(shows) -> None:
     log_lik = np.array([[-1.0, -2.0, -np.inf]])
     with np.errstate(invalid="ignore"):
@@ -72,15 +59,6 @@ def test_listing_not_finite(shows) -> None:
         printed = np.isfinite(total - without).sum()
     assert lipschitz_weights(log_lik).tolist() == [1.0, 0.0, 0.0]
     shows("listing-not-finite", printed, np.isfinite(lipschitz_bounds(log_lik).by_record).sum())
-
-
-def test_equal_bounds(shows) -> None:
-    bounds = np.array([3.0, 3.0])
-    with np.errstate(invalid="ignore"):
-        printed = 1 - (bounds - bounds.min()) / (bounds.max() - bounds.min())
-    with pytest.raises(InputError, match="Use SW"):
-        lipschitz_weights(-bounds[None, :])
-    shows("equal-bounds", printed[0], "stops")
 
 
 # Stan
@@ -126,13 +104,31 @@ def test_record_function_name(shows, stan_says) -> None:
     shows("record-function-name", stan_says(function="all"), stan_says())
 
 
-def test_old_array_syntax(shows, stan_says) -> None:
-    old = stan_says(array="int[]", y="int y[2];")
-    assert (stan_says(array="int[]"), stan_says(y="int y[2];")) == ("stops", "stops")
-    shows("old-array-syntax", old, stan_says())
-
-
 # Conventions of the listings
+
+
+@pytest.mark.r
+def test_dollar_on_fit(in_r) -> None:
+    fit = (
+        'Fit <- setClass("PyvwsFit", representation(log_lik = "numeric"), where = environment())\n'
+    )
+    made = f"{fit}fit <- Fit(log_lik = c(-1, -2))\n"
+    assert in_r(f"{made}result <- fit$log_lik[2]") == "stops"
+    assert in_r(f"{made}result <- list(log_lik = fit@log_lik)$log_lik[2]") == -2.0
+
+
+def test_equal_bounds() -> None:
+    bounds = np.array([3.0, 3.0])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan((bounds - bounds.min()) / (bounds.max() - bounds.min())).all()
+    with pytest.raises(InputError, match="Use SW"):
+        lipschitz_weights(-bounds[None, :])
+
+
+def test_old_array_syntax(stan_says) -> None:
+    for old in ({"array": "int[]"}, {"y": "int y[2];"}, {"array": "int[]", "y": "int y[2];"}):
+        assert stan_says(**old) == "stops"
+    assert stan_says() == 1.0
 
 
 def test_threshold_or_maximum() -> None:

@@ -15,6 +15,7 @@ from pyvws.evaluation.match_risk import match_risk
 from pyvws.evaluation.topcoding import topcode
 from pyvws.identification_risk import identification_risk
 from pyvws.lipschitz import lipschitz_bounds
+from pyvws.models._scale_prior import log_half_t
 from pyvws.pairwise import pairwise_weights
 from pyvws.perturbed_histogram import noise_scale
 from pyvws.reweight import reweight
@@ -120,26 +121,13 @@ def test_not_every_weight_rises(shows) -> None:
     shows("not-every-weight-rises", len(weights), (new > weights).sum())
 
 
-# Table 1 of the 2024 paper: intervals of the data, of LW before and after re-weighting.
-LOWER_QUANTILE = {"data": (70.0, 75.0), "LW": (70.0, 74.3)}
-UPPER_QUANTILE = {"data": (132.0, 140.0), "LW": (132.1, 139.0), "LW_final": (133.1, 140.3)}
-
-
-def middle(interval: tuple[float, float]) -> float:
-    return sum(interval) / 2
-
-
-def test_lower_quantile_of_lw(shows) -> None:
-    apart = middle(LOWER_QUANTILE["LW"]) - middle(LOWER_QUANTILE["data"])
-    shows("lower-quantile-of-lw", "above 0", apart)
-
-
-def test_upper_quantile_of_lw(shows) -> None:
-    before, after = (
-        abs(middle(UPPER_QUANTILE[name]) - middle(UPPER_QUANTILE["data"]))
-        for name in ("LW", "LW_final")
-    )
-    shows("upper-quantile-of-lw", "below 0", after - before)
+def test_upper_quantile_of_lw(shows, printed) -> None:
+    data, before, after = np.reshape(printed("upper-quantile-of-lw", 1)[1:], (3, 2))
+    apart = [abs(interval.mean() - data.mean()) for interval in (before, after)]
+    assert apart == pytest.approx([0.45, 0.70])
+    ends = [np.abs(interval - data) for interval in (before, after)]
+    assert ends == [pytest.approx([0.1, 1.0]), pytest.approx([1.1, 0.3])]
+    shows("upper-quantile-of-lw", "below 0", apart[1] - apart[0])
 
 
 def test_sw_bound_after_refit(shows) -> None:
@@ -217,32 +205,20 @@ def test_shift_and_every_weight(shows) -> None:
     shows("shift-and-every-weight", 0.1, risk_weights([0.0], g=0.1)[0] - 1.0)
 
 
-def test_scale_and_utility(shows) -> None:
-    maximum = {1.0: 0.0356, 1.5: 0.0382}  # Table 3 of the supplement
-    shows("scale-and-utility", "below 0", maximum[1.5] - maximum[1.0])
+def test_scale_and_utility(shows, printed) -> None:
+    rows = [printed("scale-and-utility", place) for place in (1, 2)]
+    assert [c for c, *_ in rows] == [1.0, 1.5]
+    (_, _, before, average), (_, _, after, same) = rows
+    assert average == same
+    shows("scale-and-utility", "below 0", after - before)
 
 
-def test_topcoding_of_low_values(shows) -> None:
+def test_topcoding_of_low_values(shows, printed) -> None:
     y = np.array([100.0, 110.0, 400.0, 900.0])
     topcoded = topcode(y, value=300.0).values
     same = identification_risk(y, radius=0.2)[0] - identification_risk(y, [topcoded], radius=0.2)[0]
-    shows("topcoding-of-low-values", 0.9944 - 0.9894, same)
-
-
-def test_radius_and_utility(shows) -> None:
-    maximum = {30: 0.1061, 25: 0.1124, 20: 0.1152, 15: 0.1088}  # Table 5
-    shows("radius-and-utility", "below 0", maximum[20] - maximum[30])
-
-
-def test_twice_as_good(shows) -> None:
-    maximum, average = 0.0755 / 0.0356, 0.0018 / 0.0004  # Table 7
-    assert round(maximum) == 2
-    shows("twice-as-good", round(maximum), average)
-
-
-def test_t_prior_of_a_scale(shows) -> None:
-    draws = stats.t.ppf((np.arange(1000) + 0.5) / 1000, 3)
-    shows("t-prior-of-a-scale", (draws < 0).mean(), (np.abs(draws) < 0).mean())
+    *_, data, _, _, topcoded = printed("topcoding-of-low-values", 1)
+    shows("topcoding-of-low-values", data - topcoded, same)
 
 
 def test_label_probabilities(shows) -> None:
@@ -253,10 +229,6 @@ def test_label_probabilities(shows) -> None:
 # The slides
 
 
-def test_weighted_epsilon_target(shows) -> None:
-    shows("weighted-epsilon-target", 2 * 2.50, 2 * 2.61)  # Lipschitz bounds of the table
-
-
 def test_truncation_without_size(shows) -> None:
     record, half = np.array([[-6.0]]), 5.0 / 2
     by_words = 0.0 if record.max() > half else 1.0
@@ -265,15 +237,28 @@ def test_truncation_without_size(shows) -> None:
     shows("truncation-without-size", by_words, weight)
 
 
-def test_variance_for_scale(shows) -> None:
-    epsilon = 4.0
-    variance = 8 / epsilon**2
-    shows("variance-for-scale", 8 / epsilon, math.sqrt(variance / 2))
-    assert noise_scale(epsilon, "replace") == math.sqrt(variance / 2)
-    assert stats.laplace(scale=2 / epsilon).var() == pytest.approx(variance)
-
-
 # Conventions
+
+
+def test_weighted_epsilon_target(printed) -> None:
+    target, bounds, epsilons = (printed("weighted-epsilon-target", place) for place in range(3))
+    assert epsilons[1] == 2 * bounds[1] > target[0]
+
+
+def test_variance_for_scale() -> None:
+    epsilon = 4.0
+    scale = noise_scale(epsilon, "replace")
+    assert scale == 2 / epsilon
+    assert stats.laplace(scale=scale).var() == pytest.approx(8 / epsilon**2)
+
+
+def test_t_prior_of_a_scale() -> None:
+    draws = stats.t.ppf((np.arange(1000) + 0.5) / 1000, 3)
+    assert (draws < 0).mean() == 0.5
+    logs = np.linspace(-3.0, 3.0, 7)
+    ours = np.array([log_half_t(u, 1.0)[0] for u in logs])
+    constant = ours - (stats.t.logpdf(np.exp(logs), 3) + logs)
+    assert constant == pytest.approx(np.full(7, constant[0]))
 
 
 def test_risk_measure() -> None:

@@ -80,7 +80,7 @@ class PrivacyStatement:
         censored fit, the bound that it enforces.
     enforced, data_weights, prepared_from_data : bool
         Whether each record's term is clamped at the bound, whether weights come from the data, and
-        whether the model's terms do (levels, or values moved off the ends of a range).
+        whether the model's levels do.
     downweights : bool
         Whether any weight of the fit that made the datasets is below 1.
     target : float, optional

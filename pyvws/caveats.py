@@ -70,8 +70,8 @@ CAVEATS: Final = {
     "rounded figures": "Figures here are rounded up to one decimal, each on its own.",
     "records": "The number of records is released, and no guarantee covers it.",
     "prepared": (
-        "The model took its levels, or the way off the ends of its range, from the whole outcome, "
-        "so other records have a part in each record's term; that is not accounted."
+        "The model took its levels from the whole outcome, so other records have a part in each "
+        "record's term; that is not accounted."
     ),
     "growth": (
         "Over random halves of the draws the bound is lower by about bound_growth_per_doubling: "

@@ -95,6 +95,11 @@ class RunSettings:
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         self._check_target()
+        if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
+            raise InputError(
+                "The clamp of censored takes outcomes at an end of the range as they are, so none "
+                "is moved. Leave squeeze out."
+            )
         if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
             raise InputError(
                 "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
@@ -126,6 +131,11 @@ class RunSettings:
                 "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
                 "mechanism with weights."
             )
+
+    def _clamps_alone(self) -> bool:
+        """Whether every fit of the run clamps its terms."""
+        censored = isinstance(self.mechanism, Censored) and self.mechanism.weights != "lw"
+        return censored and not self.downscale
 
     @property
     def target_epsilon(self) -> float | None:

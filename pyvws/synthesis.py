@@ -101,7 +101,7 @@ def synthesize(
     **settings
         Those that a mechanism or a model named by a string takes: c, g, radius, radius_kind, known,
         match, weights, range, bins, neighbours, edges_from_data, allow_outside, noise;
-        outcome_scale of normal, levels of ordinal, range of beta.
+        outcome_scale of normal, levels of ordinal, range and squeeze of beta.
 
     Returns
     -------

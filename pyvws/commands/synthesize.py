@@ -76,6 +76,9 @@ def synthesize(
         OutcomeScale | None, _named(help="Of continuous models: identity, log or signed-log.")
     ] = None,
     levels: Annotated[str | None, _model(help="1,2,3: public levels, for ordinal.")] = None,
+    squeeze: Annotated[
+        float | None, _model(help="Of beta: share of --range to move every outcome inwards by.")
+    ] = None,
     components: Annotated[int | None, _model(help="Components of normal-mixture.")] = None,
     labels: Annotated[
         Labels | None,
@@ -219,6 +222,7 @@ def synthesize(
             outcome_scale=outcome_scale and outcome_scale.value,
             range=None if histogram else ends,
             levels=numbers(levels, "--levels"),
+            squeeze=squeeze,
             components=components,
             labels=labels and labels.value,
         ),

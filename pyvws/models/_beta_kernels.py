@@ -39,6 +39,29 @@ def _row(eta: float, kappa: float, whole: Any) -> Any:
 
 
 @kernel
+def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float, float, float]:
+    """log Beta(v | m kappa, r kappa) from `_row`'s m, r, log m, log r and gap, and what its
+    derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).
+
+    At v = 0 the term is infinite, with the sign of 1 - m kappa, or finite where m kappa is 1; at
+    v = 1 likewise with r. What its derivatives need is then that of its finite part.
+    """
+    m, r, log_m, log_r, gap = part
+    at_0, at_1 = log_v == -math.inf, log_rest == -math.inf
+    near, far = 0.0 if at_0 else log_v, 0.0 if at_1 else log_rest
+    miss = m * (near - log_m) + r * (far - log_r)
+    term = gap + kappa * miss - near - far
+    excess = 0.0
+    if at_0:
+        excess = m * kappa - 1.0
+    elif at_1:
+        excess = r * kappa - 1.0
+    if excess != 0.0:
+        term = -math.inf if excess > 0.0 else math.inf
+    return term, miss, near - far
+
+
+@kernel
 def beta_log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad: Any) -> float:
     """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), up to a constant.
 
@@ -92,10 +115,9 @@ def beta_cell_terms(
             for k in range(K):
                 eta += rows[row, k] * q[k]
             part = _row(eta, kappa, whole)
-        mu, rest, log_mu, log_rest_mu, gap, gap_by_eta, by_kappa = part
-        miss = mu * (log_v[c] - log_mu) + rest * (log_rest[c] - log_rest_mu)
-        log_lik[c] = gap + kappa * miss - log_v[c] - log_rest[c]
-        by_eta[c] = gap_by_eta + kappa * mu * rest * (log_v[c] - log_rest[c] - eta)
+        log_lik[c], miss, odds = _term(part[:5], kappa, log_v[c], log_rest[c])
+        mu, rest, gap_by_eta, by_kappa = part[0], part[1], part[5], part[6]
+        by_eta[c] = gap_by_eta + kappa * mu * rest * (odds - eta)
         by_extra[c, 0] = -kappa * (by_kappa + miss)
 
 
@@ -110,7 +132,7 @@ def beta_table(eta: Any, kappa: Any, row_of_cell: Any, log_v: Any, log_rest: Any
         for r in range(R):
             parts[r] = _row(eta[s, r], kappa[s], whole)[:5]
         for c in range(len(row_of_cell)):
-            mu, rest, log_mu, log_rest_mu, gap = parts[row_of_cell[c]]
-            miss = mu * (log_v[c] - log_mu) + rest * (log_rest[c] - log_rest_mu)
-            table[s, c] = gap + kappa[s] * miss - log_v[c] - log_rest[c]
+            m, r, log_m, log_r, gap = parts[row_of_cell[c]]
+            part = m, r, log_m, log_r, gap
+            table[s, c] = _term(part, kappa[s], log_v[c], log_rest[c])[0]
     return table

@@ -46,10 +46,14 @@ LOGIT: Final = Link(logit, expit, 30.0)
 
 
 def row_totals(cells: Cells, weights: Floats, *amounts: Floats) -> tuple[Floats, ...]:
-    """Sums of alpha and of alpha times each amount (C,) over the design rows, each (R,)."""
+    """Sums of alpha and of alpha times each amount (C,) over the design rows, each (R,).
+
+    A cell whose weights are 0 adds 0, whatever its amount.
+    """
     sums = cells.weight_sums(weights)
     rows, R = cells.row_of_cell, len(cells.rows)
-    return _grouped(rows, sums, R), *(_grouped(rows, sums * amount, R) for amount in amounts)
+    weighed = (np.multiply(sums, a, out=np.zeros(len(sums)), where=sums > 0) for a in amounts)
+    return _grouped(rows, sums, R), *(_grouped(rows, amount, R) for amount in weighed)
 
 
 def row_sums(cells: Cells, weights: Floats) -> tuple[Floats, Floats]:

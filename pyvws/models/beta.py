@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,10 +26,11 @@ _RANGE_CAVEAT = (
     "Densities are of the outcome's place in its public range, so the Lipschitz bound depends on "
     "that range and not on the outcome's unit; the range must not be read off the data."
 )
-_ENDS_CAVEAT = (
-    "Some outcomes lie at an end of the range, so all were moved inwards, from v to (v (n - 1) + "
-    "0.5)/n for n records; that this was needed depends on the data."
+_SQUEEZE_CAVEAT = (
+    "Every outcome was moved inwards by the share of its range that the setting squeeze names, "
+    "whatever the data hold."
 )
+_INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,24 @@ class Beta(Family):
     ----------
     range : (float, float)
         L and U, known without looking at the data. Outcomes outside are an error, never moved.
-        Where some outcomes are L or U, every v becomes (v (n - 1) + 0.5)/n for n records, so that
-        0 < v < 1. Synthetic outcomes are L + (U - L) v.
+        Synthetic outcomes are L + (U - L) v.
+    squeeze : float
+        s in [0, 0.5): every v is modelled as s + (1 - 2 s) v, and the way back is taken for a
+        synthetic v, no further than 0 or 1. A public constant, never read off the data. At 0, the
+        default, no outcome is moved; one at L or U then has an infinite likelihood, which only a
+        clamp can take.
 
     Raises
     ------
     InputError
-        For a range that is not two finite numbers in rising order.
+        For a range that is not two finite numbers in rising order, or a squeeze outside [0, 0.5).
     """
 
     name: ClassVar[str] = "beta"
     predicts_from: ClassVar[tuple[str, ...]] = ("beta", "kappa")
     whole_numbers: ClassVar[bool] = False
     range: tuple[float, float] = (0.0, 1.0)
-    squeeze: int = field(default=0, metadata={"prepared": True})
+    squeeze: float = 0.0
 
     def __post_init__(self) -> None:
         try:
@@ -70,15 +75,15 @@ class Beta(Family):
                 f"range must be two finite numbers, the lower one first. Got {told(self.range)}."
             )
         object.__setattr__(self, "range", (low, high))
-
-    @property
-    def prepared_from_data(self) -> bool:
-        return self.squeeze > 0
+        squeeze = finite_number(self.squeeze, "squeeze")
+        if not 0.0 <= squeeze < 0.5:
+            raise InputError(f"squeeze must be at least 0 and below 0.5. Got {squeeze:g}.")
+        object.__setattr__(self, "squeeze", squeeze)
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        ends = (_ENDS_CAVEAT,) if self.squeeze else ()
-        return _RANGE_CAVEAT, *ends, DENSITY_CAVEAT
+        moved = (_SQUEEZE_CAVEAT,) if self.squeeze else ()
+        return _RANGE_CAVEAT, *moved, DENSITY_CAVEAT
 
     @property
     def log_density(self) -> Callable[..., float]:
@@ -89,7 +94,8 @@ class Beta(Family):
         return beta_cell_terms
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return np.log(cells.outcome), np.log1p(-cells.outcome)
+        with np.errstate(divide="ignore"):  # At an end.
+            return np.log(cells.outcome), np.log1p(-cells.outcome)
 
     def prepare(self, outcome: Floats, column: str) -> Beta:
         low, high = self.range
@@ -100,26 +106,30 @@ class Beta(Family):
                 f"{high:g}; beta takes outcomes on a public range. Give it by --range L,U "
                 "(range=(L, U) in Python), wide enough for every possible record."
             )
-        place = replace(self, squeeze=0).encode(outcome)
-        at_an_end = bool(((place == 0.0) | (place == 1.0)).any())
-        return replace(self, squeeze=len(outcome) if at_an_end else 0)
+        return self
 
     def encode(self, outcome: Floats) -> Floats:
         low, high = self.range
-        place = (outcome - low) / (high - low)
-        n = self.squeeze
-        return (place * (n - 1) + 0.5) / n if n else place
+        return self.squeeze + (1.0 - 2.0 * self.squeeze) * ((outcome - low) / (high - low))
 
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K) + 1
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, *sums = row_totals(cells, weights, *self.term_data(cells))
+        if not np.isfinite(sums).all():
+            raise InputError(
+                "Some outcomes lie at an end of the range, where a beta likelihood is infinite, "
+                "and this fit clamps no term. Set a squeeze, --squeeze 0.001 "
+                "(Beta(squeeze=0.001) in Python), give a wider range, or choose mechanism censored "
+                "with weights none or cw, which takes outcomes at an end as they are."
+            )
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
-        rows, weight, log_v, log_rest = self.density_data(cells, weights)
+        inside = replace(cells, values=np.clip(cells.values, _INSIDE, 1.0 - _INSIDE))
+        rows, weight, log_v, log_rest = self.density_data(inside, weights)
         _, total = row_totals(cells, weights, cells.outcome)
         first = (total + 0.25) / (weight + 0.5)
         everywhere = np.full(len(weight), (total.sum() + 0.25) / (weight.sum() + 0.5))
@@ -168,7 +178,8 @@ class Beta(Family):
                 "predictors. Choose another model."
             )
         low, high = self.range
-        return np.clip(low + (high - low) * rng.beta(a, b), low, high)
+        place = (rng.beta(a, b) - self.squeeze) / (1.0 - 2.0 * self.squeeze)
+        return np.clip(low + (high - low) * place, low, high)
 
 
 def _inverse_kappa(cells: Cells, weights: Floats, mean: Floats) -> float:

@@ -112,18 +112,22 @@ FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
 
 
 def seeded_target(
-    model: str | Model, n: int, K: int, *, seed: int, slope: float = 0.0
+    model: str | Model, n: int, K: int, *, seed: int, slope: float = 0.0, ends: bool = False
 ) -> PseudoPosterior:
     """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1.
 
-    `slope` is the coefficient of the columns after the first, the intercept.
+    `slope` is the coefficient of the columns after the first, the intercept. With `ends` some
+    outcomes of beta stay at the ends of their range, which only a clamp can take.
     """
     draws = Draws(seed)
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
     weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
     weights[:2] = 0.0, 1.0
-    family = find_model(model)
+    inside = {"squeeze": 0.5 / n} if model == "beta" and not ends else {}
+    family = find_model(model, **inside)
     outcome = _OUTCOMES[family.name](draws, slope * design[:, 1:].sum(axis=1))
+    if ends and model == "beta":
+        outcome[-2] = 1.0
     family = family.prepare(outcome, "y")
     return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
 

@@ -1,10 +1,23 @@
 // The censored beta synthesizer of the slides, in the Stan language of the papers' time: each
 // record's weighted log density is clamped to [-bound, bound], bound being half of epsilon.
 functions {
+  // The log density where the outcome lies at an end of its range: infinite, of either sign, unless
+  // the shape that belongs to the end is 1.
+  real log_density_at_end(real shape, real other_shape) {
+    if (shape > 1) return negative_infinity();
+    if (shape < 1) return positive_infinity();
+    return log(other_shape);
+  }
+
   // One record: weight times its log density at the logit of the mean, clamped.
   real censored_record_lpdf(real outcome, real logit_mean, real kappa, real weight, real bound) {
-    real term = weight * beta_lpdf(outcome | inv_logit(logit_mean) * kappa,
-                                   inv_logit(-logit_mean) * kappa);
+    real a = inv_logit(logit_mean) * kappa;
+    real b = inv_logit(-logit_mean) * kappa;
+    real term;
+    if (weight == 0) return 0;
+    if (outcome == 0) term = weight * log_density_at_end(a, b);
+    else if (outcome == 1) term = weight * log_density_at_end(b, a);
+    else term = weight * beta_lpdf(outcome | a, b);
     return fmin(fmax(term, -bound), bound);
   }
 

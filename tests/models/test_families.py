@@ -22,7 +22,7 @@ OUTCOMES = {
     "gamma": lambda rng, n: rng.gamma(1.5, 2.0, n).round(1) + 0.05,
     "logistic": lambda rng, n: rng.integers(0, 2, n),
     "ordinal": lambda rng, n: rng.choice([-1, 0, 2, 3, 9], n),
-    "beta": lambda rng, n: rng.beta(0.5, 3.0, n).round(2),
+    "beta": lambda rng, n: rng.beta(0.5, 3.0, n).round(2).clip(0.005, 1.0),
 }
 
 

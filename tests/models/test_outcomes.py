@@ -153,13 +153,47 @@ def test_a_beta_outcome_is_its_place_in_the_range():
     inside = find_model("beta", range=(-10, 10)).prepare(y, "share")
     np.testing.assert_allclose(inside.encode(y), [0.5, 0.625, 0.875], rtol=1e-15)
     assert not any("moved inwards" in caveat for caveat in inside.caveats)
-    # v = 0, 1/4 and 3/4 become (2 v + 1/2) / 3.
-    at_an_end = find_model("beta", range=[0, 10]).prepare(y, "share")
-    np.testing.assert_allclose(at_an_end.encode(y), [1 / 6, 1 / 3, 2 / 3], rtol=1e-15)
-    assert any("moved inwards" in caveat for caveat in at_an_end.caveats)
+    # v = 0, 1/4 and 3/4 become (1 + 8 v) / 10, whatever other outcomes are there.
+    squeezed = find_model("beta", range=[0, 10], squeeze=0.1)
+    assert squeezed.prepare(y, "share") == squeezed.prepare(y[1:], "share") == squeezed
+    np.testing.assert_allclose(squeezed.encode(y), [0.1, 0.3, 0.7], rtol=1e-15)
+    assert any("moved inwards" in caveat for caveat in squeezed.caveats)
+    at_an_end = find_model("beta", range=[0, 10])
+    assert at_an_end.encode(y).tolist() == [0.0, 0.25, 0.75]
     draw = {"beta": np.array([[-60.0, 120.0]]), "kappa": np.array([1e-3])}
-    made = at_an_end.predict(draw, np.array([[1.0, 0.0], [1.0, 1.0]]), np.random.default_rng(1))
-    assert made.tolist() == [0.0, 10.0]
+    for family in (at_an_end, squeezed):
+        made = family.predict(draw, np.array([[1.0, 0.0], [1.0, 1.0]]), np.random.default_rng(1))
+        assert made.tolist() == [0.0, 10.0]
+
+
+def test_a_squeeze_is_undone_in_what_is_predicted():
+    draw = {"beta": np.array([[0.4]]), "kappa": np.array([3.0])}
+    plain, squeezed = (
+        find_model("beta", range=(-1, 3)),
+        find_model("beta", range=(-1, 3), squeeze=0.2),
+    )
+    v, moved = (
+        family.predict(draw, np.ones((500, 1)), np.random.default_rng(1))
+        for family in (plain, squeezed)
+    )
+    inside = (moved > -1) & (moved < 3)
+    assert 0.2 < inside.mean() < 1
+    np.testing.assert_allclose(squeezed.encode(moved)[inside], plain.encode(v)[inside], rtol=1e-12)
+
+
+def test_without_a_clamp_an_outcome_at_an_end_needs_a_squeeze():
+    weights, X = np.ones(3), np.ones((3, 1))
+    cells = make_cells(np.array([0.0, 0.25, 1.0]), X)
+    with pytest.raises(InputError, match=r"^Some outcomes lie at an end .* --squeeze 0\.001 \("):
+        PseudoPosterior(find_model("beta"), cells, weights).density_and_gradient()
+    without = PseudoPosterior(find_model("beta"), cells, np.array([0.0, 1.0, 0.0]))
+    assert np.isfinite(without.density_and_gradient()(np.zeros(3))[0])
+
+
+@pytest.mark.parametrize("bad", [-0.1, 0.5, np.nan, "a"])
+def test_squeezes_that_are_none(bad):
+    with pytest.raises(InputError, match=r"^squeeze must be "):
+        find_model("beta", squeeze=bad)
 
 
 def test_the_unit_of_a_beta_outcome_does_not_matter():

@@ -61,7 +61,7 @@ class CensoredDensityCase:
         )
 
     def _at(self, K: int) -> tuple[float, float]:
-        target = seeded_target(self.model, _RECORDS, K, seed=K)
+        target = seeded_target(self.model, _RECORDS, K, seed=K, ends=True)
         free = PseudoPosterior(target.model, target.cells, np.zeros(_RECORDS))
         raw = Draws(200 + K).uniform(_BOUNDS * target.dimension, -0.7, 0.7)
         value, gradient = 0.0, 0.0
@@ -82,7 +82,8 @@ def _median_size(target: PseudoPosterior, point: Floats) -> float:
     """A bound between the sizes of two terms, about half of them above."""
     draws = target.model.constrain(point[None], target.cells.n_coefficients)
     terms = target.model.log_likelihood(draws, target.cells)[0][target.cells.cell_of_record]
-    sizes = np.unique(np.abs(terms * target.weights))
+    used = target.weights > 0
+    sizes = np.unique(np.abs(terms[used] * target.weights[used]))
     middle = len(sizes) // 2
     return float(0.5 * (sizes[middle - 1] + sizes[middle]))
 

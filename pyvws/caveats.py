@@ -22,7 +22,8 @@ SEED_TRUST: Final = (
     "The seed was drawn at random among more numbers than can be tried, and is kept secret: "
     "whoever has it can repeat the run on any guess of the table, and nothing is then protected. "
     "The generator is not cryptographic: that the seed cannot be worked out from the synthetic "
-    "values is assumed."
+    "values is assumed. It was used for this table alone: runs on two tables under one seed share "
+    "their random numbers, so their datasets are not independent, and their epsilons do not add up."
 )
 """Of a release whose randomness is all of its seed's."""
 
@@ -116,7 +117,7 @@ CAVEATS: Final = {
         "alone."
     ),
     "threshold": (
-        "The bound is the {threshold:g} quantile of the draws' maxima, which is "
+        "The bound is the {threshold} quantile of the draws' maxima, which is "
         "optimistic, so no guarantee is claimed."
     ),
     "rounded": "The confidential outcome was rounded to whole numbers before modelling.",

@@ -39,6 +39,8 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
     }
     chosen["mechanism"] = weighing.name
     chosen |= asdict(weighing)
+    if chosen.get("match") is not None:
+        chosen.pop("c", None)  # It is what is found.
     chosen |= {name: getattr(settings, name) for name in _RUN}
     if settings.reweight:
         chosen["k"] = settings.k
@@ -53,19 +55,51 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
         chosen["seed"] = seed
     lines = [toml_line(name, value) for name, value in chosen.items() if _is_given(value)]
     if isinstance(settings.program, UserProgram):
+        lines.append(toml_line("stan_log_lik", settings.program.log_lik))
         lines.append("# An own Stan program was used: name its file with --stan.")
     return "".join(f"{line}\n" for line in lines)
 
 
 def _is_given(value: Any) -> bool:
-    return value is not None and value is not False and value not in ((), [], "")
+    empty = isinstance(value, (str, tuple, list)) and len(value) == 0
+    return not (value is None or value is False or empty)
 
 
 def toml_line(name: str, value: Any) -> str:
-    """One setting; several values become one text with commas, as on the command line."""
-    if isinstance(value, (tuple, list)):
-        value = ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
-    return f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    """One setting; several values become one text with commas, as on the command line.
+
+    A number keeps every digit: it is the shortest text that gives the same float again.
+    """
+    plain = _line_text(value) if isinstance(value, (tuple, list)) else _plain(value)
+    text = json.dumps(plain, ensure_ascii=False)
+    return f"{name} = {text.replace(chr(127), chr(92) + 'u007f')}"  # TOML takes no bare DEL.
+
+
+def _line_text(values: Iterable[Any]) -> str:
+    """Names or numbers with commas between them, as `pyvws.commands` reads them."""
+    return ",".join(
+        _name_text(value) if isinstance(value, str) else _number_text(_plain(value))
+        for value in values
+    )
+
+
+def _name_text(name: str) -> str:
+    """A name, in quotes where it would be read as another, or as several."""
+    if name in ("", "all") or name != name.strip() or "," in name or name.startswith('"'):
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"'
+    return name
+
+
+def _number_text(value: Any) -> str:
+    return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """A setting as TOML has it: NumPy's and other numbers as Python's own, digit for digit."""
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    return value.item() if hasattr(value, "item") else float(value)
 
 
 def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
@@ -95,7 +129,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
     return {
-        name: ",".join(map(str, value)) if isinstance(value, list) else value
+        name: _line_text(value) if isinstance(value, list) else value
         for name, value in given.items()
     }
 

@@ -67,7 +67,9 @@ def test_a_short_seed_is_found_from_the_release_alone_and_said_to_be(release: vw
 def test_which_seeds_are_short(seed: int, short: bool) -> None:
     privacy = _release(_table(), seed).privacy
     assert any(_SAID in caveat for caveat in privacy["caveats"]) == short
-    assert "drawn at random" in " ".join(privacy["trust_assumptions"])
+    trusted = " ".join(privacy["trust_assumptions"])
+    assert "drawn at random" in trusted
+    assert "runs on two tables under one seed share their random numbers" in trusted
     assert privacy["guarantee"] == "dp"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,17 @@ from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_colu
 
 __all__ = ["names", "read_outcomes", "read_records"]
 
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
+
 
 def names(text: str | None) -> tuple[str, ...]:
-    """The names of a "COL,COL" option."""
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    """The names of a "COL,COL" option; one in quotes, those within it doubled, may hold commas."""
+    found = (part.groups() for part in _NAME.finditer(text or ""))
+    return tuple(
+        bare.strip() if quoted is None else quoted.replace('""', '"')
+        for quoted, bare in found
+        if quoted is not None or bare.strip()
+    )
 
 
 def read_outcomes(

@@ -84,6 +84,16 @@ def synthesize(
         Labels | None,
         _named(help="Of normal-mixture: full-conditional, or prior, which keeps a guarantee."),
     ] = None,
+    gamma_shape: Annotated[
+        float | None, _model(help="Of normal-mixture: shape of the prior of gamma; 1 if not given.")
+    ] = None,
+    gamma_rate: Annotated[
+        float | None, _model(help="Of normal-mixture: rate of the prior of gamma; 1 if not given.")
+    ] = None,
+    smallest_sd: Annotated[
+        float | None,
+        _model(help="Of normal-mixture: least deviation of a component; 0.05 if not given."),
+    ] = None,
     mechanism: Annotated[
         Mechanism,
         _weighting(metavar="NAME", help=f"How records are weighted: {', '.join(Mechanism)}."),
@@ -225,6 +235,9 @@ def synthesize(
             squeeze=squeeze,
             components=components,
             labels=labels and labels.value,
+            gamma_shape=gamma_shape,
+            gamma_rate=gamma_rate,
+            smallest_sd=smallest_sd,
         ),
         mechanism=make_mechanism(
             mechanism.value,

@@ -18,8 +18,16 @@ from pyvws._checks import Floats
 from pyvws.caveats import CAVEATS, SEED_TRUST, TRUST
 from pyvws.models._outcome_scale import UNCLAMPED
 
-__all__ = ["LedgerEntry", "PrivacyStatement", "growth_per_doubling", "rounded_up"]
+__all__ = [
+    "LedgerEntry",
+    "PrivacyStatement",
+    "by_neighbours",
+    "certified",
+    "growth_per_doubling",
+    "rounded_up",
+]
 
+_NOISY_COUNT = "the number of rows, the number of records with noise"
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
 
 
@@ -49,6 +57,27 @@ def growth_per_doubling(by_draw: Floats) -> float:
         return float(falling[0])
     shares = 0.5 ** np.arange(1, len(falling) + 1)
     return float(falling[0] - shares @ falling / shares.sum())
+
+
+Epsilons = tuple[float, float]
+"""What one dataset shows costs, and what all together show; larger = less private."""
+
+
+def by_neighbours(
+    left_out: Epsilons, replaced: Epsilons, round_up: bool
+) -> dict[str, dict[str, float | None]]:
+    """The statement's `epsilon_by_neighbours`: one record left out, and one replaced."""
+    found = {"leave-one-out": left_out, "replace-one": replaced}
+    return {
+        name: {"per_dataset": _figure(dataset, round_up), "total": _figure(total, round_up)}
+        for name, (dataset, total) in found.items()
+    }
+
+
+def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, Any]:
+    """The statement's `certified`: the neighbours that a strict claim is for, and its figures."""
+    dataset, total = (_figure(epsilon, round_up) for epsilon in epsilons)
+    return {"neighbours": neighbours, "epsilon_per_dataset": dataset, "epsilon_total": total}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +137,10 @@ class PrivacyStatement:
         Whether the seed can be found by trying all that are as small.
     uses : tuple of str
         Uses of the confidential data that are not accounted, in their order.
+    records : {"exact", "public", "noisy"}
+        Where the number of rows comes from: the table, the settings, or the table with noise.
+    records_epsilon : float
+        What a noisy number of rows costs, once for all datasets; 0 otherwise.
     """
 
     mechanism: str
@@ -132,6 +165,8 @@ class PrivacyStatement:
     uses: tuple[str, ...] = ()
     own_program: str = ""
     short_seed: bool = False
+    records: str = "exact"
+    records_epsilon: float = 0.0
 
     @property
     def guarantee(self) -> str:
@@ -161,14 +196,26 @@ class PrivacyStatement:
 
     @property
     def epsilon_total(self) -> float:
-        """datasets x epsilon_per_dataset, by sequential composition."""
-        return self.datasets * self.epsilon_per_dataset
+        """datasets x epsilon_per_dataset, by sequential composition, and the number of rows."""
+        return self.datasets * self.epsilon_per_dataset + self.records_epsilon
+
+    @property
+    def _left_out(self) -> Epsilons:
+        """What one record more or less can change; a dataset shows the number of rows too."""
+        return self.epsilon_per_dataset + self.records_epsilon, self.epsilon_total
+
+    @property
+    def _replaced(self) -> Epsilons:
+        """Twice what the draws cost: a term moves by epsilon, in both directions. n stays."""
+        dataset = 2.0 * self.epsilon_per_dataset
+        return dataset, self.datasets * dataset
 
     def caveats(self, *, exact: bool = False) -> list[str]:
         """What a reader must know before relying on the numbers, a sentence each.
 
         Diagnostics are told only to the agency itself (`exact`): they are figures of the data.
         """
+        strict = self.guarantee == "dp"
         above = self.target is not None and self.epsilon_per_dataset > self.target
         problems = "problems of draws" if self.enforced else "problems"
         applies = {
@@ -183,7 +230,11 @@ class PrivacyStatement:
             "rounded figures": True,
             "figures": not self.enforced,
             "convergence": self.enforced,
-            "records": True,
+            "certified for replacement": strict and self.records == "exact",
+            "certified for deletion": strict and self.records != "exact",
+            "records": self.records == "exact",
+            "public records": self.records == "public",
+            "noisy records": self.records == "noisy",
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
             "searched": self.searched,
@@ -214,8 +265,20 @@ class PrivacyStatement:
         made = f"{self.datasets} synthetic dataset{several}, one posterior draw each"
         return [
             *(LedgerEntry(use, None) for use in self.uses),
-            LedgerEntry(made, self.epsilon_total),
+            LedgerEntry(made, self.datasets * self.epsilon_per_dataset),
+            *([LedgerEntry(_NOISY_COUNT, self.records_epsilon)] if self.records == "noisy" else []),
         ]
+
+    def _certified(self, round_up: bool) -> dict[str, Any] | None:
+        """For which neighbours a strict claim holds: an exact n shows that a record was left out.
+
+        None where the claim is not strict.
+        """
+        if self.guarantee != "dp":
+            return None
+        if self.records == "exact":
+            return certified("replace-one", self._replaced, round_up)
+        return certified("leave-one-out", self._left_out, round_up)
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -242,6 +305,9 @@ class PrivacyStatement:
             "epsilon_target": self.target,
             "epsilon_per_dataset": figure(self.epsilon_per_dataset),
             "epsilon_total": figure(self.epsilon_total),
+            "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
+            "certified": self._certified(round_up),
+            "number_of_rows": self.records,
             "datasets": self.datasets,
             "draws": self.draws,
             "threshold": self.threshold,

@@ -30,7 +30,8 @@ SEED_TRUST: Final = (
 CAVEATS: Final = {
     "leave-one-out": (
         "Neighbours are databases that differ by the deletion of one record; where one record "
-        "is replaced instead, the same epsilon is not claimed: each figure doubles."
+        "is replaced instead, the same epsilon is not claimed: each figure doubles. Both are under "
+        "epsilon_by_neighbours."
     ),
     "estimated": (
         "The Lipschitz bound is estimated from {draws} draws of an approximate sampler "
@@ -70,6 +71,22 @@ CAVEATS: Final = {
     ),
     "rounded figures": "Figures here are rounded up to one decimal, each on its own.",
     "records": "The number of records is released, and no guarantee covers it.",
+    "public records": (
+        "The number of rows was named in the settings, as public; it is not taken from the table."
+    ),
+    "noisy records": (
+        "The number of rows is the number of records with exact discrete Laplace noise, which the "
+        "ledger counts, and at least 1."
+    ),
+    "certified for replacement": (
+        "The guarantee is for tables of this number of records, of which one is replaced by any "
+        "other: the figures under certified. Leave-one-out neighbours differ in the number of "
+        "records, which is released; their figure is that of the draws alone."
+    ),
+    "certified for deletion": (
+        "The guarantee is for two tables of which one has one record more: the figures under "
+        "certified. What the number of rows tells of the number of records is within them."
+    ),
     "prepared": (
         "The model took its levels from the whole outcome, so other records have a part in each "
         "record's term; that is not accounted."

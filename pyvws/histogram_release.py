@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from pyvws import __version__
-from pyvws.accounting import LedgerEntry, rounded_up
+from pyvws.accounting import LedgerEntry, by_neighbours, certified, rounded_up
 from pyvws.caveats import CAVEATS, TRUST, histogram_caveats
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.errors import InputError
@@ -126,14 +126,26 @@ def _statement(
         caveats.append("Values outside the range, if any, were counted in the first or last bin.")
     if unchanged:
         caveats.append(CAVEATS["unchanged"])
+    # One count moves where a record is left out, two by one each where it is replaced.
+    left_out = noisy.epsilon if noisy.neighbours == "loo" else noisy.epsilon / 2.0
+    replaced = 2.0 * left_out
+    neighbours = {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours]
+    strict = noisy.guarantee != "none"
     return {
         "mechanism": mechanism.name,
         "model": "none",
         "guarantee": noisy.guarantee,
         "unit_of_privacy": "one record",
-        "neighbours": {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours],
+        "neighbours": neighbours,
         "epsilon_per_dataset": epsilon,
         "epsilon_total": epsilon,
+        "epsilon_by_neighbours": by_neighbours(
+            (left_out, left_out), (replaced, replaced), round_up
+        ),
+        "certified": (
+            certified(neighbours, (noisy.epsilon, noisy.epsilon), round_up) if strict else None
+        ),
+        "number_of_rows": "exact" if noisy.neighbours == "replace" else "noisy",
         "datasets": settings.datasets,
         "bins": len(noisy.probabilities),
         "noise_scale": noisy.scale,

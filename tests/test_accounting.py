@@ -47,11 +47,39 @@ def test_by_hand():
     assert released["epsilon_total"] == 132.5  # of the exact total 132.4, not of 20 x 6.7
     exact = made.exact()
     assert exact["lipschitz_bound"] == 3.31
-    rounded = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total", "ledger")
+    rounded = (
+        *("lipschitz_bound", "epsilon_per_dataset", "epsilon_total", "ledger"),
+        "epsilon_by_neighbours",
+    )
     assert {k: v for k, v in exact.items() if k not in rounded} == {
         k: v for k, v in released.items() if k not in rounded
     }
     assert exact["neighbours"] == "leave-one-out"
+    assert released["epsilon_by_neighbours"] == {
+        "leave-one-out": {"per_dataset": 6.7, "total": 132.5},
+        "replace-one": {"per_dataset": 13.3, "total": 264.9},  # of 13.24 and 264.8
+    }
+    assert released["certified"] is exact["certified"] is None
+
+
+def test_an_exact_number_of_records_certifies_replacement():
+    strict = {"mechanism": "censored", "enforced": True, "data_weights": False}
+    strict |= {"lipschitz_bound": 1.51, "datasets": 2}
+    assert statement(**strict).released()["certified"] == {
+        "neighbours": "replace-one", "epsilon_per_dataset": 6.1, "epsilon_total": 12.1
+    }  # fmt: skip
+    public = statement(**strict, records="public")
+    assert public.released()["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.1, "epsilon_total": 6.1
+    }  # fmt: skip
+    noisy = statement(**strict, records="noisy", records_epsilon=0.25).exact()
+    assert noisy["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.27, "epsilon_total": 6.29
+    }  # fmt: skip
+    assert noisy["epsilon_per_dataset"] == 3.02
+    assert noisy["epsilon_total"] == 6.29
+    assert [entry["epsilon"] for entry in noisy["ledger"]] == [6.04, 0.25]
+    assert noisy["epsilon_by_neighbours"]["replace-one"] == {"per_dataset": 6.04, "total": 12.08}
 
 
 def test_the_ledger_lists_every_use_and_what_it_costs():
@@ -103,6 +131,13 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
     for name in ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total"):
         assert exact[name] <= released[name] <= exact[name] + 0.1 + 1e-9 * exact[name]
     assert exact["epsilon_total"] == datasets * exact["epsilon_per_dataset"]
+    for name, times in (("leave-one-out", 1), ("replace-one", 2)):
+        figures = exact["epsilon_by_neighbours"][name]
+        assert figures["per_dataset"] == times * exact["epsilon_per_dataset"]
+        assert figures["total"] == datasets * figures["per_dataset"]
+        for form, figure in figures.items():
+            above = released["epsilon_by_neighbours"][name][form]
+            assert figure <= above <= figure + 0.1 + 1e-9 * figure
     assert exact["epsilon_per_dataset"] == 2 * bound
 
 
@@ -175,7 +210,11 @@ WHEN = {
     "convergence": lambda made: made.enforced,
     "short seed": lambda made: made.short_seed,
     "rounded figures": lambda _: True,
-    "records": lambda _: True,
+    "records": lambda made: made.records == "exact",
+    "public records": lambda made: made.records == "public",
+    "noisy records": lambda made: made.records == "noisy",
+    "certified for replacement": lambda made: made.guarantee == "dp" and made.records == "exact",
+    "certified for deletion": lambda made: made.guarantee == "dp" and made.records != "exact",
     "prepared": lambda made: made.prepared_from_data,
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
@@ -201,6 +240,7 @@ any_facts = st.fixed_dictionaries(
         "growth": st.sampled_from([0.0, 0.25, math.inf]),
         "threshold": st.sampled_from([1.0, 0.9]),
         "datasets": st.integers(1, 3),
+        "records": st.sampled_from(["exact", "public"]),
         "own_program": st.sampled_from(["", "own program", "unchecked program"]),
         "columns_released_unchanged": st.sampled_from([(), ("age",)]),
         "model_caveats": st.sampled_from([(), (DENSITY_CAVEAT, "In dollars.")]),
@@ -240,6 +280,8 @@ def test_both_forms_hold_the_figures_that_there_are(facts):
         assert written["epsilon_total"] == written["ledger"][-1]["epsilon"] == total
         known = math.isfinite(made.growth) and not made.enforced
         assert written["bound_growth_per_doubling"] == (form(made.growth) if known else None)
+        assert (written["certified"] is None) == (made.guarantee != "dp")
+        assert written["number_of_rows"] == made.records
         assert written["bound_is"] == ("enforced" if made.enforced else "estimated")
         several = (
             "1 synthetic dataset," if made.datasets == 1 else f"{made.datasets} synthetic data"

@@ -54,11 +54,19 @@ def tell_release(
         places = {name: str(out / name) for name in ("release", "confidential")}
         print_json({**places, "privacy": privacy, "warnings": problems})
     elif not quiet:
+        claimed = privacy["certified"] or privacy
         print(
             f"{privacy['datasets']} synthetic datasets in {out / 'release'}\n"
-            f"guarantee {privacy['guarantee']} ({privacy['neighbours']} neighbours): epsilon "
-            f"{privacy['epsilon_per_dataset']} a dataset, {privacy['epsilon_total']} in total"
+            f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
+            f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
+        if privacy["certified"]:
+            for neighbours, figures in privacy["epsilon_by_neighbours"].items():
+                if neighbours != claimed["neighbours"]:
+                    print(
+                        f"not certified, for {neighbours} neighbours: epsilon "
+                        f"{figures['per_dataset']} a dataset, {figures['total']} in total"
+                    )
         if CAVEATS["above target"] in privacy["caveats"]:
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
 

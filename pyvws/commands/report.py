@@ -111,7 +111,7 @@ def _evidence(
     file_kind(original)
     told = summary.get("input_sha256_of", "file") == "file"
     same = file_digest(original) == summary["input_sha256"] if told else None
-    if public.privacy["neighbours"] == "leave-one-out" and public.histogram:
+    if public.privacy["number_of_rows"] != "exact":
         if known or unweighted:
             raise InputError(
                 "The rows of these datasets do not correspond to records, so no record has a risk. "

@@ -80,7 +80,7 @@ def _short(exact: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _exactly(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else shown(value)
+    return shown(value, repr)
 
 
 def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:

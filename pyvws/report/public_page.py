@@ -62,7 +62,13 @@ def four_statistics(outcomes: list[Floats]) -> Floats:
 def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, str, str]]:
     """The figures at the top of a page: name, value, note."""
     neighbours = privacy["neighbours"]
+    strict = []
+    if certified := privacy.get("certified"):
+        dataset, total = (shown(certified[f"epsilon_{of}"]) for of in ("per_dataset", "total"))
+        note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
+        strict.append(("Certified ε of all datasets", total, note))
     return [
+        *strict,
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +28,23 @@ FIELDS: Final[dict[str, Field]] = {
     ),
     "epsilon_total": Field(
         "The same for all datasets together.", _EPSILON, "larger = less private"
+    ),
+    "epsilon_by_neighbours": Field(
+        "What one dataset shows, and all together, for a table with one record left out and for "
+        "one with a record replaced.",
+        _EPSILON,
+        "larger = less private",
+    ),
+    "certified": Field(
+        "The neighbours and the epsilons that a strict claim is for; none without a strict claim. "
+        "Where the table's own number of records is released, a record is replaced.",
+        _EPSILON,
+        "larger = less private",
+    ),
+    "number_of_rows": Field(
+        "exact: that of the table. public: named in the settings. noisy: the table's with noise.",
+        "exact, public or noisy",
+        "exact shows whether a record was left out",
     ),
     "epsilon_target": Field(
         "The epsilon of a dataset that was asked for; none if nothing was.",
@@ -137,12 +155,20 @@ MECHANISMS: Final = {
 }
 
 
-def shown(value: Any) -> str:
+def _figure(value: float) -> str:
+    return f"{value:.7g}" if value < 1e6 else str(value)
+
+
+def shown(value: Any, figure: Callable[[float], str] = _figure) -> str:
     """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
     if value is None:
         return "none"
+    if isinstance(value, Mapping):
+        nested = any(isinstance(inner, Mapping) for inner in value.values())
+        parts = (f"{name}: {shown(inner, figure)}" for name, inner in value.items())
+        return ("; " if nested else ", ").join(parts)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
-    return f"{value:.7g}" if isinstance(value, float) and value < 1e6 else str(value)
+    return figure(value) if isinstance(value, float) else str(value)

@@ -125,7 +125,9 @@ def test_a_histogram_spends_epsilon_once_for_all_datasets(visits: pl.DataFrame) 
     pytest.importorskip("opendp")
     made = release(visits, mechanism="perturbed-histogram", epsilon=5.0, range=(0, 200), round=True)
     assert made.privacy["guarantee"] == "dp-if-bounded"
-    assert made.privacy["neighbours"] == "replace-one"
+    assert made.privacy["neighbours"] == made.privacy["certified"]["neighbours"] == "replace-one"
+    assert made.privacy["certified"]["epsilon_total"] == 5.0
+    assert made.privacy["epsilon_by_neighbours"]["leave-one-out"]["total"] == 2.5
     assert made.privacy["epsilon_per_dataset"] == made.privacy["epsilon_total"] == 5.0
     assert len(made.datasets) == 3
     for table in made.datasets:
@@ -153,6 +155,8 @@ def test_a_histogram_under_loo_neighbours_does_not_tell_the_number_of_records(
             neighbours="loo",
         )
         assert not any("number of records is released" in said for said in made.privacy["caveats"])
+        assert made.privacy["certified"]["neighbours"] == "leave-one-out"
+        assert made.privacy["epsilon_by_neighbours"]["replace-one"]["total"] == 2.0
         sizes |= {len(table) for table in made.datasets}
     assert len(sizes) > 1
     with pytest.raises(InputError, match="no column can be kept"):

@@ -29,6 +29,7 @@ __all__ = ["SILENT", "Listener", "SynthesisLoop", "WeightedFit"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
+_LEFT_OUT = 0.05  # From this share of the records on, those that LW takes out are told of.
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,20 @@ class SynthesisLoop:
     def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
         """LW: Algorithm 1, fitted once for each c and g."""
         if (c, g) not in self._kept:
-            weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
-            self._kept[c, g] = self.fit(weights, "LW")
+            self._kept[c, g] = self.fit(self.lipschitz_weights(c=c, g=g), "LW")
         return self._kept[c, g]
+
+    def lipschitz_weights(self, *, c: float, g: float) -> Floats:
+        """LW's weights (N,), from the unweighted fit; the listener hears of a kind left out."""
+        weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
+        left_out = self.cells.mean(weights == 0.0)
+        if left_out >= _LEFT_OUT:
+            self._listener.line(
+                f"  LW gives weight 0 to {left_out:.0%} of the records, those of the largest "
+                "bound. Among few kinds of records other draws can put another kind there, and "
+                "epsilon then differs by a factor. With g above 0 every kind keeps a weight."
+            )
+        return weights
 
     def count(
         self, risk: Floats, *, c: float = 1.0, g: float = 0.0, label: str = "CW"

@@ -203,9 +203,8 @@ def _censored(
     """Weights as LW, CW or none has them, then a fit whose terms are clamped."""
     n = loop.cells.n_records
     if mechanism.weights == "lw":
-        bounds = loop.unweighted().bounds.by_record
-        risk = scaled_bounds(bounds)
-        weights = weights_from_bounds(bounds, c=mechanism.c, g=mechanism.g)
+        risk = scaled_bounds(loop.unweighted().bounds.by_record)
+        weights = loop.lipschitz_weights(c=mechanism.c, g=mechanism.g)
         label = "Censored LW"
     elif mechanism.weights == "cw":
         risk = _count_risk(loop, mechanism, y, known)

@@ -136,6 +136,13 @@ def differences(shown: str, printed: str, *, within: float = 0.0) -> Iterator[st
             yield f"{one} is shown, {other} was printed"
 
 
+def figures(shown: str, printed: str) -> Iterator[tuple[float, float]]:
+    """Each number that a page shows, and the one printed in its place."""
+    for one, other in zip(words(shown), words(printed), strict=False):
+        if isinstance(one, float) and isinstance(other, float):
+            yield one, other
+
+
 def _read(word: str) -> str | float:
     try:
         return float(word)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from itertools import pairwise
@@ -18,7 +18,7 @@ from typing import Any, get_args, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from documents import ROOT, blocks, commands, differences, examples, printed_by
+from documents import ROOT, blocks, commands, differences, examples, figures, printed_by
 from typer.main import get_command
 
 import pyvws
@@ -156,9 +156,18 @@ def test_methods_give_each_function_its_place(name: str) -> None:
     assert f"pyvws.{name}" in PAGES["methods.md"] or f".{name}]" in PAGES["methods.md"]
 
 
+def drawn(name: str) -> bool:
+    """Whether a page shows numbers that a sampler made."""
+    return any(example.within for example in examples(PAGES[name]))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.draws] if drawn(n) else []) for n in WITH_EXAMPLES]
+)
+def test_examples_run_and_print_what_the_page_shows(
+    name: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     if "perturbed-histogram" in "".join(commands(PAGES[name])):
         pytest.importorskip("opendp", reason="secret noise needs the extra dp")
     if "--engine pystan" in "".join(commands(PAGES[name])):
@@ -171,6 +180,9 @@ def test_examples_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -
         printed = printed_by(example, tmp_path, names, place)
         if example.shown is not None:
             wrong = list(differences(example.shown, printed, within=example.within))
+            if example.within:
+                for number, (shown, here) in enumerate(figures(example.shown, printed), start=1):
+                    record_property(f"{place}, number {number}", f"{shown} {here}")
             assert wrong == [], place
 
 

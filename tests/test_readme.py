@@ -58,11 +58,15 @@ def test_there_are_commands_of_each_kind() -> None:
 
 
 @pytest.mark.slow
-def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
+@pytest.mark.draws
+def test_make_demo_prints_the_table_of_the_readme(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     venv = Path(sys.prefix)
     if not (venv / ".installed").exists():
         pytest.skip("runs in the environment that make test creates")
     assert "make demo" in commands(_README)
+    assert "Another processor gives other last digits" in " ".join(_README.split())
     done = run(f"make -C {ROOT} demo VENV={venv} OUT={tmp_path / 'demo'}", tmp_path)
     assert done.returncode == 0, done.stderr
     made = pl.read_csv(tmp_path / "demo" / "table.csv")
@@ -73,6 +77,8 @@ def test_make_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     ]
     assert [row[0] for row in rows] == list(made["label"])
     for row, figures in zip(rows, made.drop("label").iter_rows(), strict=True):
+        for number, (cell, here) in enumerate(zip(row[1:], figures, strict=True), start=1):
+            record_property(f"README, {row[0]}, number {number}", f"{cell} {here}")
         gaps = np.abs(np.array([float(cell) for cell in row[1:]]) / figures - 1)
         assert (gaps <= _DEMO_TOLERANCE).all()
     for name in ("utility.png", "before-and-after.png", "bounds-and-weights.png"):

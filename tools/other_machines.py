@@ -5,9 +5,9 @@
     python tools/other_machines.py --seeds 3 tests/models # one test folder under three seeds
 
 A processor is emulated: numba compiles for it into an empty cache, and NumPy, OpenBLAS and the C
-library leave out the instructions that it lacks, so last bits of densities differ and samplers take
-other paths. A seed moves the seed of every sampler, which gives wholly other draws. The table at the
-end has the tests that failed, and each figure's range over all runs. Exit code 1 where one failed.
+library leave out the instructions that it lacks, so last bits of densities differ and samplers
+take other paths. A seed moves the seed of every sampler, which gives wholly other draws. At the end
+each figure's range over all runs is printed, and the tests that failed. Exit code 1 where one did.
 """
 
 from __future__ import annotations

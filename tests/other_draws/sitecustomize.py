@@ -31,7 +31,8 @@ def _change(module: ModuleType) -> None:
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
     engine = {"nuts": "NativeEngine", "ensemble": "EnsembleEngine"}[module.__name__.split(".")[-1]]
-    setattr(getattr(module, engine), "sample", _shifted(getattr(module, engine).sample, "seed"))
+    made = getattr(module, engine)
+    made.sample = _shifted(made.sample, "seed")
 
 
 class _AfterImport:

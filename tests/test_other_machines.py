@@ -1,0 +1,53 @@
+"""tools/other_machines.py: an emulated machine leads samplers to other draws, this one does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+
+_FIT = """
+import numpy as np
+import pandas as pd
+import pyvws as vws
+from pyvws.engines._stan_run import stan_seed
+made = vws.synthesize(
+    pd.DataFrame({"y": np.arange(40) % 7}), outcome="y", model="poisson", mechanism="unweighted",
+    datasets=1, draws=400, chains=1, seed=1,
+)
+print(made.posterior["beta[1]"].to_numpy()[-5:].tolist(), stan_seed(5))
+"""
+
+
+def drawn(**changed: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _FIT],
+        env={**os.environ, **changed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_seed_that_is_moved_gives_other_draws_in_every_process(tmp_path: Path) -> None:
+    found = util.spec_from_file_location("machines", ROOT / "tools" / "other_machines.py")
+    assert found is not None
+    assert found.loader is not None
+    machines = util.module_from_spec(found)
+    found.loader.exec_module(machines)
+    plain = drawn(PYVWS_TEST_SEED_SHIFT="0")
+    assert drawn(**machines.shifted(0)) == plain
+    moved = drawn(**machines.shifted(1))
+    assert moved.split()[0] != plain.split()[0]
+    assert moved.split()[-1] != plain.split()[-1]
+    for name in machines.PROCESSORS:
+        changed = machines.processor(name, str(tmp_path))
+        assert changed["NUMBA_CACHE_DIR"] == str(tmp_path)
+        assert "X86_V2" not in changed["NPY_DISABLE_CPU_FEATURES"]  # What NumPy cannot do without.

@@ -13,10 +13,12 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.errors import PyvwsError
+from pyvws.studies._paired import PairedDifference, paired_difference
+from pyvws.studies._printed import LEVEL
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS
 
-__all__ = ["ORDER", "Cases", "Pair", "check_censored", "compare", "explanation"]
+__all__ = ["ORDER", "ORDER_EPSILON", "Cases", "check_censored", "compare", "explanation", "verdict"]
 
 ORDER = (
     ("weighted", "weighted-epsilon"),
@@ -27,9 +29,8 @@ ORDER = (
 )
 """avg-ECDF at epsilon 5 on the slides of [global2022]: the first of each pair is the better one."""
 
-_ORDER_EPSILON = 5.0
+ORDER_EPSILON = 5.0
 _ROUNDING = 1e-9  # Of a difference of two log densities of thousands of terms.
-_CLEAR = 2.0  # Standard errors.
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +62,19 @@ class Cases:
         return np.array(chosen, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A distance of `second` less that of `first`: mean and standard error over replicates.
-
-    `error` is not a number for one replicate.
-    """
-
-    first: str
-    second: str
-    mean: float
-    error: float
-
-    @property
-    def verdict(self) -> str:
-        if not abs(self.mean) > _CLEAR * self.error:
-            return "not told apart"
-        return "as on the slides" if self.mean > 0 else "the other way round"
-
-
-def compare(cases: Cases, column: str = "u_a") -> list[Pair]:
+def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
     """Every pair of the slides' order at epsilon 5, without downscaling, by a distance."""
-    made = []
-    for first, second in ORDER:
-        one, other = ((name, _ORDER_EPSILON, False) for name in (first, second))
-        made.append(Pair(first, second, *_paired(cases, one, other, column)))
-    return made
+    return [
+        _paired(cases, (first, ORDER_EPSILON, False), (second, ORDER_EPSILON, False), column)
+        for first, second in ORDER
+    ]
+
+
+def verdict(pair: PairedDifference) -> str:
+    """What a pair of the slides' order shows."""
+    if not pair.told_apart:
+        return "not told apart"
+    return "as on the slides" if pair.mean > 0 else "the other way round"
 
 
 def check_censored(cases: Cases) -> tuple[float, float]:
@@ -119,7 +107,7 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
         f"out the record with the largest unclamped term moves the sampled log density by at most "
         f"{effect:.4f} of it."
     )
-    if _ORDER_EPSILON in settings["epsilons"]:
+    if ORDER_EPSILON in settings["epsilons"]:
         yield from _verdict(cases, n)
     yield from _parts(cases, settings)
     yield from _downscaling(cases, settings)
@@ -128,8 +116,8 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
 
 def _verdict(cases: Cases, n: int) -> Iterator[str]:
     pairs = compare(cases)
-    departures = [pair for pair in pairs if pair.verdict != "as on the slides"]
-    at = f"at epsilon {_ORDER_EPSILON:g}, paired differences"
+    departures = [pair for pair in pairs if verdict(pair) != "as on the slides"]
+    at = f"at epsilon {ORDER_EPSILON:g}, paired differences with their {LEVEL:.0%} intervals"
     yield f"Order of avg-ECDF {at}: {_told(pairs)}."
     yield (
         f"Order of the distances of the fitted curves alone, with neither the luck of one draw nor "
@@ -145,18 +133,21 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
     for pair in departures:
         sides = []
         for name in (pair.first, pair.second):
-            case = (name, _ORDER_EPSILON, False)
+            case = (name, ORDER_EPSILON, False)
             curve, whole = (cases.values(c, *case).mean() for c in ("curve_u_a", "u_a"))
             weights = "" if name == HISTOGRAM else _weights(cases, case)
             sides.append(f"{LABELS[name]} {whole:.5f}, its curve alone {curve:.5f}{weights}")
         yield f"  {LABELS[pair.first]} and {LABELS[pair.second]}: {'; '.join(sides)}."
 
 
-def _told(pairs: list[Pair]) -> str:
+def _told(pairs: list[PairedDifference]) -> str:
     return "; ".join(
-        f"{LABELS[p.first]} before {LABELS[p.second]} ({p.mean:+.5f} +- {p.error:.5f}) {p.verdict}"
-        for p in pairs
+        f"{LABELS[p.first]} before {LABELS[p.second]} ({_interval(p)}) {verdict(p)}" for p in pairs
     )
+
+
+def _interval(pair: PairedDifference) -> str:
+    return f"{pair.mean:+.5f} [{pair.low:.5f}, {pair.high:.5f}]"
 
 
 def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
@@ -194,8 +185,8 @@ def _downscaling(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
         told = []
         for name, label in LABELS.items():
             if name != HISTOGRAM:
-                mean, error = _paired(cases, (name, epsilon, False), (name, epsilon, True))
-                told.append(f"{label} {mean:+.5f} +- {error:.5f}")
+                pair = _paired(cases, (name, epsilon, False), (name, epsilon, True), "u_a")
+                told.append(f"{label} {_interval(pair)}")
         yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(told)}."
     yield (
         "Weighted-e is downscaled after its truncation, which leaves the records out that it had "
@@ -229,9 +220,8 @@ def _paired(
     cases: Cases,
     first: tuple[str, float, bool],
     second: tuple[str, float, bool],
-    column: str = "u_a",
-) -> tuple[float, float]:
-    """Mean and standard error of a distance of the second case less that of the first."""
-    gap = cases.values(column, *second) - cases.values(column, *first)
-    error = float(np.std(gap, ddof=1)) / len(gap) ** 0.5 if len(gap) > 1 else float("nan")
-    return float(gap.mean()), error
+    column: str,
+) -> PairedDifference:
+    """A distance of the second case less that of the first."""
+    values = (cases.values(column, *case) for case in (first, second))
+    return paired_difference(first[0], second[0], column, *values)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pyvws.report._folder import write_whole
+from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_mechanisms import truth
-from pyvws.studies.five_mechanisms_order import Cases, explanation
+from pyvws.studies.five_mechanisms_order import ORDER_EPSILON, Cases, compare, explanation
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS
 
 __all__ = ["report", "summary"]
@@ -27,7 +28,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     lines = summary(cases, settings)
     write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
     write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
-    shown = [_table(settings, lines, len(results)), *text]
+    shown = [_table(settings, lines, len(results)), *_order(cases, settings), *text]
     figures = _figures(cases, settings, out)
     return Report(shown, ["summary.csv", "explanation.txt", *figures])
 
@@ -84,6 +85,13 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
     )
     made.caption = "means over the replicates; PH does not depend on downscaling, its rows repeat"
     return made
+
+
+def _order(cases: Cases, settings: Mapping[str, Any]) -> Iterator[Any]:
+    """The pairs of the slides' order, by the distance of a dataset and of the fitted curve."""
+    if ORDER_EPSILON in settings["epsilons"]:
+        pairs = [*compare(cases), *compare(cases, "curve_u_a")]
+        yield paired_table(f"Pairs of the slides' order at epsilon {ORDER_EPSILON:g}", pairs)
 
 
 def _figures(cases: Cases, settings: Mapping[str, Any], out: Path) -> list[str]:

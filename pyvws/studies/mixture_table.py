@@ -8,8 +8,9 @@ which the printed widths are those of one dataset and the printed ends are fract
 
 The printed row of the data tells where the paper's sample lies. A mechanism's printed figure is
 compared with that figure plus what the mechanism moved in ours, so that the interval holds the
-spread of samples, fits and synthesis, but not the place of the sample. Simulated: nothing here is
-confidential.
+spread of samples, fits and synthesis, but not the place of the sample. Such an interval is that of
+one further sample and hardly narrows with more replicates; two mechanisms are told apart by the
+mean of their paired differences, whose interval does. Simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -24,11 +25,22 @@ from pyvws.identification_risk import identification_risk
 from pyvws.reweight import reweight
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._paired import PairedDifference, Recomputed, paired_difference
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
 from pyvws.studies._results import Key, Result
 
-__all__ = ["PUBLISHED", "STATISTICS", "STUDY", "compare", "interval_ends", "replicate", "table_1"]
+__all__ = [
+    "PAIRS",
+    "PUBLISHED",
+    "STATISTICS",
+    "STUDY",
+    "compare",
+    "differences",
+    "interval_ends",
+    "replicate",
+    "table_1",
+]
 
 STATISTICS: Final = ("15th quantile", "90th quantile", "mean", "median")
 PUBLISHED: Final[dict[str, str]] = {
@@ -39,6 +51,10 @@ PUBLISHED: Final[dict[str, str]] = {
     "CW_final": "71.6 75.8 131.0 137.7 98.6 101.8 96.1 100.1",
 }
 """The printed table by column: lower and upper ends of the statistics in their order."""
+PAIRS: Final = (("LW", "LW_final"), ("CW", "CW_final"), ("LW", "CW"), ("LW_final", "CW_final"))
+"""Which columns are compared, within each replicate."""
+REPLICATES: Final = 48
+"""By measurement: CW and CW_final, and all of `PAIRS` but LW and LW_final, differ at every end."""
 _DELTA: Final = "6"  # "contraction around the global Lipschitz (where here Delta_alpha = 6)"
 _ENDS: Final = ("lower", "upper")
 _COLUMNS: Final = tuple(f"{name}: {end}" for name in STATISTICS for end in _ENDS)
@@ -119,14 +135,25 @@ def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
     return [*made, Printed(*place, _DELTA, *bounds, how)]
 
 
-def table_1(*, replicates: int = 12, seed: int = 1, jobs: int | None = None) -> list[Printed]:
+def differences(rows: list[dict[str, Any]]) -> list[PairedDifference]:
+    """Every end of every interval: what each of `PAIRS` differs by, paired over the replicates."""
+    of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
+    return [
+        paired_difference(*pair, end, *([row[end] for row in of[name]] for name in pair))
+        for pair in PAIRS
+        for end in _COLUMNS
+    ]
+
+
+def table_1(*, replicates: int = REPLICATES, seed: int = 1, jobs: int | None = None) -> Recomputed:
     """Recompute the table on `replicates` samples; `jobs` at once, all processors without it."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
     how = (
         f"{replicates} samples of 1000, {SETTINGS['datasets']} synthetic datasets each; "
         f"{LEVEL:.0%} interval, beside the printed data"
     )
-    return compare([row for result in results.values() for row in result.rows], how)
+    rows = [row for result in results.values() for row in result.rows]
+    return Recomputed(compare(rows, how), differences(rows))
 
 
 def _number(value: Any) -> Any:
@@ -140,7 +167,7 @@ def _report(*_arguments: Any) -> Report:
 STUDY: Final = ReplicatedStudy(
     name="mixture-table",
     settings=SETTINGS,
-    replicates=12,
+    replicates=REPLICATES,
     keys=keys,
     replicate=replicate,
     report=_report,

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._paired import Recomputed
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
 from pyvws.studies._results import Key, Result
@@ -44,9 +45,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     return Result([{"data": key[0], "replicate": key[1], "delta": bound, "weight": weight}])
 
 
-def poisson_figures(
-    *, replicates: int = 8, seed: int = 1, jobs: int | None = None
-) -> list[Printed]:
+def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = None) -> Recomputed:
     """Both figures from `replicates` fits each; `jobs` at once, all processors without it."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
     rows = [row for result in results.values() for row in result.rows]
@@ -59,7 +58,7 @@ def poisson_figures(
         found = interval_of(own, rounding=half_unit(value))
         how = f"{replicates} {what}; {LEVEL:.0%} interval"
         made.append(Printed("vws2024", table, "Poisson(100)", column, value, *found, how))
-    return made
+    return Recomputed(made)
 
 
 def _report(*_arguments: Any) -> Report:

@@ -15,13 +15,32 @@ import numpy as np
 from pyvws import rarith
 from pyvws._checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
+from pyvws.studies._paired import PairedDifference, paired_difference
 from pyvws.studies.risk_efficient import simulate, statistics
 from pyvws.studies.risk_efficient_published import DATA_ROW, PUBLISHED, Published
 
-__all__ = ["Cell", "compare", "data_rows", "explanation", "replicated", "same_data"]
+__all__ = [
+    "PAIRS",
+    "Cell",
+    "compare",
+    "data_rows",
+    "differences",
+    "explanation",
+    "replicated",
+    "same_data",
+]
 
 Rows = list[dict[str, Any]]
 
+PAIRS = (
+    ("Table 5", "Synthesizer", "r = 15%"),
+    ("Table 5", "r = 30%", "r = 20%"),
+    ("Table 5", "r = 20%", "r = 15%"),
+    ("Supplement, Table 2", "Synthesizer", "Pairwise"),
+    ("Supplement, Table 2", "Marginal", "Pairwise"),
+    ("Table 6", "S (L = 20)", "M (L = 20)"),
+)
+"""Rows of a table whose figures the paper compares."""
 _RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many replicates.
 
 
@@ -66,6 +85,20 @@ def compare(rows: Rows, data_seed: int) -> list[Cell]:
                 Cell(published, data_seed, float(values.min()), mean, float(values.max()), away)
             )
     return cells
+
+
+def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
+    """What each of `PAIRS` differs by in each column, paired over the replicates' data and seed."""
+    of = {(shown.table, shown.row, shown.column): shown for shown in PUBLISHED}
+    made = []
+    for table, first, second in PAIRS:
+        for column in (at for name, row, at in of if (name, row) == (table, first)):
+            one, other = (
+                replicated(rows, data_seed, of[table, row, column]) for row in (first, second)
+            )
+            if len(one) and len(other):
+                made.append(paired_difference(first, second, column, one, other))
+    return made
 
 
 def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:

@@ -14,10 +14,11 @@ from pyvws._checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.identification_risk import identification_risk
 from pyvws.report._folder import write_whole
+from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
 from pyvws.studies.risk_efficient import simulate
-from pyvws.studies.risk_efficient_comparison import Cell, compare, explanation
+from pyvws.studies.risk_efficient_comparison import Cell, compare, differences, explanation
 from pyvws.studies.risk_efficient_published import PUBLISHED, Published
 
 __all__ = ["report"]
@@ -26,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
-    """Write tables.csv, risks.csv, explanation.txt and the figures; show the tables."""
+    """Write tables.csv, pairs.csv, risks.csv, explanation.txt and the figures; show the tables."""
     rows = [row for result in results.values() for row in result.rows]
     seeds = settings["data_seeds"]
     replicates = len({row["replicate"] for row in rows})
@@ -43,11 +44,23 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         for of_seed in cells.values()
         for c in of_seed
     ]
+    pairs = {seed: differences(rows, seed) for seed in seeds}
     files = {"tables.csv": _csv(lines), "risks.csv": _csv(risks)}
+    files["pairs.csv"] = _csv(
+        [
+            {"data_seed": seed, **asdict(pair), "told_apart": pair.told_apart}
+            for seed, of_seed in pairs.items()
+            for pair in of_seed
+        ]
+    )
     files["explanation.txt"] = "\n\n".join(text) + "\n"
     for name, content in files.items():
         write_whole(out / name, content)
-    shown = [*_published_tables(cells, replicates), _risk_table(risks, replicates), *text]
+    apart = [
+        paired_table(f"What the replicates tell apart, data of R's seed {seed}", of_seed)
+        for seed, of_seed in pairs.items()
+    ]
+    shown = [*_published_tables(cells, replicates), *apart, _risk_table(risks, replicates), *text]
     return Report(shown, [*files, *_figures(settings, results, out)])
 
 

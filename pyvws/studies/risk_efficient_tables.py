@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from pyvws.studies._paired import Recomputed
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._results import Key
 from pyvws.studies.risk_efficient import SETTINGS, STUDY
-from pyvws.studies.risk_efficient_comparison import replicated
+from pyvws.studies.risk_efficient_comparison import differences, replicated
 from pyvws.studies.risk_efficient_published import PUBLISHED
 
 __all__ = ["PAPERS_SEED", "risk_efficient_tables"]
@@ -31,7 +32,7 @@ def risk_efficient_tables(
     seed: int = 1,
     jobs: int | None = None,
     settings: dict[str, Any] | None = None,
-) -> list[Printed]:
+) -> Recomputed:
     """Every printed figure of the three tables; `settings` replaces some of the study's."""
     own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
     study = replace(STUDY, settings=own, keys=keys)
@@ -44,4 +45,4 @@ def risk_efficient_tables(
         found = interval_of(values.tolist(), rounding=half_unit(shown.value))
         place = (shown.table, shown.row, shown.column)
         made.append(Printed("risk2024", *place, shown.value, *found, how))
-    return made
+    return Recomputed(made, differences(rows, PAPERS_SEED))

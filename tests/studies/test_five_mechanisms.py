@@ -27,7 +27,7 @@ from pyvws.studies.five_mechanisms import (
     statistics,
     truth,
 )
-from pyvws.studies.five_mechanisms_order import Cases, check_censored, compare
+from pyvws.studies.five_mechanisms_order import Cases, check_censored, compare, verdict
 from pyvws.studies.five_synthesizers import (
     HISTOGRAM,
     NAMES,
@@ -64,8 +64,8 @@ def test_the_slides_true_values() -> None:
 def test_order_of_three_replicates_by_hand() -> None:
     values = {
         "weighted": (1.0, 1.0, 1.0),
-        "weighted-epsilon": (2.0, 3.0, 4.0),  # 1, 2, 3 above: 2 +- 1 / sqrt(3)
-        "censored-weighted": (0.0, 2.0, 4.0),  # -1, 1, 3: 1 +- 2 / sqrt(3)
+        "weighted-epsilon": (2.9, 3.0, 3.1),  # 1.9, 2, 2.1 above: 2 +- 9.92 x 0.1 / sqrt(3)
+        "censored-weighted": (0.0, 2.0, 4.0),  # -1, 1, 3: 1 +- 9.92 x 2 / sqrt(3)
         "censored-unweighted": (9.0, 9.0, 9.0),
         HISTOGRAM: (5.0, 5.0, 5.1),
     }
@@ -75,12 +75,13 @@ def test_order_of_three_replicates_by_hand() -> None:
         for number, value in enumerate(of_name)
     ]
     pairs = compare(Cases(rows))
-    assert [pair.verdict for pair in pairs] == [
-        *("as on the slides", "not told apart", "as on the slides", "as on the slides"),
+    assert [verdict(pair) for pair in pairs] == [
+        *("as on the slides", "not told apart", "as on the slides", "not told apart"),
         "the other way round",
     ]
-    assert (pairs[0].mean, pairs[0].error) == (2.0, pytest.approx(3**-0.5))
-    assert (pairs[1].mean, pairs[1].error) == (1.0, pytest.approx(2 * 3**-0.5))
+    for pair, mean, deviation in ((pairs[0], 2.0, 0.1), (pairs[1], 1.0, 2.0)):
+        half = 9.924843 * deviation / 3**0.5
+        assert (pair.mean, pair.low, pair.high) == pytest.approx((mean, mean - half, mean + half))
 
 
 def test_a_term_above_the_bound_stops_the_report() -> None:

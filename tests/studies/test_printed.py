@@ -16,6 +16,7 @@ from pyvws import _resources
 from pyvws.errors import InputError, SearchError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.studies import mixture_table, poisson_figures, risk_efficient_tables
+from pyvws.studies._paired import Recomputed
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies.risk_efficient_published import PUBLISHED
 from pyvws.validation import runner
@@ -84,6 +85,30 @@ def test_a_mechanism_is_compared_by_what_it_moved_not_by_where_the_sample_lies()
     assert not next(c for c in unmoved if c.place == cw.place).inside
 
 
+def test_columns_are_compared_within_a_replicate() -> None:
+    """Samples far apart; CW moves each by 7.2, CW_final by nothing."""
+    pairs = mixture_table.differences(_rows({"CW": 7.2}))
+    assert len(pairs) == 4 * 8
+    for pair in pairs:
+        moved = {("CW", "CW_final"): -7.2, ("LW", "CW"): 7.2}.get((pair.first, pair.second), 0.0)
+        assert pair.mean == pytest.approx(moved, abs=1e-9)
+        assert pair.told_apart == (moved != 0.0)
+
+
+@pytest.mark.slow
+def test_few_replicates_tell_cw_from_cw_final() -> None:
+    """At the lower quantile, where re-weighting moves CW most; the study's own number is larger."""
+    few = {**mixture_table.SETTINGS, "datasets": 5, "bootstrap": 50, "draws": 500, "warmup": 300}
+    study = replace(mixture_table.STUDY, settings=few)
+    results = replicates_of(study, replicates=6, seed=1, jobs=1)
+    pairs = mixture_table.differences([row for r in results.values() for row in r.rows])
+    found = {(p.second, p.statistic): p for p in pairs if p.first == "CW"}
+    pair = found["CW_final", "15th quantile: lower"]
+    assert pair.told_apart
+    assert pair.high < 0
+    assert study.replicates >= 6 * 4  # The interval of the study itself is half as wide or less.
+
+
 def test_printed_tables_are_whole() -> None:
     assert {len(text.split()) for text in mixture_table.PUBLISHED.values()} == {8}
     for text in mixture_table.PUBLISHED.values():
@@ -99,20 +124,20 @@ def test_studies_of_few_draws_give_every_cell(monkeypatch: pytest.MonkeyPatch) -
     few = {**mixture_table.SETTINGS, **_FEW}
     monkeypatch.setattr(mixture_table, "STUDY", replace(mixture_table.STUDY, settings=few))
     first = mixture_table.table_1(replicates=2, jobs=1)
-    assert len(first) == 41
-    assert first[-1].mean == pytest.approx(5.5, abs=1.0)
+    assert len(first.cells) == 41
+    assert first.cells[-1].mean == pytest.approx(5.5, abs=1.0)
     quick = replace(poisson_figures.STUDY, settings={"n": 1000, "draws": 500, "warmup": 200})
     monkeypatch.setattr(poisson_figures, "STUDY", quick)
-    delta, weight = poisson_figures.poisson_figures(replicates=2, jobs=1)
+    delta, weight = poisson_figures.poisson_figures(replicates=2, jobs=1).cells
     assert (delta.value, weight.value) == ("3.5", "0.375")
     assert delta.mean == pytest.approx(3.5, abs=0.3)
     assert weight.mean == pytest.approx(0.375, abs=0.02)
-    cells = risk_efficient_tables.risk_efficient_tables(
+    tables = risk_efficient_tables.risk_efficient_tables(
         replicates=2,
         jobs=1,
         settings={"draws": 100, "warmup": 100, "bootstrap": 20},
     )
-    assert [cell.place for cell in cells] == [
+    assert [cell.place for cell in tables.cells] == [
         f"{shown.table}, {shown.row}, {shown.column}" for shown in PUBLISHED
     ]
 
@@ -136,7 +161,8 @@ def _cell(value: str) -> Printed:
 def test_a_row_a_printed_figure_and_what_lies_outside_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(mixture_table, "table_1", lambda *, seed: [_cell("100.6"), _cell("101.1")])
+    made = Recomputed([_cell("100.6"), _cell("101.1")])
+    monkeypatch.setattr(mixture_table, "table_1", lambda *, seed: made)
     monkeypatch.setattr(runner, "measured_cases", lambda: printed.CASES[1:2])
     seen: list[str] = []
     inside, outside = runner.run(["paper"], progress=lambda row: seen.append(row.id))
@@ -150,7 +176,7 @@ def test_a_row_a_printed_figure_and_what_lies_outside_fails(
 
 
 def test_a_study_that_stops_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopping(**_: Any) -> list[Printed]:
+    def stopping(**_: Any) -> Recomputed:
         raise SearchError("No c meets the bound.")
 
     monkeypatch.setattr(mixture_table, "table_1", stopping)
@@ -161,7 +187,7 @@ def test_a_study_that_stops_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> 
 def test_stored_results_of_r_leave_the_minutes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CASES", runner.CASES[:2])
     monkeypatch.setattr(runner, "measured_cases", lambda: printed.CASES)
-    monkeypatch.setattr(mixture_table, "table_1", lambda **_: [_cell("100")])
+    monkeypatch.setattr(mixture_table, "table_1", lambda **_: Recomputed([_cell("100")]))
     assert {row.level for row in runner.run(source="cached")} == {"exact"}
 
 
@@ -183,12 +209,14 @@ def test_each_script_prints_its_tables(script: Path) -> None:
     program = (
         "import runpy, sys\n"
         f"import {module} as study\n"
+        "from pyvws.studies._paired import Recomputed, paired_difference\n"
         "from pyvws.studies._printed import Printed\n"
         "def table(**chosen):\n"
         "    assert chosen == {'replicates': 3, 'seed': 2, 'jobs': 1}\n"
         "    of = lambda value: Printed('vws2024', 'Table 1', 'CW', 'mean: lower', value, 2.0, 1.0,"
         " 3.0, '3 runs')\n"
-        "    return [of('2.5'), of('3.5')]\n"
+        "    pairs = [paired_difference('CW', 'CW_final', 'mean: lower', [1.0, 2.0], [3.0, 4.0])]\n"
+        "    return Recomputed([of('2.5'), of('3.5')], pairs)\n"
         "study.table_1 = study.poisson_figures = study.risk_efficient_tables = table\n"
         "sys.argv[1:] = ['--replicates', '3', '--seed', '2', '--jobs', '1']\n"
         f"runpy.run_path({str(script)!r}, run_name='__main__')\n"
@@ -199,4 +227,5 @@ def test_each_script_prints_its_tables(script: Path) -> None:
     assert run.returncode == 1, run.stderr
     assert "vws2024, Table 1" in run.stdout
     assert "3.5 OUT [1.0, 3.0]" in run.stdout
-    assert "2 printed figures, 1 outside." in run.stdout
+    assert "CW_final less CW" in run.stdout
+    assert "2 printed figures, 1 outside; " in run.stdout

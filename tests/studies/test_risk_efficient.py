@@ -16,7 +16,13 @@ from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.studies._replicates import run_study
 from pyvws.studies.registry import STUDIES, find_study
 from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys, statistics
-from pyvws.studies.risk_efficient_comparison import Cell, compare, data_rows, same_data
+from pyvws.studies.risk_efficient_comparison import (
+    Cell,
+    compare,
+    data_rows,
+    differences,
+    same_data,
+)
 from pyvws.studies.risk_efficient_published import PUBLISHED
 
 _SMALL = {**SETTINGS, "draws": 100, "warmup": 100, "bootstrap": 40}
@@ -86,6 +92,21 @@ def test_ranges_by_hand() -> None:
     assert cells["U_a"].range_text == "[0.00030, 0.00030]"
 
 
+def test_pairs_are_those_of_one_replicate() -> None:
+    """Replicates far apart, in which pairwise weights lie 0.05 below marginal ones."""
+    place = {"data_seed": 123, "radius": 0.15, "datasets": 20, "u_a": 0.0}
+    rows = [
+        {**place, "mechanism": name, "u_m": at + (0.0 if name == "pairwise" else 0.05)}
+        for at in (0.1, 0.5, 0.9)
+        for name in ("marginal", "pairwise")
+    ]
+    found = {(p.first, p.second, p.statistic): p for p in differences(rows, 123)}
+    pair = found["Marginal", "Pairwise", "U_m"]
+    assert (pair.mean, pair.high) == pytest.approx((-0.05, -0.05))
+    assert pair.told_apart
+    assert not found["Marginal", "Pairwise", "U_a"].told_apart
+
+
 def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> None:
     assert keys(2) == [("data", 123, 1), ("data", 1234, 1), ("data", 123, 2), ("data", 1234, 2)]
     assert set(keys(2)) < set(keys(3))
@@ -106,6 +127,9 @@ def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> No
     lengths = dict(one.agg(pl.col("mean_length").mean()).iter_rows())
     assert lengths[1] < min(lengths[L] for L in (5, 10, 20, 30))
     assert pl.read_csv(out / "tables.csv").height == 2 * len(PUBLISHED)
+    pairs = pl.read_csv(out / "pairs.csv")
+    assert pairs.height == 2 * (3 * 2 + 2 * 2 + 8)
+    assert (pairs["replicates"] == 2).all()
     assert {"risks.csv", "explanation.txt", "risks.png", "whack-a-mole.png"} < {
         path.name for path in out.iterdir()
     }
@@ -118,6 +142,8 @@ def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> No
         "Table 5, data of R's seed 123",
         "Table 6, median, data of R's seed 1234",
         "M (L = 1)",
+        "What the replicates tell apart, data of R's seed 1234",
+        "Pairwise less Marginal",
     ):
         assert text in said
     assert "of 92 published figures lie outside the range of 2 replicates" in said

@@ -1,6 +1,6 @@
 """The figures that section 3.1 and Appendix 6 of the 2024 paper give in numbers for Poisson(100).
 
-python validation/reproduce/poisson_2024.py --replicates 8 --seed 1 --jobs 2
+python validation/reproduce/poisson_2024.py --seed 1 --jobs 2
 """
 
 import sys
@@ -10,4 +10,4 @@ from pyvws.validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]
-    sys.exit(main(poisson_figures, about, replicates=8))
+    sys.exit(main(poisson_figures, about))

@@ -1,6 +1,6 @@
 """Table 1 of the 2024 paper, before and after re-weighting, and the bound of Appendix 6.
 
-python validation/reproduce/table1_2024.py --replicates 12 --seed 1 --jobs 2
+python validation/reproduce/table1_2024.py --seed 1 --jobs 2
 """
 
 import sys
@@ -10,4 +10,4 @@ from pyvws.validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]
-    sys.exit(main(table_1, about, replicates=12))
+    sys.exit(main(table_1, about))

@@ -1,6 +1,6 @@
 """Tables 5 and 6 of the risk-efficient paper and Table 2 of its supplement.
 
-python validation/reproduce/tables_5_6_risk_efficient.py --replicates 8 --seed 1 --jobs 2
+python validation/reproduce/tables_5_6_risk_efficient.py --seed 1 --jobs 2
 """
 
 import sys
@@ -10,4 +10,4 @@ from pyvws.validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]
-    sys.exit(main(risk_efficient_tables, about, replicates=8))
+    sys.exit(main(risk_efficient_tables, about))

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Final, Literal
 
 from pyvws.errors import PyvwsError
-from pyvws.studies._printed import Printed
+from pyvws.studies._paired import Recomputed
 from pyvws.validation.report import Measurement, Row
 
 __all__ = ["CASES", "PrintedCase"]
@@ -28,23 +28,25 @@ class PrintedCase:
     def rows(self) -> Iterator[Row]:
         """A row a printed figure; one that fails if the study itself fails."""
         module, name = self.python_function.split(":")
-        recompute: Callable[..., list[Printed]] = getattr(import_module(module), name)
+        recompute: Callable[..., Recomputed] = getattr(import_module(module), name)
         try:
-            cells = recompute(seed=_SEED)
+            found = recompute(seed=_SEED)
         except PyvwsError as error:
             yield self._row(self.id, self.paper, "fail", reason=str(error))
             return
-        for cell in cells:
-            said = f"mean {cell.mean:.4g}; {cell.how}"
+        for cell in found.cells:
+            said = "; ".join(
+                filter(None, (f"mean {cell.mean:.4g}", cell.how, found.told_apart(cell)))
+            )
             outside = f"Printed {cell.value} lies outside {cell.low:.4g} to {cell.high:.4g}."
-            found = Measurement("printed figure", float(cell.value), cell.low, cell.high)
+            measurement = Measurement("printed figure", float(cell.value), cell.low, cell.high)
             yield self._row(
                 f"{self.id}/{cell.place}",
                 f"{cell.paper}, {cell.place}",
                 "pass" if cell.inside else "fail",
                 reason="" if cell.inside else outside,
                 measured=f"printed {cell.value}; {said}",
-                measurements=(found,),
+                measurements=(measurement,),
             )
 
     def _row(

@@ -28,7 +28,8 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     lines = summary(cases, settings)
     write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
     write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
-    shown = [_table(settings, lines, len(results)), *_order(cases, settings), *text]
+    R = len(results)
+    shown = [_table(settings, lines, R), *_order(cases, settings, R), *text]
     figures = _figures(cases, settings, out)
     return Report(shown, ["summary.csv", "explanation.txt", *figures])
 
@@ -87,9 +88,9 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
     return made
 
 
-def _order(cases: Cases, settings: Mapping[str, Any]) -> Iterator[Any]:
+def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterator[Any]:
     """The pairs of the slides' order, by the distance of a dataset and of the fitted curve."""
-    if ORDER_EPSILON in settings["epsilons"]:
+    if ORDER_EPSILON in settings["epsilons"] and replicates > 1:
         pairs = [*compare(cases), *compare(cases, "curve_u_a")]
         yield paired_table(f"Pairs of the slides' order at epsilon {ORDER_EPSILON:g}", pairs)
 

@@ -136,8 +136,8 @@ def table(result: MixtureStudy) -> Any:
     made.add_section()
     made.add_row("data", *[""] * 5, *(f"{value:.1f}" for value in statistics(result.y)))
     made.caption = (
-        f"CW: radius {RADIUS:.0%}, c = {result.c:.2f} found so that its bound meets LW's. One sample: "
-        "validation/reproduce/table1_2024.py shows which differences hold over samples."
+        f"CW: radius {RADIUS:.0%}, c = {result.c:.2f} found so that its bound meets LW's. "
+        "One sample: validation/reproduce/table1_2024.py shows which differences hold over samples."
     )
     return made
 

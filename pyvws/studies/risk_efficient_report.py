@@ -59,6 +59,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     apart = [
         paired_table(f"What the replicates tell apart, data of R's seed {seed}", of_seed)
         for seed, of_seed in pairs.items()
+        if replicates > 1
     ]
     shown = [*_published_tables(cells, replicates), *apart, _risk_table(risks, replicates), *text]
     return Report(shown, [*files, *_figures(settings, results, out)])

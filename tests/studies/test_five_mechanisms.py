@@ -164,7 +164,12 @@ def test_a_small_study_has_the_columns_and_resumes(tmp_path: Path) -> None:
         for shown in made.report.shown:
             console.print(shown)
     said = " ".join(capture.get().split())
-    for text in ("Order of avg-ECDF at epsilon 5", "Censored bounds: the largest term", "PH: 6"):
+    for text in (
+        "Pairs of the slides' order",
+        "Order of avg-ECDF at epsilon 5",
+        "Censored bounds: the largest term",
+        "PH: 6",
+    ):
         assert text in said
     before = (out / "replicates.csv").read_bytes()
     (out / "replicates" / "beta-2.json").unlink()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from importlib.metadata import version
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from pyvws.perturbed_histogram import (
     synthesize_from_histogram,
 )
 from pyvws.report.release import Release
-from pyvws.report.summary import table_like
+from pyvws.report.summary import library_version, table_like
 from pyvws.run_config import config_text
 from pyvws.run_settings import RunSettings
 
@@ -85,7 +84,7 @@ def histogram_release(
             "versions": {
                 "pyvws": __version__,
                 "python": platform.python_version(),
-                "numpy": version("numpy"),
+                "numpy": library_version("numpy"),
             },
         },
         config=config_text(settings, seed=None),

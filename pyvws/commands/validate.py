@@ -20,7 +20,10 @@ __all__ = ["validate"]
 
 def validate(
     level: Annotated[
-        str, typer.Option(help="LEVEL,LEVEL: exact, density, posterior, paper; all without it.")
+        str,
+        typer.Option(
+            help="LEVEL,LEVEL: exact, density, posterior, paper, statement, guarantee; all without."
+        ),
     ] = "",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the rows to this file as well.")
@@ -49,7 +52,7 @@ def validate(
         bool, typer.Option("--errata", help="Print the errata list and run nothing.")
     ] = False,
 ) -> None:
-    """Compare every number with R, and every density with Stan, a row a quantity.
+    """Compare every number with R, densities with Stan, and claims with computed privacy losses.
 
     With --authors or --listings only code of others is compared; add --level for the package's own
     rows as well. Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row

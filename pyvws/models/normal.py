@@ -178,5 +178,7 @@ def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:
     """Weights (R,) and weighted means (R,) of rows, and the weighted squares around the means."""
     weight, total = row_sums(cells, weights)
     mean = np.divide(total, weight, out=np.zeros_like(weight), where=weight > 0)
-    gaps = cells.outcome - mean[cells.row_of_cell]
-    return weight, mean, float(cells.weight_sums(weights) @ gaps**2)
+    sums = cells.weight_sums(weights)
+    used = sums > 0  # A square that is beyond any number counts for nothing at weight 0.
+    gaps = cells.outcome[used] - mean[cells.row_of_cell[used]]
+    return weight, mean, float(sums[used] @ gaps**2)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import platform
+from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
@@ -17,7 +18,10 @@ from pyvws.engines._engine import Posterior
 from pyvws.loop import SynthesisLoop, WeightedFit
 from pyvws.weighting import Weighting
 
-__all__ = ["posterior_columns", "record_columns", "summarize", "table_like"]
+__all__ = ["library_version", "posterior_columns", "record_columns", "summarize", "table_like"]
+
+library_version: Final = cache(version)
+"""The version of an installed package; its files are read once."""
 
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 
@@ -80,7 +84,7 @@ def summarize(
         "versions": {
             "pyvws": __version__,
             "python": platform.python_version(),
-            **{name: version(name) for name in _LIBRARIES},
+            **{name: library_version(name) for name in _LIBRARIES},
         },
     }
 

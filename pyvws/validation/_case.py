@@ -15,7 +15,7 @@ from pyvws.references import REFERENCES
 
 __all__ = ["KINDS", "Case", "Cell", "numbers"]
 
-KINDS: Final = ("exact", "density", "posterior", "paper")
+KINDS: Final = ("exact", "density", "posterior", "paper", "statement", "guarantee")
 _LEAST_SEEDS: Final = 5
 _LEAST_SHAPES: Final = 3
 
@@ -55,7 +55,7 @@ class Case:
         (seed, shape) -> the keyword arguments of both functions.
     seeds, shapes : tuple
         At least 5 seeds and 3 shapes; every seed is tried with every shape.
-    kind : {"exact", "density", "posterior"}
+    kind : {"exact", "density", "posterior", "statement"}
         The level of the comparison.
     tolerance : int
         Largest difference that passes, in units in the last place.
@@ -75,7 +75,7 @@ class Case:
     shapes: tuple[tuple[int, ...], ...]
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     part: str | None = None
-    kind: Literal["exact", "density", "posterior"] = "exact"
+    kind: Literal["exact", "density", "posterior", "statement"] = "exact"
     tolerance: int = 0
     expect: Literal["same", "differs"] = "same"
     why: str = ""

@@ -25,6 +25,8 @@ _LEVELS: Final = {
     "density": "Densities against Stan",
     "posterior": "Posteriors against Stan",
     "paper": "Printed tables, recomputed",
+    "statement": "Privacy statements against R",
+    "guarantee": "Claims of differential privacy against computed losses",
     "others": "Code of the papers and of their authors",
 }
 _MARK: Final = re.compile(r"([_:./])")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from pyvws.validation.report import Row
 
 __all__ = ["exit_code", "live_results", "run"]
 
+_WITHOUT_STORED: Final = ("statement", "guarantee")
+
 Results = Iterator[NDArray[np.float64]] | Sequence[NDArray[np.float64]]
 
 
@@ -33,13 +35,13 @@ def run(
 
     Parameters
     ----------
-    levels : sequence of {"exact", "density", "posterior", "paper"}, optional
-        Kinds of case to run; all of them without it.
+    levels : sequence of str, optional
+        Kinds of case to run, some of `KINDS`; all of them without it.
     source : {"auto", "live", "cached"}
         "live" runs R now; where it is missing, every row is skipped with the reason. "cached"
         takes the stored results of R, and "auto" is "live": a check that never ran R has to be
         asked for. Comparisons with Stan and with printed tables have no stored results and always
-        run; "cached" without levels leaves them out.
+        run; "cached" without levels leaves them out. Privacy losses need none and always run.
     progress : callable, optional
         Called with each row as it is done.
     cases : sequence of Case, optional
@@ -62,7 +64,7 @@ def run(
     chosen = [case for case in (CASES if cases is None else cases) if case.kind in wanted]
     measured = [case for case in measured_cases() if case.kind in wanted] if cases is None else []
     if source == "cached" and levels is None:
-        measured = []
+        measured = [case for case in measured if case.kind in _WITHOUT_STORED]
     if not chosen and not measured:
         raise InputError(f"No case is of level {', '.join(wanted)}.")
     missing, version = "", ""

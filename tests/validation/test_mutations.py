@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_mistakes import RANDOM_MISTAKES
+from statement_mistakes import STATEMENT_MISTAKES
 
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
@@ -510,6 +511,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (UTILITY_TABLE, "pyvws.rarith:column_means", numpy_column_means),
     (UTILITY_TABLE, UTILITY_TABLE, first_dataset_only),
     *RANDOM_MISTAKES,
+    *STATEMENT_MISTAKES,
 )
 COMPARED = sorted({case.python_function for case in CASES})
 SOURCES = ["cached", pytest.param("live", marks=pytest.mark.r)]

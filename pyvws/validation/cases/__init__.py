@@ -10,12 +10,14 @@ from pyvws.errors import MissingDependencyError
 from pyvws.validation._case import Case
 from pyvws.validation._stan_case import AgainstStan, StanCase
 from pyvws.validation.cases import (
+    accounting,
     bootstrap,
     censored_density,
     censoring,
     combining_rules,
     density,
     ecdf,
+    guarantee,
     identification_risk,
     interval_overlap,
     least_squares,
@@ -63,6 +65,7 @@ CASES: Final[tuple[Case, ...]] = (
     *topcoding.CASES,
     *utility_table.CASES,
     *whack_a_mole.CASES,
+    *accounting.CASES,
 )
 
 
@@ -77,8 +80,13 @@ class MeasuredCase(Protocol):
 
 
 def measured_cases() -> tuple[MeasuredCase, ...]:
-    """All measured cases: models against Stan, and printed tables recomputed."""
-    return (*(AgainstStan(case) for case in stan_cases()), *printed.CASES)
+    """All measured cases: against Stan, against printed tables, and against what runs claim."""
+    return (
+        *(AgainstStan(case) for case in stan_cases()),
+        *printed.CASES,
+        *accounting.MEASURED,
+        *guarantee.CASES,
+    )
 
 
 def stan_cases() -> tuple[StanCase, ...]:

@@ -1,0 +1,173 @@
+"""The privacy loss of whole runs, computed, on small databases and all their neighbours.
+
+A loss is the largest |log ratio| of what a release shows under two neighbouring databases. Here it
+is computed from what `synthesize` sampled or counted, the preparation of its table included, and
+from nothing that the run says of itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+
+from pyvws._checks import Floats
+from pyvws.histogram_bins import bin_counts
+from pyvws.mechanisms import Censored, PerturbedHistogram
+from pyvws.models._model import Model
+from pyvws.report.release import Release
+from pyvws.synthesis import synthesize
+from pyvws.validation._grid_engine import GridEngine
+
+__all__ = ["CensoredRuns", "HistogramRuns", "Losses", "neighbourhood"]
+
+Outcomes = tuple[float, ...]
+
+_SEED: Final = 2**60 + 1
+_BINS: Final = 4
+_REACH: Final = 40  # Noisy counts are enumerated this far to either side of 0.
+_RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
+
+
+@dataclass
+class Losses:
+    """The largest losses found so far, in nats, and the smallest claims made beside them.
+
+    A database without a claim of differential privacy has a claim of 0.
+    """
+
+    by_neighbours: dict[str, float] = field(default_factory=dict)
+    claims: dict[str, float] = field(default_factory=dict)
+    words: set[str] = field(default_factory=set)
+
+    def see(self, neighbours: str, loss: float) -> None:
+        """Take in one pair's loss."""
+        self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
+
+    def hear(self, release: Release, asked: float) -> None:
+        """Take in what a release claims; `asked` is the epsilon of the settings."""
+        said = release.privacy
+        self.words.add(said["guarantee"])
+        own = min(asked, said["epsilon_per_dataset"])
+        claims = (
+            {"replace-one": own}
+            if said["neighbours"] == "replace-one"
+            else {"leave-one-out": own, "replace-one": 2.0 * own}
+        )
+        for neighbours, claim in claims.items():
+            self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
+
+
+def neighbourhood(base: Outcomes, extremes: Sequence[float]) -> tuple[list[Outcomes], ...]:
+    """All databases with one record fewer, and those with one extreme record more.
+
+    Two records are the fewest that a table may have.
+    """
+    without = [base[:i] + base[i + 1 :] for i in range(len(base))] if len(base) > 2 else []
+    return sorted(set(without)), [(*base, extreme) for extreme in extremes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CensoredRuns:
+    """Runs of Censored without weights on a grid of parameters.
+
+    points (G, D) is the grid, unconstrained; bases and extremes are outcomes that the model can
+    have.
+    """
+
+    model: Model
+    points: Floats
+    bases: tuple[Outcomes, ...]
+    extremes: Outcomes
+
+    def losses(self, epsilon: float) -> Losses:
+        """Every base against its neighbours, and these against each other."""
+        found = Losses()
+        for base in self.bases:
+            at_base = self._log_posterior(base, epsilon, found)
+            for group in neighbourhood(base, self.extremes):
+                posteriors = [self._log_posterior(other, epsilon, found) for other in group]
+                for one in posteriors:
+                    found.see("leave-one-out", _distance(at_base, one))
+                for one, other in combinations(posteriors, 2):
+                    found.see("replace-one", _distance(one, other))
+        return found
+
+    def _log_posterior(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        engine = GridEngine(self.points)
+        release = synthesize(
+            pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
+            outcome="y",
+            model=self.model,
+            mechanism=Censored(epsilon=epsilon, weights="none"),
+            datasets=1,
+            draws=2000,
+            chains=1,
+            engine=engine,
+            seed=_SEED,
+        )
+        found.hear(release, epsilon)
+        return engine.log_posterior
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    """The largest |log ratio|; infinite where a point is possible under one alone."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(one - other)
+    return float(np.where(one == other, 0.0, apart).max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramRuns:
+    """Runs of the perturbed histogram on [0, 1]; values outside count in the first or last bin."""
+
+    neighbours: Literal["replace", "loo"]
+    bases: tuple[Outcomes, ...]
+    extremes: Outcomes
+
+    def losses(self, epsilon: float) -> Losses:
+        """Every base against its neighbours of the relation that the noise is for."""
+        found = Losses()
+        for base in self.bases:
+            fewer, more = neighbourhood(base, self.extremes)
+            pairs = (
+                [(base, other) for other in (*fewer, *more)]
+                if self.neighbours == "loo"
+                else [*combinations(fewer, 2), *combinations(more, 2)]
+            )
+            tables = {
+                outcomes: self._log_probabilities(outcomes, epsilon, found)
+                for outcomes in {one for pair in pairs for one in pair}
+            }
+            for one, other in pairs:
+                # Bins have noise of their own, so the largest log ratios add up.
+                by_bin = np.abs(tables[one] - tables[other]).max(axis=1)
+                found.see(_RELATIONS[self.neighbours], float(by_bin.sum()))
+        return found
+
+    def _log_probabilities(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """log P(D_j = k) of each bin j and whole number k within reach, at the run's own scale."""
+        release = synthesize(
+            pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
+            outcome="y",
+            mechanism=PerturbedHistogram(
+                epsilon=epsilon,
+                range=(0.0, 1.0),
+                bins=_BINS if self.neighbours == "loo" else None,
+                neighbours=self.neighbours,
+                allow_outside=True,
+            ),
+            datasets=1,
+            seed=_SEED,
+        )
+        found.hear(release, epsilon)
+        lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
+        counts = bin_counts(np.clip(outcomes, 0.0, 1.0), np.append(lower, upper[-1]))
+        scale = float(release.privacy["noise_scale"])
+        apart = np.abs(np.arange(-_REACH, _REACH + 1)[None] - counts[:, None])
+        return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)

@@ -1,0 +1,313 @@
+"""Cases of `pyvws.accounting`: what whole runs write, against R from the same outcomes and draws.
+
+An engine that gives known draws takes the sampler out, so every figure follows from arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from scipy.stats import norm
+
+from pyvws._checks import Floats
+from pyvws.errors import SearchError
+from pyvws.mechanisms import (
+    Censored,
+    LipschitzWeighted,
+    Mechanism,
+    ScalarWeighted,
+    Unweighted,
+    WeightedEpsilon,
+)
+from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.report.release import Release
+from pyvws.synthesis import synthesize
+from pyvws.validation._case import Case
+from pyvws.validation._draws import Draws
+from pyvws.validation._grid_engine import KnownDraws
+from pyvws.validation.report import Measurement, Row
+
+__all__ = [
+    "CASES",
+    "MEASURED",
+    "censored_statement",
+    "censored_terms",
+    "lw_statement",
+    "reweighted_statement",
+    "reweighted_weights",
+    "unweighted_statement",
+    "weighted_epsilon_statement",
+]
+
+_SEED: Final = 2**60 + 1
+_STEPS: Final = 2.0**30
+_WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
+_FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
+
+
+def unweighted_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+    """The statement of an unweighted run, in numbers."""
+    return _figures(_run(outcome, mean, log_scale, Unweighted(), datasets=datasets)[0])
+
+
+def lw_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+    """The statement of an LW run, in numbers."""
+    return _figures(_run(outcome, mean, log_scale, LipschitzWeighted(), datasets=datasets)[0])
+
+
+def reweighted_statement(
+    outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float
+) -> Floats:
+    """The statement of an LW run with re-weighting at the factor k, in numbers."""
+    return _figures(_reweighted(outcome, mean, log_scale, datasets, k))
+
+
+def reweighted_weights(outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float) -> Floats:
+    """The weights (N,) of the fit that makes the datasets of that run."""
+    release = _reweighted(outcome, mean, log_scale, datasets, k)
+    return _in_steps(release.records["weight_final"].to_numpy())
+
+
+def _reweighted(outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float) -> Release:
+    options = {"datasets": datasets, "reweight": True, "k": k}
+    return _run(outcome, mean, log_scale, LipschitzWeighted(), **options)[0]
+
+
+def weighted_epsilon_statement(
+    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float
+) -> Floats:
+    """The statement of a Weighted-epsilon run, in numbers."""
+    mechanism = WeightedEpsilon(epsilon=epsilon)
+    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets)[0])
+
+
+def censored_statement(
+    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float, weights: str
+) -> Floats:
+    """The statement of a censored run, in numbers."""
+    mechanism = Censored(epsilon=epsilon, weights=weights)
+    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets)[0])
+
+
+def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
+    """The terms' sum (S,) in what a censored run hands to its engine, in steps of 2^-30 nats."""
+    mechanism = Censored(epsilon=epsilon, weights=weights)
+    _, engine = _run(outcome, mean, log_scale, mechanism)
+    target = engine.targets[-1]
+    # The prior at the same points takes its own part out.
+    prior = PseudoPosterior(target.model, target.cells, np.zeros(len(outcome)))
+    densities = [one.density_and_gradient() for one in (target, prior)]
+    sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
+    return _in_steps(sums)
+
+
+def _run(
+    outcome: Any, mean: Any, log_scale: Any, mechanism: Mechanism, **options: Any
+) -> tuple[Release, KnownDraws]:
+    """A whole run of a normal model without predictors, each of its fits with the same draws."""
+    engine = KnownDraws([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    release = synthesize(
+        pl.DataFrame({"y": outcome}),
+        outcome="y",
+        model="normal",
+        mechanism=mechanism,
+        engine=engine,
+        draws=len(mean),
+        chains=1,
+        seed=_SEED,
+        **{"datasets": 1, **options},
+    )
+    return release, engine
+
+
+def _figures(release: Release) -> Floats:
+    """As `statement` in accounting.R."""
+    exact, released = release.summary["privacy"], release.privacy
+    steps = _in_steps([exact[name] for name in _FIGURES])
+    (*_, spent) = released["ledger"]
+    word = _WORDS[released["guarantee"]]
+    return np.array([*steps, *(released[name] for name in _FIGURES), spent["epsilon"], word])
+
+
+def _in_steps(figures: Any) -> Floats:
+    """In whole steps of 2^-30: how a density is evaluated moves its last digits."""
+    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
+
+
+# Arguments
+
+
+def _draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Outcomes about 0, some far out, and draws of which some make densities above 1."""
+    stream, (S, N) = Draws(seed), shape
+    outcome = stream.bell(N, 0.0, 1.0)
+    outcome[stream.uniform(N) < 0.2] *= 2.5
+    return {
+        "outcome": outcome,
+        "mean": stream.uniform(S, -0.5, 0.5),
+        "log_scale": stream.uniform(S, -1.8, 0.9),
+    }
+
+
+def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_draws(seed, shape), "datasets": (1, 2, 3, 4, 3)[seed - 1]}
+
+
+def _factor(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_several(seed, shape), "k": (0.96, 0.97, 0.98, 0.99, 0.995)[seed - 1]}
+
+
+_EPSILONS: Final = (24.0, 18.0, 12.5, 15.0, 30.0)
+_CLAMPS: Final = (3.0, 2.625, 2.25, 1.5625, 1.25)
+
+
+def _epsilon(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_several(seed, shape), "epsilon": _EPSILONS[seed - 1]}
+
+
+def _clamp(weights: str, arguments: Any) -> Any:
+    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        return {**arguments(seed, shape), "epsilon": _CLAMPS[seed - 1], "weights": weights}
+
+    return made
+
+
+def _case(name: str, function: str, cites: str, arguments: Any, paper: str = "vws2024") -> Case:
+    return Case(
+        id=f"statement/{name}",
+        paper=paper,
+        cites=cites,
+        script="accounting",
+        r_function=function,
+        python_function=f"{__name__}:{function}",
+        arguments=arguments,
+        shapes=((4, 5), (8, 15), (20, 40)),
+        kind="statement",
+    )
+
+
+CASES: Final = (
+    _case("unweighted", "unweighted_statement", "Equation 3", _several),
+    _case("lw", "lw_statement", "Algorithm 1", _several),
+    _case("lw-reweighted", "reweighted_statement", "Algorithm 3", _factor),
+    _case("lw-reweighted-weights", "reweighted_weights", "Equation 6", _factor),
+    _case(
+        "weighted-epsilon",
+        "weighted_epsilon_statement",
+        "truncation of each weight",
+        _epsilon,
+        "global2022",
+    ),
+    *(
+        _case(
+            f"censored-{weights}-{part}",
+            f"censored_{part}",
+            "censored likelihood",
+            _clamp(weights, arguments),
+            "global2022",
+        )
+        for weights in ("none", "lw")
+        for part, arguments in (("statement", _several), ("terms", _draws))
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchedStatement:
+    """What runs with a target epsilon report, whose fits differ from each other as chains do.
+
+    A released figure is at most the target, and what the final weights and draws give.
+    """
+
+    id: str
+    mechanism: Mechanism
+    reweight: bool = False
+    seeds: tuple[int, ...] = tuple(range(1, 25))
+    kind: str = "statement"
+
+    def rows(self) -> Iterator[Row]:
+        """The row, computed now."""
+        pairs = [found for seed in self.seeds if (found := self._ratios(seed)) is not None]
+        if not pairs:
+            yield self._row((), "No search ended.")
+            return
+        over_target, over_bound = np.array(pairs).T
+        measured = (
+            Measurement("epsilon over its target, largest", float(over_target.max()), 0.5, 1.0),
+            *(
+                Measurement(f"epsilon over that of the draws, {name}", value, 1.0 - 1e-9, _MOST)
+                for name, value in (
+                    ("smallest", float(over_bound.min())),
+                    ("largest", float(over_bound.max())),
+                )
+            ),
+        )
+        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
+        yield self._row(measured, f"Outside its limits: {', '.join(wrong)}." if wrong else "")
+
+    def _ratios(self, seed: int) -> tuple[float, float] | None:
+        """What a run reports over its target, and over the bound of its draws; None without one."""
+        stream = Draws(seed)
+        arguments = _draws(seed, _SEARCHED)
+        q = np.column_stack(
+            [arguments["mean"], np.zeros(len(arguments["mean"])), arguments["log_scale"]]
+        )
+        # Each fit's spread is its own, so the bound of a refit is not what the last one foretold.
+        shifts = stream.uniform(_FITS, -0.012, 0.012)
+        fits = [q + np.array([0.0, 0.0, shift]) for shift in shifts]
+        try:
+            release = synthesize(
+                pl.DataFrame({"y": arguments["outcome"]}),
+                outcome="y",
+                model="normal",
+                mechanism=self.mechanism,
+                engine=KnownDraws(fits),
+                draws=len(q),
+                chains=1,
+                datasets=1,
+                seed=_SEED,
+                epsilon=_TARGET,
+                reweight=self.reweight,
+            )
+        except SearchError:
+            return None
+        exact = release.summary["privacy"]["epsilon_per_dataset"]
+        mean, scale = (release.posterior[name].to_numpy() for name in ("beta[1]", "sigma"))
+        weights = release.records["weight_final"].to_numpy()
+        terms = norm.logpdf(arguments["outcome"], mean[:, None], scale[:, None])
+        return exact / _TARGET, exact / (2.0 * float(np.abs(weights * terms).max()))
+
+    def _row(self, measured: tuple[Measurement, ...], reason: str) -> Row:
+        return Row(
+            id=self.id,
+            paper="vws2024, Equation 3",
+            level=self.kind,
+            r_function="",
+            python_function="pyvws.synthesis:synthesize",
+            seeds=self.seeds,
+            shapes=(_SEARCHED,),
+            largest_difference=None,
+            verdict="fail" if reason else "pass",
+            reason=reason,
+            source="the target",
+            measured="; ".join(f"{one.what}: {one.value:.4f}" for one in measured),
+            measurements=measured,
+        )
+
+
+_SEARCHED: Final = (20, 40)
+_MOST: Final = 1.1  # A figure may be larger than that of the draws that made the datasets.
+_FITS: Final = 40
+_TARGET: Final = 12.0
+
+MEASURED: Final = (
+    SearchedStatement(id="statement/searched-lw", mechanism=LipschitzWeighted()),
+    SearchedStatement(id="statement/searched-sw", mechanism=ScalarWeighted()),
+    SearchedStatement(
+        id="statement/searched-lw-reweighted", mechanism=LipschitzWeighted(), reweight=True
+    ),
+)

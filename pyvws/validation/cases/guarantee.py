@@ -1,0 +1,328 @@
+"""Claims of differential privacy beside privacy losses that are computed: needs neither R nor Stan.
+
+Every mechanism and family whose statement can say `dp` is run on small adversarial databases and on
+all their neighbours. The tester does without any knowledge of the mechanism: it only looks at
+releases.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from pyvws._checks import Floats
+from pyvws.errors import MissingDependencyError, PyvwsError
+from pyvws.mechanisms import Censored, PerturbedHistogram
+from pyvws.models.beta import Beta
+from pyvws.models.gamma import Gamma
+from pyvws.models.logistic import Logistic
+from pyvws.models.negative_binomial import NegativeBinomial
+from pyvws.models.normal import Normal
+from pyvws.models.ordinal import Ordinal
+from pyvws.models.poisson import Poisson
+from pyvws.synthesis import synthesize
+from pyvws.validation._grid_engine import GridEngine, grid
+from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns
+from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation.report import Measurement, Row
+
+__all__ = ["CASES", "ComputedLoss", "SampledLoss", "censored_releases", "histogram_releases"]
+
+Verdict = Literal["pass", "fail", "skipped"]
+
+_STRICT: Final = ("dp", "dp-if-bounded")
+_ROUNDING: Final = 1e-9
+_FAILURE: Final = 1e-6
+_LONG: Final = 2**60
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedLoss:
+    """The computed loss of one mechanism and family, between a share of its claim and the claim.
+
+    A loss far below its claim would show that the databases are too kind to find an error; `share`
+    is what some of them has to reach.
+    """
+
+    id: str
+    paper: str
+    runs: CensoredRuns | HistogramRuns
+    share: float
+    epsilons: tuple[float, ...] = (4.0, 10.0)
+    kind: str = "guarantee"
+
+    def rows(self) -> Iterator[Row]:
+        """The row, computed now."""
+        try:
+            found = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
+        except PyvwsError as error:
+            yield _row(self, _without(error), reason=str(error))
+            return
+        measured = tuple(
+            Measurement(
+                f"{neighbours} loss at epsilon {epsilon:g}",
+                loss,
+                self.share * epsilon,
+                losses.claims.get(neighbours, np.nan) * (1.0 + _ROUNDING),
+            )
+            for epsilon, losses in found.items()
+            for neighbours, loss in losses.by_neighbours.items()
+        )
+        yield _judged(self, measured, set().union(*(losses.words for losses in found.values())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledLoss:
+    """A lower limit of the loss from releases on two neighbouring databases, at most the claim.
+
+    `releases(database, count, seed)` gives a number of each of `count` independent releases, and
+    what they say; `databases` are the two outcomes. At least `share` of the claim has to show.
+    """
+
+    id: str
+    paper: str
+    releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[str]]]
+    databases: tuple[tuple[float, ...], tuple[float, ...]]
+    epsilon: float
+    share: float
+    count: int = 4000
+    kind: str = "guarantee"
+
+    def rows(self) -> Iterator[Row]:
+        """The row, from releases made now, with a new seed each time."""
+        seed = secrets.randbits(32)
+        words: set[str] = set()
+        seen = []
+        try:
+            for database, own in zip(self.databases, (0, 1), strict=True):
+                numbers, said = self.releases(database, self.count, 2 * seed + own)
+                seen.append(numbers)
+                words |= said
+        except PyvwsError as error:
+            yield _row(self, _without(error), reason=str(error), seed=seed)
+            return
+        least = epsilon_at_least(seen[0], seen[1], failure=_FAILURE)
+        what = f"lower limit from 2 x {self.count} releases, above epsilon with chance {_FAILURE:g}"
+        found = Measurement(what, least, self.share * self.epsilon, self.epsilon)
+        yield _judged(self, (found,), words, seed=seed)
+
+
+def censored_releases(
+    database: tuple[float, ...], count: int, seed: int
+) -> tuple[Floats, set[str]]:
+    """The means of `count` synthetic datasets, each from its own exact draw, by whole runs."""
+    each = min(count, _DATASETS)
+    means, words = [], set()
+    for run in range(0, count, each):
+        release = synthesize(
+            pl.DataFrame({"y": database}),
+            outcome="y",
+            model="normal",
+            mechanism=Censored(epsilon=_TESTED, weights="none"),
+            datasets=each,
+            draws=each,
+            chains=1,
+            engine=GridEngine(_TWO_SIDES),
+            seed=_LONG + seed * count + run,
+        )
+        words.add(release.privacy["guarantee"])
+        means += [float(dataset["y"].mean()) for dataset in release.datasets]
+    return np.array(means), words
+
+
+def histogram_releases(
+    database: tuple[float, ...], count: int, seed: int
+) -> tuple[Floats, set[str]]:
+    """Of each of `count` noisy histograms of two bins, how far it is from the second database.
+
+    Their noise is secret: `seed` is of what is drawn from them.
+    """
+    distances, words = [], set()
+    for run in range(count):
+        release = synthesize(
+            pl.DataFrame({"y": database}),
+            outcome="y",
+            mechanism=PerturbedHistogram(epsilon=_TESTED, range=(0.0, 1.0), bins=2),
+            datasets=1,
+            seed=_LONG + seed * count + run,
+        )
+        words.add(release.privacy["guarantee"])
+        first, second = release.posterior["noisy_count"]
+        distances.append(float(min(first - len(database), -second)))
+    return np.array(distances), words
+
+
+_TESTED: Final = 2.0
+_DATASETS: Final = 100
+# Two points far apart, and one where a record at -3 is not clamped.
+_TWO_SIDES: Final = np.array(
+    [[mean, 0.0, np.log(0.05)] for mean in (-3.0, -2.9, 3.0)], dtype=np.float64
+)
+
+
+def _judged(
+    case: ComputedLoss | SampledLoss,
+    measured: tuple[Measurement, ...],
+    words: set[str],
+    *,
+    seed: int | None = None,
+) -> Row:
+    said = "; ".join(f"{found.what}: {found.value:.3f} of {found.high:.4g}" for found in measured)
+    wrong = [found.what for found in measured if not found.low <= found.value <= found.high]
+    reason = ""
+    if len(words) > 1 or not words <= set(_STRICT):
+        reason = f"Neighbouring databases are told: {', '.join(sorted(words))}."
+    elif wrong:
+        reason = f"Above the claim, or too far below it to show anything: {', '.join(wrong)}."
+    return _row(
+        case, "fail" if reason else "pass", reason=reason, measured=said, found=measured, seed=seed
+    )
+
+
+def _without(error: PyvwsError) -> Verdict:
+    """The verdict on a case that a run's error ended."""
+    return "skipped" if isinstance(error, MissingDependencyError) else "fail"
+
+
+def _row(
+    case: ComputedLoss | SampledLoss,
+    verdict: Verdict,
+    *,
+    reason: str,
+    measured: str = "",
+    found: tuple[Measurement, ...] = (),
+    seed: int | None = None,
+) -> Row:
+    return Row(
+        id=case.id,
+        paper=case.paper,
+        level=case.kind,
+        r_function="",
+        python_function="pyvws.synthesis:synthesize",
+        seeds=() if seed is None else (seed,),
+        shapes=(),
+        largest_difference=None,
+        verdict=verdict,
+        reason=reason,
+        source="the claim",
+        measured=measured,
+        measurements=found,
+    )
+
+
+def _means(low: float, high: float, points: int = 25) -> list[float]:
+    return [float(value) for value in np.linspace(low, high, points)]
+
+
+_LARGEST_COUNT: Final = 2.0**53
+_COUNTS: Final = {
+    "bases": ((0.0, 0.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 3.0), (0.0, 1000.0)),
+    "extremes": (0.0, 1.0, 4.0, 1000.0, _LARGEST_COUNT),
+}
+_REALS: Final = {
+    "bases": ((0.0, 2.0), (0.0, 0.0, 0.0), (-5.0, 0.0, 1.0, 700.0)),
+    "extremes": (0.0, 1e-300, 3.0, -700.0, 1e9, -1e300),
+}
+_AMOUNTS: Final = {
+    "bases": ((1.0, 7.0), (1.0, 1.0, 1.0), (1e-3, 1.0, 3.0, 700.0)),
+    "extremes": (1.0, 1e-300, 1e-3, 700.0, 1e300),
+}
+_SCALES: Final = _means(-5.0, 7.0, 9)
+_FAMILIES: Final[dict[str, tuple[Any, Floats, dict[str, Any], float]]] = {
+    "poisson": (Poisson(), grid(_means(-9.0, 15.0), [0.0, 2.0]), _COUNTS, 0.35),
+    "negative-binomial": (
+        NegativeBinomial(),
+        grid(_means(-9.0, 15.0), [0.0], _means(-4.0, 4.0, 5)),
+        _COUNTS,
+        0.35,
+    ),
+    "normal": (
+        Normal(),
+        grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
+        _REALS,
+        0.9,
+    ),
+    "normal-log": (
+        Normal(outcome_scale="log"),
+        grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
+        _AMOUNTS,
+        0.9,
+    ),
+    "gamma": (Gamma(), grid(_means(-9.0, 9.0, 19), [0.0], _means(-4.0, 6.0, 9)), _AMOUNTS, 0.9),
+    "logistic": (
+        Logistic(),
+        grid(_means(-12.0, 12.0), [0.0, 2.0]),
+        {"bases": ((0.0, 0.0), (1.0,) * 5, (0.0, 0.0, 1.0)), "extremes": (0.0, 1.0)},
+        0.35,
+    ),
+    "ordinal": (
+        Ordinal(levels=(1, 2, 3, 4)),
+        grid(_means(-9.0, 9.0, 13), [0.0], [-4.0, 0.0, 2.0], [-4.0, 0.0, 2.0]),
+        {
+            "bases": ((1.0, 1.0), (2.0, 2.0, 2.0), (1.0, 2.0, 2.0, 4.0)),
+            "extremes": (1.0, 2.0, 3.0, 4.0),
+        },
+        0.35,
+    ),
+    "beta": (
+        Beta(range=(0.0, 1.0)),
+        grid(_means(-10.0, 10.0, 21), [0.0, 2.0], _means(-6.0, 3.0, 7)),
+        {
+            "bases": (
+                (0.5, 0.5),
+                (0.02, 0.1, 0.6),
+                tuple(1e-4 * value for value in _means(0.5, 1.5, 20)),
+            ),
+            "extremes": (0.0, 1.0, 1e-12, 0.5, 1.0 - 1e-12),
+        },
+        0.9,
+    ),
+}
+_CENSORED: Final = "global2022, censored likelihood"
+_HISTOGRAM: Final = "wasserman2010, section 4"
+
+CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
+    *(
+        ComputedLoss(
+            id=f"guarantee/censored-{name}",
+            paper=_CENSORED,
+            runs=CensoredRuns(model=model, points=points, **databases),
+            share=share,
+        )
+        for name, (model, points, databases, share) in _FAMILIES.items()
+    ),
+    *(
+        ComputedLoss(
+            id=f"guarantee/histogram-{relation}",
+            paper=_HISTOGRAM,
+            runs=HistogramRuns(
+                neighbours=relation,
+                bases=((0.5, 0.5), (0.0, 0.3, 0.9, 1.0)),
+                extremes=(0.0, 0.4, 1.0, -1e300, 1e300),
+            ),
+            share=0.99,
+        )
+        for relation in ("replace", "loo")
+    ),
+    SampledLoss(
+        id="guarantee/tester-censored-normal",
+        paper=_CENSORED,
+        releases=censored_releases,
+        databases=((-3.0, 3.0), (-3.0, -3.0, 3.0)),
+        epsilon=_TESTED,
+        share=0.3,
+    ),
+    SampledLoss(
+        id="guarantee/tester-histogram",
+        paper=_HISTOGRAM,
+        releases=histogram_releases,
+        databases=((0.2, 0.2), (0.2, 0.7)),
+        epsilon=_TESTED,
+        share=0.3,
+    ),
+)

@@ -1,0 +1,121 @@
+# What a privacy statement says, from the outcomes, the draws and the settings of a run alone.
+#
+# Vector-weighted Mechanisms (2024), Equation 3 and Algorithms 1 and 3; Mechanisms for Global
+# Differential Privacy (2022) for Weighted-epsilon and Censored. The model is normal, without
+# predictors; every fit of a run has the same draws. Self-contained.
+
+# log N(y_i | mean_s, sd_s), S by N.
+log_densities <- function(outcome, mean, log_scale) {
+  found <- matrix(0, length(mean), length(outcome))
+  for (s in seq_along(mean)) {
+    for (i in seq_along(outcome)) {
+      found[s, i] <- dnorm(outcome[i], mean[s], exp(log_scale[s]), log = TRUE)
+    }
+  }
+  found
+}
+
+# Delta_{alpha,x_i} = max_s |alpha_i l_i(theta_s)| of each record.
+bounds_by_record <- function(log_lik, weights) {
+  found <- numeric(ncol(log_lik))
+  for (i in seq_len(ncol(log_lik))) {
+    found[i] <- max(abs(weights[i] * log_lik[, i]))
+  }
+  found
+}
+
+# Algorithm 1, steps 3 and 4, at c = 1 and g = 0.
+weights_of_bounds <- function(bounds) {
+  1 - (bounds - min(bounds)) / (max(bounds) - min(bounds))
+}
+
+# The weights of an LW fit.
+lw_weights <- function(log_lik) {
+  weights_of_bounds(bounds_by_record(log_lik, rep(1, ncol(log_lik))))
+}
+
+# The smallest number of one decimal that is not below the figure.
+up_to_a_tenth <- function(figure) {
+  tenths <- floor(10 * figure)
+  while (tenths / 10 < figure) {
+    tenths <- tenths + 1
+  }
+  tenths / 10
+}
+
+# A figure in whole steps of 2^-30 nats: how the density is evaluated moves its last digits.
+in_steps <- function(figure) {
+  round(figure * 2^30) / 2^30
+}
+
+# The statement in numbers: Delta, epsilon_x = 2 Delta and m epsilon_x, exact and as released; the
+# ledger's entry for the datasets; and the word, 0 for none, 1 for asymptotic-dp, 2 for dp.
+statement <- function(bound, datasets, word) {
+  epsilon <- 2 * bound
+  total <- datasets * epsilon
+  released <- c(up_to_a_tenth(bound), up_to_a_tenth(epsilon), up_to_a_tenth(total))
+  c(in_steps(bound), in_steps(epsilon), in_steps(total), released, released[3], word)
+}
+
+# Quantity: the statement of an unweighted run, which claims nothing.
+unweighted_statement <- function(outcome, mean, log_scale, datasets) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  statement(max(bounds_by_record(log_lik, rep(1, length(outcome)))), datasets, 0)
+}
+
+# Quantity: the statement of an LW run.
+lw_statement <- function(outcome, mean, log_scale, datasets) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  statement(max(bounds_by_record(log_lik, lw_weights(log_lik))), datasets, 1)
+}
+
+# Algorithm 3 after an LW fit: min(1, k alpha_i Delta / Delta_i).
+raised_weights <- function(log_lik, k) {
+  weights <- lw_weights(log_lik)
+  bounds <- bounds_by_record(log_lik, weights)
+  database <- max(bounds)
+  for (i in seq_along(weights)) {
+    if (weights[i] > 0) {
+      weights[i] <- min(1, k * weights[i] * database / bounds[i])
+    }
+  }
+  weights
+}
+
+# Quantity: the weights of the fit that makes the datasets after re-weighting.
+reweighted_weights <- function(outcome, mean, log_scale, datasets, k) {
+  in_steps(raised_weights(log_densities(outcome, mean, log_scale), k))
+}
+
+# Quantity: the statement after re-weighting.
+reweighted_statement <- function(outcome, mean, log_scale, datasets, k) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  statement(max(bounds_by_record(log_lik, raised_weights(log_lik, k))), datasets, 1)
+}
+
+# Quantity: the statement of Weighted-epsilon: out of the fit above epsilon / 2, the bound anew.
+weighted_epsilon_statement <- function(outcome, mean, log_scale, datasets, epsilon) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  weights <- lw_weights(log_lik)
+  weights[bounds_by_record(log_lik, weights) > epsilon / 2] <- 0
+  statement(max(bounds_by_record(log_lik, weights)), datasets, 1)
+}
+
+# Quantity: the statement of a censored run, whose bound is enforced. It is strict only where no
+# weight depends on the data.
+censored_statement <- function(outcome, mean, log_scale, datasets, epsilon, weights) {
+  statement(epsilon / 2, datasets, if (weights == "none") 2 else 1)
+}
+
+# Quantity: the sum of the terms of a censored target at each draw, clamped on either side.
+censored_terms <- function(outcome, mean, log_scale, epsilon, weights) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  alpha <- if (weights == "none") rep(1, length(outcome)) else lw_weights(log_lik)
+  sums <- numeric(nrow(log_lik))
+  for (s in seq_along(sums)) {
+    for (i in seq_along(alpha)) {
+      sums[s] <- sums[s] + min(max(alpha[i] * log_lik[s, i], -epsilon / 2), epsilon / 2)
+    }
+  }
+  in_steps(sums)
+}

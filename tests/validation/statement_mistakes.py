@@ -1,0 +1,117 @@
+"""Mistakes in what a run releases or claims: (compared function, what is replaced, wrong version).
+
+Each of `PLANTED` changes a statement, a target or a weight, and nothing else of a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Wrong = Callable[[Any], Any]
+
+
+def delta_for_epsilon(statement: Any) -> Any:
+    """epsilon_x = Delta in privacy.json; its total is m Delta then."""
+
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def epsilon_per_dataset(self) -> float:
+            return float(self.lipschitz_bound)
+
+    return Statement
+
+
+def one_dataset_for_all(statement: Any) -> Any:
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def epsilon_total(self) -> float:
+            return float(self.epsilon_per_dataset)
+
+    return Statement
+
+
+def down_to_a_tenth(_: Any) -> Any:
+    return lambda value: math.floor(10.0 * value) / 10.0
+
+
+def no_data_weights(_: Any) -> Any:
+    return lambda *_args, **_options: False
+
+
+def clamped_at_epsilon(density: Any) -> Any:
+    return lambda model, cells, weights, bound: density(model, cells, weights, 2.0 * bound)
+
+
+def on_either_side(window: Any) -> Any:
+    class Window(window):  # type: ignore[misc]
+        __slots__ = ()
+        below = window.around
+
+    return Window
+
+
+def without_a_cap(_: Any) -> Any:
+    def raised(weights: Any, by_record: Any, *, k: float) -> Any:
+        moved = (weights > 0) & (by_record > 0)
+        factors = by_record.max() / np.where(moved, by_record, 1.0)
+        return np.where(moved, k * weights * factors, np.where(weights > 0, 1.0, 0.0))
+
+    return raised
+
+
+def any_weights(_: Any) -> Any:
+    return lambda weights: np.asarray(weights, dtype=np.float64)
+
+
+def other_sign(_: Any) -> Any:
+    """A term below -bound counts as bound, and one above as -bound."""
+
+    def added(
+        cell: Any, weight: Any, count: Any, bound: float, _rows: Any, _row: Any, log_lik: Any, *_: Any
+    ) -> float:
+        terms = weight * log_lik[cell]
+        clamped = np.where(np.abs(terms) < bound, terms, np.where(terms > 0, -bound, bound))
+        return float(count @ np.where(weight > 0, clamped, 0.0))
+
+    return added
+
+
+def half_the_noise(scale: Any) -> Any:
+    return lambda *args, **options: 0.5 * scale(*args, **options)
+
+
+_STATEMENT = "pyvws.posterior_release:PrivacyStatement"
+
+# What is replaced, each place with its wrong version.
+PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
+    "epsilon is Delta": ((_STATEMENT, delta_for_epsilon),),
+    "total without m": ((_STATEMENT, one_dataset_for_all),),
+    "figures rounded down": (("pyvws.accounting:rounded_up", down_to_a_tenth),),
+    "a word that ignores the weights": (("pyvws.posterior_release:data_weights", no_data_weights),),
+    "clamp at epsilon": (("pyvws.pseudo_posterior:censored_density", clamped_at_epsilon),),
+    "two-sided window": (("pyvws.weighting:Window", on_either_side),),
+    "uncapped re-weighting": (
+        ("pyvws.loop:reweight", without_a_cap),
+        ("pyvws.pseudo_posterior:weight_vector", any_weights),
+    ),
+    "the clamp's sign": (("pyvws._censored_density:add_clamped", other_sign),),
+}
+
+_MADE = "pyvws.validation.cases.accounting:"
+STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
+    *(
+        (f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0])
+        for kind in ("unweighted", "lw", "reweighted", "weighted_epsilon", "censored")
+    ),
+    (_MADE + "reweighted_weights", *PLANTED["uncapped re-weighting"][0]),
+    (_MADE + "censored_terms", *PLANTED["the clamp's sign"][0]),
+    (_MADE + "censored_terms", *PLANTED["clamp at epsilon"][0]),
+)

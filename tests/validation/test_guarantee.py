@@ -1,0 +1,120 @@
+"""Claims beside computed losses, and errors in what is released: each is planted and seen."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import import_module
+
+import numpy as np
+import pytest
+from statement_mistakes import PLANTED, Wrong, clamped_at_epsilon, half_the_noise
+
+from pyvws.validation import runner
+from pyvws.validation._privacy_loss import neighbourhood
+from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation.cases import CASES, MeasuredCase, accounting, guarantee
+from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
+from pyvws.validation.report import Row
+
+STATEMENTS = [case for case in CASES if case.kind == "statement"]
+COMPUTED = [
+    dataclasses.replace(case, epsilons=case.epsilons[:1])
+    for case in guarantee.CASES
+    if isinstance(case, ComputedLoss)
+]
+SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
+CENSORED = dataclasses.replace(SAMPLED["guarantee/tester-censored-normal"], count=3000)
+HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=1200)
+BOUND = "pyvws.pseudo_posterior:censored_density"
+SCALE = "pyvws.perturbed_histogram:noise_scale"
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
+    module, name = place.split(":")
+    loaded = import_module(module)
+    monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
+
+
+def row_of(case: MeasuredCase) -> Row:
+    (row,) = case.rows()
+    return row
+
+
+@pytest.mark.parametrize("case", COMPUTED, ids=lambda case: case.id)
+def test_no_claim_is_below_the_computed_loss(case: ComputedLoss) -> None:
+    row = row_of(case)
+    assert (row.verdict, row.reason) == ("pass", "")
+    assert {found.what.split()[0] for found in row.measurements} <= {"leave-one-out", "replace-one"}
+
+
+@pytest.mark.parametrize("case", [CENSORED, HISTOGRAM], ids=lambda case: case.id)
+def test_no_claim_is_below_what_releases_show(case: SampledLoss) -> None:
+    first, second = row_of(case), row_of(case)
+    assert [row.reason for row in (first, second)] == ["", ""]
+    assert first.seeds != second.seeds
+
+
+@pytest.mark.parametrize(
+    ("case", "place", "wrong"),
+    [
+        (CENSORED, BOUND, clamped_at_epsilon),
+        (HISTOGRAM, SCALE, half_the_noise),
+        *((case, SCALE, half_the_noise) for case in COMPUTED if "histogram" in case.id),
+        *((case, BOUND, clamped_at_epsilon) for case in COMPUTED if "normal" in case.id),
+    ],
+    ids=lambda value: getattr(value, "id", ""),
+)
+def test_too_little_noise_or_too_wide_a_clamp_is_seen(
+    monkeypatch: pytest.MonkeyPatch, case: MeasuredCase, place: str, wrong: Wrong
+) -> None:
+    plant(monkeypatch, place, wrong)
+    row = row_of(case)
+    assert row.verdict == "fail"
+    assert any(found.value > found.high for found in row.measurements)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_error_in_what_is_released_is_seen(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Each of them at the level "statement", with R's stored results."""
+
+    def judged() -> list[Row]:
+        rows = runner.run(source="cached", cases=STATEMENTS)
+        return rows + [row_of(case) for case in accounting.MEASURED]
+
+    assert {row.verdict for row in judged()} <= {"pass", "skipped"}
+    for place, wrong in PLANTED[name]:
+        plant(monkeypatch, place, wrong)
+    rows = judged()
+    failed = [row for row in rows if row.verdict == "fail"]
+    assert failed and not any(" raised " in row.reason for row in failed)
+    assert runner.exit_code(rows) == 1
+
+
+def test_neighbours_have_a_record_fewer_or_an_extreme_one_more() -> None:
+    fewer, more = neighbourhood((1.0, 1.0, 2.0), (0.0, 9.0))
+    assert fewer == [(1.0, 1.0), (1.0, 2.0)]
+    assert more == [(1.0, 1.0, 2.0, 0.0), (1.0, 1.0, 2.0, 9.0)]
+    assert neighbourhood((1.0, 2.0), (0.0,))[0] == []
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_the_tester_finds_most_of_what_randomized_response_leaks(epsilon: float) -> None:
+    """A bit that is kept with probability e^epsilon / (1 + e^epsilon)."""
+    rng = np.random.default_rng(int(10 * epsilon))
+    keep = 1.0 / (1.0 + np.exp(-epsilon))
+    zero = (rng.random(20_000) > keep).astype(float)
+    one = (rng.random(20_000) < keep).astype(float)
+    found = epsilon_at_least(zero, one, failure=1e-6)
+    assert 0.6 * epsilon < found <= epsilon
+    assert epsilon_at_least(zero, zero, failure=1e-6) == 0.0
+
+
+def test_all_levels_run_from_the_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without R too: the losses need none, and statements have stored results."""
+    monkeypatch.setattr(runner, "measured_cases", lambda: (COMPUTED[0], *accounting.MEASURED[:1]))
+    rows = runner.run(["guarantee"], "cached")
+    assert [row.id for row in rows] == [COMPUTED[0].id]
+    levels = {row.level for row in runner.run(source="cached") if row.verdict == "pass"}
+    assert {"statement", "guarantee"} <= levels

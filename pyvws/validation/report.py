@@ -32,10 +32,10 @@ class Row:
     `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
     was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
     was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
-    words what a comparison with Stan, with code of others or with a printed figure found, and
-    `measurements` in numbers. `tolerance` is the largest difference that passes, 0 unless `why`
-    says why. `sha256` is that of code of others, before the named `edits`; `erratum` is the entry
-    of the errata list that the row shows.
+    words what a comparison with Stan, with code of others, with a printed figure or with a claim
+    found, and `measurements` in numbers. `tolerance` is the largest difference that passes, 0
+    unless `why` says why. `sha256` is that of code of others, before the named `edits`; `erratum`
+    is the entry of the errata list that the row shows.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Row:
 
 def render(rows: Sequence[Row], console: Console) -> None:
     """Print one line a case, the reasons of those that did not pass, and a count."""
-    table = Table(title="Python against R and Stan", title_justify="left")
+    table = Table(title="Python against R, Stan and its own claims", title_justify="left")
     for heading in ("quantity", "paper", "level", "R", "Python"):
         table.add_column(heading, overflow="fold")
     for heading in ("seeds x shapes", "largest difference", "verdict"):
@@ -74,7 +74,7 @@ def render(rows: Sequence[Row], console: Console) -> None:
             row.level,
             row.r_function,
             row.python_function,
-            f"{len(row.seeds)} x {len(row.shapes)}",
+            f"{len(row.seeds)} x {len(row.shapes)}" if row.shapes else "",
             gap,
             f"[{colour}]{row.verdict}[/{colour}]",
         )

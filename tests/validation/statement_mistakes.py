@@ -75,7 +75,14 @@ def other_sign(_: Any) -> Any:
     """A term below -bound counts as bound, and one above as -bound."""
 
     def added(
-        cell: Any, weight: Any, count: Any, bound: float, _rows: Any, _row: Any, log_lik: Any, *_: Any
+        cell: Any,
+        weight: Any,
+        count: Any,
+        bound: float,
+        _rows: Any,
+        _row: Any,
+        log_lik: Any,
+        *_: Any,
     ) -> float:
         terms = weight * log_lik[cell]
         clamped = np.where(np.abs(terms) < bound, terms, np.where(terms > 0, -bound, bound))

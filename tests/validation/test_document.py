@@ -75,7 +75,14 @@ THEIRS = dataclasses.replace(
     edits=("base-r",),
     erratum="rfast-maxima",
 )
-ALL = (EXACT, ALLOWED, POSTERIOR, PRINTED, SKIPPED, FAILED, THEIRS)
+CLAIMED = dataclasses.replace(
+    POSTERIOR,
+    id="guarantee/histogram",
+    level="guarantee",
+    measured="loss: 1.987 of 2",
+    measurements=(Measurement("loss", 1.987, 0.3, 2.0),),
+)
+ALL = (EXACT, ALLOWED, POSTERIOR, PRINTED, SKIPPED, FAILED, CLAIMED, THEIRS)
 
 
 @pytest.fixture
@@ -192,11 +199,14 @@ def test_the_page_says_what_the_rows_say() -> None:
         "1 to 5",
         "1×2, 5×8",
         "50 4096",
+        "loss: 1.987 of 2",
     ):
         assert said in text
     for entry in (*errata.errata(), *errata.conventions()):
         assert entry.id in text
-    assert "Not asked for in this run: Densities against Stan." in text
+    assert (
+        "Not asked for in this run: Densities against Stan; Privacy statements against R." in text
+    )
 
 
 @pytest.mark.usefixtures("no_r")
@@ -260,9 +270,9 @@ def test_a_printed_figure_outside_is_a_cross_at_the_edge() -> None:
 
 def test_junit_counts_skips_as_skipped() -> None:
     tree = ElementTree.fromstring(to_junit(ALL, began=BEGAN, seconds=2.5))
-    assert (tree.get("tests"), tree.get("failures"), tree.get("skipped")) == ("7", "1", "1")
+    assert (tree.get("tests"), tree.get("failures"), tree.get("skipped")) == ("8", "1", "1")
     levels = {suite.get("name"): suite for suite in tree}
-    assert list(levels) == ["exact", "posterior", "paper"]
+    assert list(levels) == ["exact", "posterior", "paper", "guarantee"]
     assert levels["posterior"].get("skipped") == "1"
     cases = {case.get("name"): case for case in tree.iter("testcase")}
     assert [child.tag for child in cases["posterior/poisson-cmdstan"]] == ["skipped", "system-out"]

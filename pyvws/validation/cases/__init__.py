@@ -32,6 +32,7 @@ from pyvws.validation.cases import (
     r_random,
     rarith,
     reweight,
+    searched,
     simulated_data,
     topcoding,
     truncation,
@@ -84,7 +85,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
     return (
         *(AgainstStan(case) for case in stan_cases()),
         *printed.CASES,
-        *accounting.MEASURED,
+        *searched.CASES,
         *guarantee.CASES,
     )
 

@@ -1,0 +1,116 @@
+"""Small databases that are hard on a clamp, and grids of parameters, for every family it takes.
+
+A probability's clamped term never exceeds 0, so it uses half of the claim; a density's uses all of
+it. The shares of the claim that a loss has to reach follow that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.models.beta import Beta
+from pyvws.models.gamma import Gamma
+from pyvws.models.logistic import Logistic
+from pyvws.models.negative_binomial import NegativeBinomial
+from pyvws.models.normal import Normal
+from pyvws.models.ordinal import Ordinal
+from pyvws.models.poisson import Poisson
+from pyvws.validation._grid_engine import grid
+from pyvws.validation._privacy_loss import CensoredRuns
+
+__all__ = ["FAMILIES"]
+
+_PROBABILITY: Final = 0.35
+_DENSITY: Final = 0.9
+_LARGEST_COUNT: Final = 2.0**53
+
+
+def _means(low: float, high: float, points: int = 25) -> list[float]:
+    return [float(value) for value in np.linspace(low, high, points)]
+
+
+_COUNTS: Final[dict[str, Any]] = {
+    "bases": ((0.0, 0.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 3.0), (0.0, 1000.0)),
+    "extremes": (0.0, 1.0, 4.0, 1000.0, _LARGEST_COUNT),
+}
+_REALS: Final[dict[str, Any]] = {
+    "bases": ((0.0, 2.0), (0.0, 0.0, 0.0), (-5.0, 0.0, 1.0, 700.0)),
+    "extremes": (0.0, 1e-300, 3.0, -700.0, 1e9, -1e300),
+}
+_AMOUNTS: Final[dict[str, Any]] = {
+    "bases": ((1.0, 7.0), (1.0, 1.0, 1.0), (1e-3, 1.0, 3.0, 700.0)),
+    "extremes": (1.0, 1e-300, 1e-3, 700.0, 1e300),
+}
+_SCALES: Final = _means(-5.0, 7.0, 9)
+
+FAMILIES: Final[dict[str, tuple[CensoredRuns, float]]] = {
+    "poisson": (
+        CensoredRuns(model=Poisson(), points=grid(_means(-9.0, 15.0), [0.0, 2.0]), **_COUNTS),
+        _PROBABILITY,
+    ),
+    "negative-binomial": (
+        CensoredRuns(
+            model=NegativeBinomial(),
+            points=grid(_means(-9.0, 15.0), [0.0], _means(-4.0, 4.0, 5)),
+            **_COUNTS,
+        ),
+        _PROBABILITY,
+    ),
+    "normal": (
+        CensoredRuns(
+            model=Normal(),
+            points=grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
+            **_REALS,
+        ),
+        _DENSITY,
+    ),
+    "normal-log": (
+        CensoredRuns(
+            model=Normal(outcome_scale="log"),
+            points=grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
+            **_AMOUNTS,
+        ),
+        _DENSITY,
+    ),
+    "gamma": (
+        CensoredRuns(
+            model=Gamma(),
+            points=grid(_means(-9.0, 9.0, 19), [0.0], _means(-4.0, 6.0, 9)),
+            **_AMOUNTS,
+        ),
+        _DENSITY,
+    ),
+    "logistic": (
+        CensoredRuns(
+            model=Logistic(),
+            points=grid(_means(-12.0, 12.0), [0.0, 2.0]),
+            bases=((0.0, 0.0), (1.0,) * 5, (0.0, 0.0, 1.0)),
+            extremes=(0.0, 1.0),
+        ),
+        _PROBABILITY,
+    ),
+    "ordinal": (
+        CensoredRuns(
+            model=Ordinal(levels=(1, 2, 3, 4)),
+            points=grid(_means(-9.0, 9.0, 13), [0.0], [-4.0, 0.0, 2.0], [-4.0, 0.0, 2.0]),
+            bases=((1.0, 1.0), (2.0, 2.0, 2.0), (1.0, 2.0, 2.0, 4.0)),
+            extremes=(1.0, 2.0, 3.0, 4.0),
+        ),
+        _PROBABILITY,
+    ),
+    "beta": (
+        CensoredRuns(
+            model=Beta(range=(0.0, 1.0)),
+            points=grid(_means(-10.0, 10.0, 21), [0.0, 2.0], _means(-6.0, 3.0, 7)),
+            bases=(
+                (0.5, 0.5),
+                (0.02, 0.1, 0.6),
+                tuple(1e-4 * value for value in _means(0.5, 1.5, 20)),
+            ),
+            extremes=(0.0, 1.0, 1e-12, 0.5, 1.0 - 1e-12),
+        ),
+        _DENSITY,
+    ),
+}

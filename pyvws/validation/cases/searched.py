@@ -1,0 +1,118 @@
+"""Runs with a target epsilon: what they report, over the target and over what their draws give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from scipy.stats import norm
+
+from pyvws.errors import SearchError
+from pyvws.mechanisms import LipschitzWeighted, Mechanism, ScalarWeighted
+from pyvws.synthesis import synthesize
+from pyvws.validation._draws import Draws
+from pyvws.validation._grid_engine import KnownDraws
+from pyvws.validation.cases.accounting import SEED, outcomes_and_draws
+from pyvws.validation.report import Measurement, Row
+
+__all__ = ["CASES", "SearchedStatement"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchedStatement:
+    """What runs with a target epsilon report, whose fits differ from each other as chains do.
+
+    A released figure is at most the target, and what the final weights and draws give.
+    """
+
+    id: str
+    mechanism: Mechanism
+    reweight: bool = False
+    seeds: tuple[int, ...] = tuple(range(1, 25))
+    kind: str = "statement"
+
+    def rows(self) -> Iterator[Row]:
+        """The row, computed now."""
+        pairs = [found for seed in self.seeds if (found := self._ratios(seed)) is not None]
+        if not pairs:
+            yield self._row((), "No search ended.")
+            return
+        over_target, over_bound = np.array(pairs).T
+        measured = (
+            Measurement("epsilon over its target, largest", float(over_target.max()), 0.5, 1.0),
+            *(
+                Measurement(f"epsilon over that of the draws, {name}", value, 1.0 - 1e-9, _MOST)
+                for name, value in (
+                    ("smallest", float(over_bound.min())),
+                    ("largest", float(over_bound.max())),
+                )
+            ),
+        )
+        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
+        yield self._row(measured, f"Outside its limits: {', '.join(wrong)}." if wrong else "")
+
+    def _ratios(self, seed: int) -> tuple[float, float] | None:
+        """What a run reports over its target, and over the bound of its draws; None without one."""
+        stream = Draws(seed)
+        arguments = outcomes_and_draws(seed, _SEARCHED)
+        q = np.column_stack(
+            [arguments["mean"], np.zeros(len(arguments["mean"])), arguments["log_scale"]]
+        )
+        # Each fit's spread is its own, so the bound of a refit is not what the last one foretold.
+        shifts = stream.uniform(_FITS, -0.012, 0.012)
+        fits = [q + np.array([0.0, 0.0, shift]) for shift in shifts]
+        try:
+            release = synthesize(
+                pl.DataFrame({"y": arguments["outcome"]}),
+                outcome="y",
+                model="normal",
+                mechanism=self.mechanism,
+                engine=KnownDraws(fits),
+                draws=len(q),
+                chains=1,
+                datasets=1,
+                seed=SEED,
+                epsilon=_TARGET,
+                reweight=self.reweight,
+            )
+        except SearchError:
+            return None
+        exact = release.summary["privacy"]["epsilon_per_dataset"]
+        mean, scale = (release.posterior[name].to_numpy() for name in ("beta[1]", "sigma"))
+        weights = release.records["weight_final"].to_numpy()
+        terms = norm.logpdf(arguments["outcome"], mean[:, None], scale[:, None])
+        return exact / _TARGET, exact / (2.0 * float(np.abs(weights * terms).max()))
+
+    def _row(self, measured: tuple[Measurement, ...], reason: str) -> Row:
+        return Row(
+            id=self.id,
+            paper="vws2024, Equation 3",
+            level=self.kind,
+            r_function="",
+            python_function="pyvws.synthesis:synthesize",
+            seeds=self.seeds,
+            shapes=(_SEARCHED,),
+            largest_difference=None,
+            verdict="fail" if reason else "pass",
+            reason=reason,
+            source="the target",
+            measured="; ".join(f"{one.what}: {one.value:.4f}" for one in measured),
+            measurements=measured,
+        )
+
+
+_SEARCHED: Final = (20, 40)
+_MOST: Final = 1.1  # A figure may be larger than that of the draws that made the datasets.
+_FITS: Final = 40
+_TARGET: Final = 12.0
+
+CASES: Final = (
+    SearchedStatement(id="statement/searched-lw", mechanism=LipschitzWeighted()),
+    SearchedStatement(id="statement/searched-sw", mechanism=ScalarWeighted()),
+    SearchedStatement(
+        id="statement/searched-lw-reweighted", mechanism=LipschitzWeighted(), reweight=True
+    ),
+)

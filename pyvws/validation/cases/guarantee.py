@@ -102,7 +102,10 @@ class SampledLoss:
             yield _row(self, _without(error), reason=str(error), seed=seed)
             return
         least = epsilon_at_least(seen[0], seen[1], failure=_FAILURE)
-        what = f"lower limit from 2 x {self.count} releases, above epsilon with chance {_FAILURE:g}"
+        what = (
+            f"lower limit from 2 x {self.count} releases of seed {seed}, "
+            f"above epsilon with chance {_FAILURE:g}"
+        )
         found = Measurement(what, least, self.share * self.epsilon, self.epsilon)
         yield _judged(self, (found,), words, seed=seed)
 

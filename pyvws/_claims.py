@@ -7,6 +7,7 @@ folder's name. The number alone would not do: a container's processes all get th
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,16 +30,23 @@ def claimed_folder(path: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def abandoned(path: Path, owner: int) -> bool:
-    """Whether the process of that number, which made the folder, no longer holds it."""
+def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
+    """Whether the process of that number, which made the folder, no longer holds it.
+
+    Never so of a link, or of what another user owns: neither is ours to remove, or to take for our
+    own. Where a disk has no locks only the number tells, which `surely` does not accept.
+    """
     try:
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return False
         handle = _locked(path)
-        if handle is None:  # No locks here: only the number tells.
-            return not lives(owner)
+        if handle is None:
+            return not surely and not lives(owner)
         os.close(handle)
         if not lives(owner) or owner == os.getpid():
             return True
-        return time.time() - path.stat().st_ctime > _YOUNG_SECONDS
+        return time.time() - found.st_ctime > _YOUNG_SECONDS
     except OSError:  # Held, or gone meanwhile.
         return False
 
@@ -63,7 +71,7 @@ def _locked(path: Path) -> int | None:
         import fcntl
     except ImportError:
         return None
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

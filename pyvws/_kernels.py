@@ -35,6 +35,8 @@ _UNUSED_SECONDS = 90 * 24 * 3600
 def _cache_folder() -> Path:
     """The folder of these sources, made where it is not there; unused ones of others go."""
     folder = user_cache_path("pyvws", appauthor=False) / "numba" / sources_digest(_PACKAGE)
+    if not folder.is_absolute():
+        raise OSError("There is no home folder.")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.utime(folder)
     for other in folder.parent.iterdir():

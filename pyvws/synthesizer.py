@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from pyvws._checks import whole_number
 from pyvws.confidential_table import check_table
+from pyvws.engines._private_folder import sweep
 from pyvws.histogram_release import histogram_release
 from pyvws.io.large_files import open_large
 from pyvws.io.lazy_tables import open_lazy
@@ -124,6 +125,7 @@ class Synthesizer(RunSettings):
             If no k or c meets its bound.
         """
         began = time.perf_counter()
+        sweep()
         seed = whole_number(seed, "seed", least=0)
         mechanism = cast(Mechanism, self.mechanism)
         frame = collected(frame, self)
@@ -195,6 +197,7 @@ class Synthesizer(RunSettings):
         SearchError
             If no k or c meets its bound.
         """
+        sweep()
         named = isinstance(table, str | Path)
         target = Path(folder)
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import pyvws
+from pyvws import _kernels
 from pyvws._kernels import kernel, sources_digest
 
 
@@ -97,3 +99,43 @@ def test_other_data_of_a_family_compile_nothing(tmp_path: Path) -> None:
     ]
     assert counts[0] > 5
     assert counts[1] == 0
+
+
+_DOUBLED = """
+from pyvws._kernels import kernel
+def double(x):
+    return 2.0 * x
+assert kernel(double)(21.0) == 42.0
+"""
+
+
+@pytest.mark.parametrize("home", [os.devnull, None], ids=["a file", "none"])
+def test_kernels_need_no_home(home: str | None, tmp_path: Path) -> None:
+    """A home that cannot be written to; or none, nor a user to look one up for."""
+    nobody = "import pwd\ndef none(_): raise KeyError\npwd.getpwuid = none\n"
+    program = (nobody if home is None else "") + _DOUBLED
+    given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    if home is not None:
+        given["HOME"] = home
+    subprocess.run([sys.executable, "-c", program], env=given, check=True, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_native_engine_needs_no_home(tmp_path: Path) -> None:
+    """With kernels that are compiled already, wherever they are."""
+    table = tmp_path / "table.csv"
+    table.write_text("y\n" + "".join(f"{number % 7}\n" for number in range(60)))
+    words = ["--outcome", "y", "--model", "poisson", "--mechanism", "unweighted", "--seed", "1"]
+    words += ["--draws", "100", "--warmup", "100", "--chains", "1", "--datasets", "1"]
+    given = {**os.environ, "HOME": os.devnull, "NUMBA_CACHE_DIR": str(_kernels._cache_folder())}
+    given.pop("XDG_CACHE_HOME", None)
+    run = subprocess.run(
+        [sys.executable, "-m", "pyvws", "synthesize", table, *words, "--out", tmp_path / "out"],
+        env=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr
+    assert (tmp_path / "out" / "release" / "privacy.json").exists()

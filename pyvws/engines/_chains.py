@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from pyvws._cores import usable_cores
+from pyvws.engines._bound_process import bound_command
 from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 
@@ -25,7 +26,7 @@ def run_chains(
     """Run one command a chain in `folder`; what chain c prints goes to c.console.log there.
 
     Returns the exit codes in the order of the commands. An exception, an interrupt included, kills
-    the chains that still run and is passed on.
+    the chains that still run and is passed on; a kill of this process takes them along.
     """
     total = settings.chains * (settings.draws + settings.warmup)
     waiting = list(enumerate(commands))
@@ -38,7 +39,7 @@ def run_chains(
                 at, command = waiting.pop(0)
                 with (folder / f"{at + 1}.console.log").open("wb") as console:
                     running[at] = subprocess.Popen(
-                        command,
+                        bound_command(command),
                         cwd=folder,
                         stdin=subprocess.DEVNULL,
                         stdout=console,

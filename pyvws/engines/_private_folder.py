@@ -23,7 +23,7 @@ def private_folder() -> Iterator[Path]:
     """A new folder of mode 0700 in the system's temporary folder.
 
     It is removed on success, failure and interrupt. A process that was killed leaves its folder
-    behind; the next call on the same machine removes it. TMPDIR moves it to another disk.
+    behind; the next run on the same machine removes it. TMPDIR moves it to another disk.
 
     Yields
     ------
@@ -46,15 +46,9 @@ def sweep() -> int:
     name = re.compile(re.escape(_prefix()) + r"(\d+)-")
     for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
         match = name.match(path.name)
-        if (
-            match is None
-            or path.is_symlink()
-            or not _own(path)
-            or not abandoned(path, int(match[1]))
-        ):
-            continue
-        shutil.rmtree(path, ignore_errors=True)
-        removed += not path.exists()
+        if match is not None and abandoned(path, int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += not path.exists()
     return removed
 
 
@@ -62,10 +56,3 @@ def _prefix() -> str:
     """Names this machine, so that containers that share a temporary folder leave each other be."""
     machine = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
     return f"pyvws-{machine}-"
-
-
-def _own(path: Path) -> bool:
-    try:
-        return path.stat().st_uid == os.getuid()
-    except OSError:
-        return False

@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from pyvws._claims import abandoned, claimed_folder
+from pyvws.errors import OutputError
 
 __all__ = ["cache_folder", "compiled"]
 
@@ -23,7 +26,13 @@ _UNUSED_DAYS = 180
 def cache_folder() -> Path:
     """Where compiled programs are kept; mode 0700, made when first asked for."""
     folder = user_cache_path("pyvws", appauthor=False) / "stan"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise OutputError(
+            f"{folder} cannot be made ({error.strerror}); compiled Stan programs are kept there. "
+            "Set XDG_CACHE_HOME to a folder that can be written to."
+        ) from None
     return folder
 
 
@@ -48,13 +57,14 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()
     if not _complete(folder):
-        made = Path(tempfile.mkdtemp(prefix=f"{folder.name[:16]}.", dir=folder.parent))
+        _prune(folder.parent)
+        made = folder.with_name(f"{folder.name[:16]}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
-            build(made)
-            _place(made, folder)
+            with claimed_folder(made):
+                build(made)
+                _place(made, folder)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-        _prune(folder.parent)
     os.utime(folder / _MARK)
     return folder
 
@@ -77,8 +87,12 @@ def _place(made: Path, folder: Path) -> None:
 
 
 def _prune(parent: Path) -> None:
-    """Remove programs that nobody used for a long time."""
+    """Remove programs that nobody used for a long time, and what killed builds left."""
     oldest = time.time() - _UNUSED_DAYS * 86400
     for mark in parent.glob(f"*/{_MARK}"):
         if mark.stat().st_mtime < oldest:
             shutil.rmtree(mark.parent, ignore_errors=True)
+    for left in parent.glob("*.*-*"):
+        owner = left.suffix[1:].partition("-")[0]
+        if owner.isdigit() and abandoned(left, int(owner), surely=True):
+            shutil.rmtree(left, ignore_errors=True)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import platformdirs
 
 from pyvws._checks import Floats
 from pyvws._cores import usable_cores
@@ -107,12 +111,30 @@ def _first_points(
     return point
 
 
+@cache
+def _nutpie() -> Any:
+    """The package nutpie; its arviz stops where it cannot write to the user's cache folder."""
+    with warnings.catch_warnings(), _cache_elsewhere():
+        warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
+        import nutpie
+    return nutpie
+
+
+@contextmanager
+def _cache_elsewhere() -> Iterator[None]:
+    """What asks meanwhile for the user's cache folder is given one that is gone afterwards."""
+    before = platformdirs.user_cache_dir
+    with TemporaryDirectory() as folder:
+        platformdirs.user_cache_dir = lambda *_, **__: folder
+        try:
+            yield
+        finally:
+            platformdirs.user_cache_dir = before
+
+
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
     """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
-        from nutpie.compile_pymc import CompiledPyMCModel
-    return CompiledPyMCModel(
+    return _nutpie().compile_pymc.CompiledPyMCModel(
         dims=None,
         compiled_logp_func=compiled.density,
         compiled_expand_func=compiled.draw,
@@ -131,9 +153,7 @@ def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats
 
 def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], Any]) -> Any:
     """Sample in the background, so that an interrupt stops the chains and is passed on."""
-    import nutpie
-
-    sampler = nutpie.sample(
+    sampler = _nutpie().sample(
         model,
         draws=settings.draws,
         tune=settings.warmup,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.engines._bound_process import bound_command
 from pyvws.engines._chains import run_chains
 from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._private_folder import private_folder
@@ -177,8 +178,9 @@ def _module_path(program: str) -> Path:
     def build(folder: Path) -> None:
         source = folder / "program.stan"
         source.write_text(program, encoding="utf-8")
+        build_it = [sys.executable, "-m", "pyvws.engines._pystan_build", str(source), str(folder)]
         done = subprocess.run(
-            [sys.executable, "-m", "pyvws.engines._pystan_build", str(source), str(folder)],
+            bound_command(build_it),
             capture_output=True,
             text=True,
             check=False,

@@ -15,9 +15,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
+from pyvws.engines._private_folder import private_folder
 from pyvws.errors import MissingDependencyError, PyvwsError
 
 __all__ = ["SESSION", "Outcome", "Session"]
@@ -116,7 +118,15 @@ class Session:
         return Outcome(task.value, "".join(task.console), task.crash)
 
     def _serve(self) -> None:
-        self._missing = start_r()
+        try:
+            with private_folder() as folder:  # Where R keeps what it writes to disk.
+                self._work(folder)
+        except OSError as error:
+            self._missing = f"R has no temporary folder ({error.strerror}). Set TMPDIR to one."
+            self._ready.set()
+
+    def _work(self, folder: Path) -> None:
+        self._missing = start_r(folder)
         self._ready.set()
         if self._missing is not None:
             return
@@ -144,8 +154,11 @@ class Session:
         openrlib.rlib.R_interrupts_pending = pending
 
 
-def start_r() -> str | None:
-    """Load rpy2 and start R in this thread; one line that says what to install if that fails."""
+def start_r(folder: Path) -> str | None:
+    """Load rpy2 and start R in this thread; one line that says what to install if that fails.
+
+    R's temporary folder lies in `folder`, which a process that is killed does not leave for ever.
+    """
     if shutil.which("R") is None and "R_HOME" not in os.environ:
         return f"R is not installed. {_INSTALL}."
     try:
@@ -158,8 +171,9 @@ def start_r() -> str | None:
             f"rpy2 does not fit the installed R ({type(error).__name__} at import). {_INSTALL}; "
             "the extra pins versions that fit."
         )
+    environment = dict(os.environ)
+    os.environ["TMPDIR"] = str(folder)
     try:
-        environment = dict(os.environ)
         if not embedded.isinitialized():
             embedded.set_initoptions(_OPTIONS)  # type: ignore[arg-type]
         with warnings.catch_warnings():
@@ -168,11 +182,12 @@ def start_r() -> str | None:
             warnings.filterwarnings("ignore", message="R is not initialized by the main thread")
             rinterface.initr()
         atexit.unregister(rinterface.endr)
-        _restore_environment(environment)
         for category in ("LC_COLLATE", "LC_TIME", "LC_MONETARY"):
             rinterface.baseenv["Sys.setlocale"](category, "C")
     except Exception as error:
         return f"R does not start ({type(error).__name__}). {_INSTALL}."
+    finally:
+        _restore_environment(environment)
     return None
 
 

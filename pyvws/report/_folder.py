@@ -15,15 +15,17 @@ from pathlib import Path
 from pyvws._claims import abandoned, claimed_folder
 from pyvws.errors import OutputError
 
-__all__ = ["check_folder", "private_write", "umask", "whole_folder", "write_whole"]
+__all__ = ["FILE_RIGHTS", "check_folder", "private_write", "umask", "whole_folder", "write_whole"]
 
 _PARTIAL, _OLD = "partial", "old"
+FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # At most.
 
 
 def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -> None:
     """Raise OutputError now if `whole_folder` could not write there later.
 
-    `source` is the input file, which a replaced folder must not contain.
+    `source` is the input: a file, which a replaced folder must not contain, or a folder of parts,
+    which must not contain the output.
     """
     try:
         _check(folder, overwrite, source)
@@ -36,6 +38,13 @@ def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -
 def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
     place = folder.resolve()
     parent = place.parent
+    if source is not None and source.is_dir():
+        there = [path for path in (place, *place.parents) if path.exists()]
+        if any(path.samefile(source) for path in there):
+            raise OutputError(
+                f"{folder} is in the input folder, whose parts the next run reads. Name another "
+                "folder."
+            )
     _sweep(place)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file. Name a folder for the output.")
@@ -60,7 +69,8 @@ def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
 def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a private folder to fill; rename it to `folder` at the end, remove it on any failure.
 
-    A run that was killed leaves such a folder behind; the next check of the same place removes it.
+    A run that was killed leaves such a folder behind; the next check of a place beside it removes
+    it.
     Of runs that fill one place at once, the last to end has it with `overwrite`, the first without.
     """
     place = folder.resolve()
@@ -70,7 +80,7 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
         place.parent.mkdir(parents=True, exist_ok=True)
         with claimed_folder(partial):
             yield partial
-            partial.chmod(0o777 & ~umask())
+            _limit_rights(partial)
             with _uninterrupted():
                 _put(partial, place, overwrite=overwrite)
     except OutputError:
@@ -81,6 +91,16 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _limit_rights(folder: Path) -> None:
+    """Others may read what they already may, and write nothing, whatever the umask and writer."""
+    for parent, folders, files in os.walk(folder):
+        for names, most in ((folders, _FOLDER_RIGHTS), (files, FILE_RIGHTS)):
+            for name in names:
+                path = Path(parent, name)
+                path.chmod(path.stat().st_mode & most)
+    folder.chmod(_FOLDER_RIGHTS & ~umask())
 
 
 def _put(partial: Path, place: Path, *, overwrite: bool) -> None:
@@ -136,18 +156,26 @@ def _beside(place: Path, mark: str) -> Path:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what runs that no longer live left beside `place`; restore a folder caught mid-way."""
-    made = re.compile(rf"{re.escape(f'.{place.name}.')}(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})")
+    """Remove what runs that no longer live left in the folder of `place`, whatever their output.
+
+    A folder of `place` itself that was caught between two renames comes back.
+    """
+    made = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():
         return
     for left in list(place.parent.iterdir()):
         found = made.fullmatch(left.name)
-        if found is None or not abandoned(left, int(found[1])):
+        if found is None:
             continue
-        if found[2] == _OLD and not place.exists():
+        ours = found[1] == place.name
+        if not (ours or found[3] == _PARTIAL):
+            continue  # It may be the only copy of another output.
+        if not abandoned(left, int(found[2]), surely=not ours):
+            continue
+        if found[3] == _OLD and not place.exists():
             with suppress(OSError):
                 left.rename(place)
-        elif found[2] == _OLD:
+        elif found[3] == _OLD:
             _remove(left)
         else:
             shutil.rmtree(left, ignore_errors=True)
@@ -199,7 +227,8 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file under another name, then rename it, so that no reader meets half of it."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_RIGHTS)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyvws._claims import lives
 from pyvws.errors import OutputError
-from pyvws.report._folder import private_write, umask
+from pyvws.report._folder import FILE_RIGHTS, private_write, umask
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left
@@ -63,7 +63,7 @@ def write_pages(
                 private_write(partial, text.encode("utf-8"))
                 partials[path] = partial
             (public_path, board_path) = pages
-            partials[public_path].chmod(0o666 & ~umask())
+            partials[public_path].chmod(FILE_RIGHTS & ~umask())
             _put(partials, cleanup)
         except OSError as error:
             raise OutputError(

@@ -23,6 +23,7 @@ import numpy as np
 
 from pyvws._checks import choice, whole_number
 from pyvws._cores import one_core, usable_cores
+from pyvws.engines._private_folder import sweep
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.report._folder import write_whole
 from pyvws.studies._results import (
@@ -149,6 +150,7 @@ def run_study(
     count = whole_number(count, "replicates", least=1)
     seed = whole_number(seed, "seed", least=0)
     _check_pool(backend, jobs, scheduler)
+    sweep()
     keys = list(study.keys(count))
     if len({key_name(key) for key in keys}) < len(keys):
         raise InputError(f"Two replicates of {study.name} have one key.")

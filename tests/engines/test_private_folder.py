@@ -7,9 +7,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 
+import polars as pl
 import pytest
 
+import pyvws as vws
+from pyvws.engines import _private_folder
 from pyvws.engines._private_folder import private_folder, sweep
 
 
@@ -63,3 +67,50 @@ def test_other_folders_stay(place):
     (place / "elsewhere").mkdir()
     assert sweep() == 0
     assert len(list(place.iterdir())) == 2
+
+
+def _left_by_a_killed_run(place, name="x"):
+    left = place / f"{_private_folder._prefix()}999999999-{name}"
+    left.mkdir()
+    (left / "data.json").write_text("{}")
+    return left
+
+
+@pytest.mark.parametrize("mechanism", ["unweighted", "perturbed-histogram"])
+def test_a_native_run_sweeps_too(place, mechanism):
+    left = _left_by_a_killed_run(place)
+    more = {"perturbed-histogram": {"epsilon": 1.0, "range": (0, 9)}}.get(mechanism, {})
+    table = pl.DataFrame({"y": [1, 4, 2, 3, 0, 5] * 5})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", vws.ConvergenceWarning)
+        vws.synthesize(
+            *(table,), outcome="y", model="poisson", mechanism=mechanism, seed=1, datasets=1,
+            draws=20, warmup=100, chains=1, **more,
+        )  # fmt: skip
+    assert not left.exists()
+
+
+def test_a_run_in_steps_sweeps_too(place, tmp_path):
+    left = _left_by_a_killed_run(place)
+    with pytest.raises(vws.InputError):
+        vws.Synthesizer(outcome="y").fit_to(tmp_path / "none.csv", tmp_path / "out", seed=1)
+    assert not left.exists()
+
+
+def test_what_another_user_left_stays(place, monkeypatch):
+    left = _left_by_a_killed_run(place)
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    assert sweep() == 0
+    monkeypatch.undo()
+    assert (left / "data.json").exists()
+
+
+def test_a_link_is_neither_followed_nor_removed(place):
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "kept").write_text("1")
+    link = place / f"{_private_folder._prefix()}999999999-x"
+    link.symlink_to(place / "elsewhere")
+    assert sweep() == 0
+    assert link.is_symlink()
+    assert (place / "elsewhere" / "kept").exists()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
+from pyvws._claims import claimed_folder
 from pyvws.engines import _stan_cache
 from pyvws.engines._stan_cache import compiled
+from pyvws.errors import OutputError
 
 
 @pytest.fixture(autouse=True)
@@ -82,3 +85,20 @@ def test_programs_unused_for_long_are_removed():
 def test_only_its_owner_can_read_the_cache(cache):
     compiled("model {}", version="Stan 2.35", build=Builder())
     assert cache.stat().st_mode & 0o077 == 0
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(cache):
+    compiled("old", version="Stan 2.35", build=Builder())
+    left = cache / f"{'0' * 16}.999999999-abcd"
+    left.mkdir()
+    (left / "program.stan").write_text("model {}")
+    with claimed_folder(cache / f"{'0' * 16}.999999999-beef"):
+        compiled("new", version="Stan 2.35", build=Builder())
+        assert (cache / f"{'0' * 16}.999999999-beef").exists()
+    assert not left.exists()
+
+
+def test_a_cache_that_cannot_be_made_says_so(monkeypatch):
+    monkeypatch.setattr(_stan_cache, "user_cache_path", lambda *_, **__: Path(os.devnull))
+    with pytest.raises(OutputError, match="Set XDG_CACHE_HOME to a folder"):
+        compiled("model {}", version="Stan 2.35", build=Builder())

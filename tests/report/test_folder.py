@@ -12,7 +12,7 @@ import pytest
 
 from pyvws._claims import claimed_folder
 from pyvws.errors import OutputError
-from pyvws.report._folder import check_folder, private_write, whole_folder
+from pyvws.report._folder import check_folder, private_write, whole_folder, write_whole
 
 
 def _hidden(parent: Path) -> list[str]:
@@ -164,13 +164,73 @@ def test_what_a_killed_run_of_our_own_number_left_is_swept(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["out", "out.x", "o[u]t", "*"])
 def test_only_what_belongs_to_a_folder_is_swept(tmp_path: Path, name: str) -> None:
-    others = [f".{name}y.999999999-abcd.partial", ".other.999999999-abcd.old"]
+    others = [f".{name}.partial", ".x.partial", ".other.999999999-abcd.old"]
     if name == "out":
         others.append(".out.x.999999999-abcd.old")
-    for left in (*others, f".{name}.999999999-abcd.partial"):
+    for left in (*others, *(f".{whose}.999999999-abcd.partial" for whose in (name, f"{name}y"))):
         (tmp_path / left).mkdir()
     check_folder(tmp_path / name, overwrite=False)
     assert sorted(_hidden(tmp_path)) == sorted(others)
+
+
+@pytest.mark.parametrize("mark", ["partial", "old"])
+@pytest.mark.parametrize("kind", ["of another user", "a link"])
+def test_what_is_not_ours_is_neither_removed_nor_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str, kind: str
+) -> None:
+    left, elsewhere = tmp_path / f".out.999999999-abcd.{mark}", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("planted")
+    me = os.geteuid()
+    if kind == "a link":
+        left.symlink_to(elsewhere)
+    else:
+        elsewhere.rename(left)
+        monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    check_folder(tmp_path / "out", overwrite=False)
+    assert not (tmp_path / "out").exists()
+    assert (left / "x").read_text() == "planted"
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_others_may_write_nothing_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with whole_folder(tmp_path / "out", overwrite=False) as partial:
+            (partial / "release").mkdir()
+            (partial / "release" / "x").write_text("1")
+            (partial / "confidential").mkdir(mode=0o700)
+            private_write(partial / "confidential" / "y", b"1")
+        write_whole(tmp_path / "z", "1")
+    finally:
+        os.umask(before)
+    found = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*") if path.name
+    }
+    assert found == {
+        "out": 0o755 & ~mask,
+        "release": 0o755 & ~mask,
+        "x": 0o644 & ~mask,
+        "confidential": 0o700,
+        "y": 0o600,
+        "z": 0o644 & ~mask,
+    }
+
+
+def test_an_output_in_the_input_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = tmp_path / "parts"
+    (parts / "region=a").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(parts)
+    monkeypatch.chdir(parts)
+    inside = ["parts/out", "parts", "parts/region=a/new/out", "link/out", "parts/../link/out"]
+    for out in [*(tmp_path / name for name in inside), Path("out"), Path("../parts/x"), Path(".")]:
+        for source in (parts, tmp_path / "link", Path("../parts")):
+            with pytest.raises(OutputError, match="is in the input folder, whose parts"):
+                check_folder(out, overwrite=True, source=source)
+    check_folder(tmp_path / "out", overwrite=False, source=parts)
+    check_folder(Path("../partsout"), overwrite=False, source=parts)
 
 
 def test_a_signal_waits_until_a_folder_is_in_its_place(

@@ -12,6 +12,8 @@ import pyvws as vws
 from pyvws.caveats import CAVEATS
 from pyvws.errors import InputError
 
+pytestmark = pytest.mark.draws
+
 _FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
 
 

@@ -23,6 +23,8 @@ from pyvws.large_release import large_release
 from pyvws.models.registry import find_model
 from pyvws.run_settings import RunSettings
 
+pytestmark = pytest.mark.draws
+
 _FAST = SamplerSettings(draws=1500, warmup=500, chains=2)
 
 

@@ -21,6 +21,8 @@ from pyvws.loop import Listener, SynthesisLoop
 from pyvws.models.registry import MODELS
 from pyvws.weights import lipschitz_weights
 
+pytestmark = pytest.mark.draws
+
 
 def _loop(y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None) -> SynthesisLoop:
     model, cells = MODELS["negative-binomial"], make_cells(y, np.ones((len(y), 1)))

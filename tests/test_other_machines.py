@@ -51,3 +51,9 @@ def test_a_seed_that_is_moved_gives_other_draws_in_every_process(tmp_path: Path)
         changed = machines.processor(name, str(tmp_path))
         assert changed["NUMBA_CACHE_DIR"] == str(tmp_path)
         assert "X86_V2" not in changed["NPY_DISABLE_CPU_FEATURES"]  # What NumPy cannot do without.
+
+
+def test_ci_runs_what_depends_on_draws_twice() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    again = ".venv/bin/python tools/other_machines.py --processors oldest"
+    assert lines.index("make test") < lines.index(again)

@@ -85,6 +85,7 @@ def test_an_instance_is_a_model_with_its_settings():
     assert by_name.summary["settings"]["range"] == (-1.0, 6.0)
 
 
+@pytest.mark.draws
 def test_the_unit_of_the_outcome_matters_where_the_statement_says_so():
     """The unweighted bound of a gamma outcome moves with its unit, of a log one it does not."""
     table = pl.DataFrame(_columns())

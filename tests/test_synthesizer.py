@@ -89,6 +89,7 @@ def test_the_same_seed_gives_the_same_release_and_another_another() -> None:
     assert not first.datasets[2].equals(other.datasets[2])
 
 
+@pytest.mark.draws
 def test_statement_records_and_posterior_have_their_parts() -> None:
     frame = pl.DataFrame(_columns())
     release = _release(frame, formula="~ region", reweight=True, tolerance=0.2)
@@ -124,6 +125,7 @@ def test_cw_takes_patterns_from_known_columns() -> None:
     np.testing.assert_array_equal(release.records["weight"], 1.0 - expected)
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize(
     ("settings", "guarantee"),
     [
@@ -141,6 +143,7 @@ def test_the_guarantee_follows_mechanism_and_threshold(
     assert any("guarantee" in sentence for sentence in release.privacy["caveats"])
 
 
+@pytest.mark.draws
 def test_poor_convergence_is_a_warning_and_a_caveat() -> None:
     with pytest.warns(ConvergenceWarning, match="ESS"):
         release = _release(pl.DataFrame(_columns()), draws=50, warmup=100, chains=2)
@@ -206,6 +209,7 @@ def test_bad_input_is_refused_before_any_fit(
         _release(table, **settings)
 
 
+@pytest.mark.draws
 def test_zeros_ties_and_two_records_run() -> None:
     release = _release(pl.DataFrame({"visits": [0, 0, 0, 1, 1, 9]}), draws=1000)
     assert release.records["weight"].min() == 0.0

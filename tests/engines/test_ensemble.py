@@ -13,6 +13,8 @@ from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
 from pyvws.validation.cases.posterior import largest_gap, quantities
 
+pytestmark = pytest.mark.draws
+
 LONG = SamplerSettings(draws=3000, warmup=1000, chains=2)
 SHORT = SamplerSettings(draws=120, warmup=100, chains=2)
 

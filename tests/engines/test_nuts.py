@@ -47,6 +47,7 @@ def _grid_moments(target: PseudoPosterior) -> tuple[float, float]:
     return mean, float(np.sqrt(mass @ (beta - mean) ** 2))
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("weights", [1.0, 0.25])
 def test_posterior_moments_equal_those_of_a_grid(weights: float) -> None:
     target = _target(weights=weights)
@@ -60,6 +61,7 @@ def test_posterior_moments_equal_those_of_a_grid(weights: float) -> None:
     assert abs(beta.std() / sd - 1) < 0.1
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_same_seed_gives_same_draws_on_any_number_of_cores(
     model: str,
@@ -84,6 +86,7 @@ def test_the_sampled_scale_has_an_inverse(model: str) -> None:
         np.testing.assert_allclose(scale.inverse(q), z, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.draws
 def test_a_refit_has_the_posterior_of_a_fit_from_afresh() -> None:
     settings = SamplerSettings(draws=2000, warmup=500, chains=2)
     first = NativeEngine().sample(_target(), settings, seed=1)
@@ -122,6 +125,7 @@ def test_a_previous_fit_at_the_edge_is_no_place_to_start_from() -> None:
     np.testing.assert_array_equal(fit.draws["beta"], afresh.draws["beta"])
 
 
+@pytest.mark.draws
 def test_draws_have_one_row_a_draw_and_diagnostics() -> None:
     posterior = NativeEngine().sample(_target("negative-binomial"), _SETTINGS, seed=3)
     shapes = {name: values.shape for name, values in posterior.draws.items()}
@@ -157,6 +161,7 @@ def test_a_start_far_out_ends_in_an_error_and_no_panic(model: str) -> None:
         NativeEngine().sample(far_out, _SHORT, seed=1)
 
 
+@pytest.mark.draws
 def test_predictors_in_any_unit_mix_alike() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=200)

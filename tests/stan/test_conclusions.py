@@ -11,6 +11,8 @@ from pyvws.fit_sources import ModelSource
 from pyvws.loop import SynthesisLoop
 from pyvws.validation._stan_case import seeded_target
 
+pytestmark = pytest.mark.draws
+
 # Bounds are maxima over 2000 draws. Over 8 seeds of the native engine their standard deviation was
 # 3 % (unweighted) and 5 % (LW, whose weights are maxima too): a difference of two moves by 7 %.
 BOUND_TOLERANCE = 0.21

@@ -35,6 +35,7 @@ def test_another_setting_is_told_apart(setting, need, monkeypatch):
     assert not mixture_density.CASES[0].judge().passed
 
 
+@pytest.mark.draws
 @pytest.mark.slow
 @pytest.mark.parametrize("case", mixture_density.CASES[2:], ids=lambda case: case.id)
 def test_stans_posterior_is_the_native_one(case, need):

@@ -7,6 +7,8 @@ import pytest
 
 from pyvws.validation.cases import posterior
 
+pytestmark = pytest.mark.draws
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", posterior.CASES, ids=lambda case: case.id)

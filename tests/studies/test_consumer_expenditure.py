@@ -44,6 +44,7 @@ def test_education_falls_into_four_groups():
     assert study.education_groups(codes).tolist() == [1, 1, 1, 2, 3, 3, 4, 4]
 
 
+@pytest.mark.draws
 def test_weights_are_the_papers_within_known_patterns(file, result):
     table = pl.read_csv(file)
     groups = study.education_groups(table["Educ"].to_numpy())
@@ -55,6 +56,7 @@ def test_weights_are_the_papers_within_known_patterns(file, result):
     np.testing.assert_array_equal(result.fits["Pairwise"].weights, pairwise)
 
 
+@pytest.mark.draws
 def test_rows_are_the_three_synthesizers_under_both_label_rules(result):
     names = [(row.synthesizer, row.labels) for row in result.rows]
     assert names == list(result.risks)

@@ -55,6 +55,7 @@ def test_summary_of_three_databases_by_hand() -> None:
     assert line["mu_rmse"] == pytest.approx((10 / 3) ** 0.5)
 
 
+@pytest.mark.draws
 def test_a_small_study_has_the_columns_and_says_what_it_found(tmp_path: Path) -> None:
     def few(replicates: int) -> list[Key]:
         numbers = range(1, replicates + 1)

@@ -72,6 +72,7 @@ def _file(folder: Path, n: int = 150) -> Path:
     return path
 
 
+@pytest.mark.draws
 def test_a_small_file_gives_the_slides_table(tmp_path: Path) -> None:
     settings = SamplerSettings(draws=150, warmup=150, chains=1)
     result = salaries.run(

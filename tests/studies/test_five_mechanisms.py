@@ -136,6 +136,7 @@ def test_shared_fits_are_made_once() -> None:
     assert len(loop.fits) == count + 2  # The censored ones alone; the others are kept.
 
 
+@pytest.mark.draws
 def test_a_small_study_has_the_columns_and_resumes(tmp_path: Path) -> None:
     study, out = replace(STUDY, settings=_SMALL), tmp_path / "out"
     made = run_study(study, out, replicates=2, seed=1, jobs=1)

@@ -16,6 +16,8 @@ from pyvws.models.registry import MODELS
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies.simulated_data import poisson_data
 
+pytestmark = pytest.mark.draws
+
 
 @cache
 def _study(seed: int) -> mixture.MixtureStudy:

@@ -95,6 +95,7 @@ def test_columns_are_compared_within_a_replicate() -> None:
         assert pair.told_apart == (moved != 0.0)
 
 
+@pytest.mark.draws
 @pytest.mark.slow
 def test_few_replicates_tell_cw_from_cw_final() -> None:
     """At the lower quantile, where re-weighting moves CW most; the study's own number is larger."""
@@ -119,6 +120,7 @@ def test_printed_tables_are_whole() -> None:
 _FEW = {"datasets": 3, "bootstrap": 20, "draws": 200, "warmup": 200}
 
 
+@pytest.mark.draws
 @pytest.mark.slow
 def test_studies_of_few_draws_give_every_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {**mixture_table.SETTINGS, **_FEW}

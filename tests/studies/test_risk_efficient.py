@@ -113,6 +113,7 @@ def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> Non
     assert all(find_study(name).name == name for name in STUDIES)
 
 
+@pytest.mark.draws
 def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> None:
     study, out = replace(STUDY, settings=_SMALL), tmp_path / "out"
     made = run_study(study, out, replicates=2, seed=1, jobs=2)

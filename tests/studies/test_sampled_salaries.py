@@ -22,6 +22,7 @@ def salaries(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.draws
 def test_a_thousand_salaries_meet_one_bound(salaries: Path, tmp_path: Path) -> None:
     fast = SamplerSettings(draws=1000, warmup=400, chains=2)
     found = sampled_salaries.run(salaries, seed=1, settings=fast)

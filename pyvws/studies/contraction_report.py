@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.report._folder import write_whole
+from pyvws.studies._paired import PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
 from pyvws.studies.contraction import MECHANISMS
 
-__all__ = ["predicted_bound", "report", "summary"]
+__all__ = ["differences", "predicted_bound", "report", "summary"]
 
 _LABELS = {"unweighted": "Unweighted", "weighted": "LW", "weighted-epsilon": "Weighted-e"}
 _TITLES = {
@@ -34,6 +36,13 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
     replicates = len({row["replicate"] for row in rows})
     shown = [_table(settings, lines, data, replicates) for data in settings["data"]]
+    if replicates > 1:
+        shown += [
+            paired_table(
+                f"{_TITLES[data]}: pairs on one database", differences(settings, rows, data)
+            )
+            for data in settings["data"]
+        ]
     return Report(
         [*shown, *text], ["summary.csv", "explanation.txt", *_figures(settings, rows, out)]
     )
@@ -83,6 +92,23 @@ def summary(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dic
                     }
                 )
     return lines
+
+
+def differences(
+    settings: Mapping[str, Any], rows: list[dict[str, Any]], data: str
+) -> list[PairedDifference]:
+    """Bound, and distance of mu from the true mean, of mechanisms that saw the same database."""
+    made = []
+    for first, second in pairwise(MECHANISMS):
+        for n in settings["sizes"]:
+            bounds = (_values(rows, "lipschitz", data, n, name) for name in (first, second))
+            made.append(paired_difference(first, second, f"bound, n = {n}", *bounds))
+            away = (
+                np.abs(_values(rows, "mu", data, n, name) - settings["mean"])
+                for name in (first, second)
+            )
+            made.append(paired_difference(first, second, f"distance of mu, n = {n}", *away))
+    return made
 
 
 def _table(

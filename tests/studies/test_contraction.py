@@ -14,7 +14,7 @@ from pyvws.r_random import RRandom
 from pyvws.studies._replicates import run_study
 from pyvws.studies._results import Key
 from pyvws.studies.contraction import COLUMNS, MECHANISMS, SETTINGS, STUDY, keys, simulate
-from pyvws.studies.contraction_report import predicted_bound, summary
+from pyvws.studies.contraction_report import differences, predicted_bound, summary
 from pyvws.studies.registry import find_study
 from pyvws.weights import weights_from_bounds
 
@@ -53,6 +53,14 @@ def test_summary_of_three_databases_by_hand() -> None:
     assert (line["above"], line["out"]) == (1 / 3, 2.0)
     assert line["mu"] == pytest.approx(302 / 3)
     assert line["mu_rmse"] == pytest.approx((10 / 3) ** 0.5)
+    moved = [
+        {**row, "lipschitz": row["lipschitz"] - 1.0 * (row["mechanism"] == "weighted")}
+        for row in rows
+    ]
+    found = {(p.first, p.statistic): p for p in differences(settings, moved, "poisson")}
+    assert found["unweighted", "bound, n = 100"].high == pytest.approx(-1.0)
+    assert found["weighted", "bound, n = 100"].low == pytest.approx(1.0)
+    assert not found["weighted", "distance of mu, n = 100"].told_apart
 
 
 @pytest.mark.draws
@@ -78,6 +86,7 @@ def test_a_small_study_has_the_columns_and_says_what_it_found(tmp_path: Path) ->
         for shown in made.report.shown:
             console.print(shown)
     said = " ".join(capture.get().split())
+    assert "weighted less unweighted" in said
     assert "Poisson(100), LW, n = 100, 200: the spread of bounds is" in said
     assert "M^2 / (4 (M - m)) by algebra" in said
     assert {"bounds-poisson.png", "mu-mixture.png", "summary.csv"} < {

@@ -16,7 +16,7 @@ from pyvws import _resources
 from pyvws.errors import InputError, SearchError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.studies import mixture_table, poisson_figures, risk_efficient_tables
-from pyvws.studies._paired import Recomputed
+from pyvws.studies._paired import Recomputed, paired_difference
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies.risk_efficient_published import PUBLISHED
 from pyvws.validation import runner
@@ -163,14 +163,15 @@ def _cell(value: str) -> Printed:
 def test_a_row_a_printed_figure_and_what_lies_outside_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = Recomputed([_cell("100.6"), _cell("101.1")])
+    pair = paired_difference("CW", "CW_final", "mean: lower", [1.0, 2.0], [3.0, 4.0])
+    made = Recomputed([_cell("100.6"), _cell("101.1")], [pair])
     monkeypatch.setattr(mixture_table, "table_1", lambda *, seed: made)
     monkeypatch.setattr(runner, "measured_cases", lambda: printed.CASES[1:2])
     seen: list[str] = []
     inside, outside = runner.run(["paper"], progress=lambda row: seen.append(row.id))
     assert (inside.verdict, outside.verdict) == ("pass", "fail")
     assert inside.paper == "vws2024, Table 1, CW, mean: lower"
-    assert inside.measured == "printed 100.6; mean 100; 3 runs"
+    assert inside.measured == "printed 100.6; mean 100; 3 runs; told apart from CW_final"
     assert outside.reason == "Printed 101.1 lies outside 99 to 101."
     assert seen == [inside.id, outside.id]
     (found,) = inside.measurements

@@ -49,12 +49,19 @@ in_steps <- function(figure) {
 }
 
 # The statement in numbers: Delta, epsilon_x = 2 Delta and m epsilon_x, exact and as released; the
-# ledger's entry for the datasets; and the word, 0 for none, 1 for asymptotic-dp, 2 for dp.
+# ledger's entry for the datasets; epsilon of a dataset and of all where one record is left out, and
+# where one is replaced, which costs twice as much; what is certified; and the word, 0 for none, 1
+# for asymptotic-dp, 2 for dp. The number of records is released, so a strict claim is one for
+# replacement, and no other claim is certified: two zeros.
 statement <- function(bound, datasets, word) {
   epsilon <- 2 * bound
   total <- datasets * epsilon
   released <- c(up_to_a_tenth(bound), up_to_a_tenth(epsilon), up_to_a_tenth(total))
-  c(in_steps(bound), in_steps(epsilon), in_steps(total), released, released[3], word)
+  left_out <- released[2:3]
+  replaced <- c(up_to_a_tenth(2 * epsilon), up_to_a_tenth(2 * total))
+  certified <- if (word == 2) replaced else c(0, 0)
+  exact <- c(in_steps(bound), in_steps(epsilon), in_steps(total))
+  c(exact, released, released[3], left_out, replaced, certified, word)
 }
 
 # Quantity: the statement of an unweighted run, which claims nothing.

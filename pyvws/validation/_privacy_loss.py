@@ -24,9 +24,10 @@ from pyvws.report.release import Release
 from pyvws.synthesis import synthesize
 from pyvws.validation._grid_engine import GridEngine
 
-__all__ = ["CensoredRuns", "HistogramRuns", "Losses", "neighbourhood"]
+__all__ = ["CensoredRuns", "HistogramRuns", "Losses", "Word", "neighbourhood", "word"]
 
 Outcomes = tuple[float, ...]
+Word = tuple[str, str]
 
 _SEED: Final = 2**60 + 1
 _BINS: Final = 4
@@ -38,29 +39,34 @@ _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 class Losses:
     """The largest losses found so far, in nats, and the smallest claims made beside them.
 
-    A database without a claim of differential privacy has a claim of 0.
+    `words` are the guarantees that releases state, each with the neighbours it is certified for.
     """
 
     by_neighbours: dict[str, float] = field(default_factory=dict)
     claims: dict[str, float] = field(default_factory=dict)
-    words: set[str] = field(default_factory=set)
+    words: set[Word] = field(default_factory=set)
 
     def see(self, neighbours: str, loss: float) -> None:
         """Take in one pair's loss."""
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
-    def hear(self, release: Release, asked: float) -> None:
-        """Take in what a release claims; `asked` is the epsilon of the settings."""
+    def hear(self, release: Release, relation: str, epsilon: float) -> None:
+        """Take in what a release claims; the settings ask for `epsilon` under a relation."""
         said = release.privacy
-        self.words.add(said["guarantee"])
-        own = min(asked, said["epsilon_per_dataset"])
-        claims = (
-            {"replace-one": own}
-            if said["neighbours"] == "replace-one"
-            else {"leave-one-out": own, "replace-one": 2.0 * own}
-        )
-        for neighbours, claim in claims.items():
+        strict = said["certified"]
+        claims = [(name, of["per_dataset"]) for name, of in said["epsilon_by_neighbours"].items()]
+        claims += [(relation, epsilon), (said["neighbours"], said["epsilon_per_dataset"])]
+        if strict is not None:
+            claims.append((strict["neighbours"], strict["epsilon_per_dataset"]))
+        for neighbours, claim in claims:
             self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
+        self.words.add(word(release))
+
+
+def word(release: Release) -> Word:
+    """The guarantee that a release states, and the neighbours it is certified for."""
+    strict = release.privacy["certified"]
+    return release.privacy["guarantee"], "none" if strict is None else strict["neighbours"]
 
 
 def neighbourhood(base: Outcomes, extremes: Sequence[float]) -> tuple[list[Outcomes], ...]:
@@ -111,7 +117,7 @@ class CensoredRuns:
             engine=engine,
             seed=_SEED,
         )
-        found.hear(release, epsilon)
+        found.hear(release, "leave-one-out", epsilon)
         return engine.log_posterior
 
 
@@ -131,23 +137,16 @@ class HistogramRuns:
     extremes: Outcomes
 
     def losses(self, epsilon: float) -> Losses:
-        """Every base against its neighbours of the relation that the noise is for."""
+        """Every base against its neighbours, and these against each other."""
         found = Losses()
         for base in self.bases:
-            fewer, more = neighbourhood(base, self.extremes)
-            pairs = (
-                [(base, other) for other in (*fewer, *more)]
-                if self.neighbours == "loo"
-                else [*combinations(fewer, 2), *combinations(more, 2)]
-            )
-            tables = {
-                outcomes: self._log_probabilities(outcomes, epsilon, found)
-                for outcomes in {one for pair in pairs for one in pair}
-            }
-            for one, other in pairs:
-                # Bins have noise of their own, so the largest log ratios add up.
-                by_bin = np.abs(tables[one] - tables[other]).max(axis=1)
-                found.see(_RELATIONS[self.neighbours], float(by_bin.sum()))
+            at_base = self._log_probabilities(base, epsilon, found)
+            for group in neighbourhood(base, self.extremes):
+                tables = [self._log_probabilities(other, epsilon, found) for other in group]
+                for one in tables:
+                    found.see("leave-one-out", _summed(at_base, one))
+                for one, other in combinations(tables, 2):
+                    found.see("replace-one", _summed(one, other))
         return found
 
     def _log_probabilities(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
@@ -158,16 +157,21 @@ class HistogramRuns:
             mechanism=PerturbedHistogram(
                 epsilon=epsilon,
                 range=(0.0, 1.0),
-                bins=_BINS if self.neighbours == "loo" else None,
+                bins=_BINS,
                 neighbours=self.neighbours,
                 allow_outside=True,
             ),
             datasets=1,
             seed=_SEED,
         )
-        found.hear(release, epsilon)
+        found.hear(release, _RELATIONS[self.neighbours], epsilon)
         lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
         counts = bin_counts(np.clip(outcomes, 0.0, 1.0), np.append(lower, upper[-1]))
         scale = float(release.privacy["noise_scale"])
         apart = np.abs(np.arange(-_REACH, _REACH + 1)[None] - counts[:, None])
         return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)
+
+
+def _summed(one: Floats, other: Floats) -> float:
+    """The largest |log ratio| of whole histograms: bins have noise of their own, so theirs add."""
+    return float(np.abs(one - other).max(axis=1).sum())

@@ -91,6 +91,27 @@ def other_sign(_: Any) -> Any:
     return added
 
 
+def certified_for_deletion(statement: Any) -> Any:
+    """Beside an exact number of records."""
+
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+        _replaced = statement._left_out
+
+    return Statement
+
+
+def squeezed_where_needed(encode: Any) -> Any:
+    """All values moved inwards where one lies at an end of the range (0, 1)."""
+
+    def encoded(model: Any, outcome: Any) -> Any:
+        place, n = encode(model, outcome), len(outcome)
+        at_an_end = ((place == 0.0) | (place == 1.0)).any()
+        return (place * (n - 1) + 0.5) / n if at_an_end else place
+
+    return encoded
+
+
 def half_the_noise(scale: Any) -> Any:
     return lambda *args, **options: 0.5 * scale(*args, **options)
 
@@ -109,6 +130,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.loop:reweight", without_a_cap),
         ("pyvws.pseudo_posterior:weight_vector", any_weights),
     ),
+    "replacement at the price of deletion": ((_STATEMENT, certified_for_deletion),),
     "the clamp's sign": (("pyvws._censored_density:add_clamped", other_sign),),
 }
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from importlib import import_module
 
 import numpy as np
 import pytest
-from statement_mistakes import PLANTED, Wrong, clamped_at_epsilon, half_the_noise
+from statement_mistakes import (
+    PLANTED,
+    Wrong,
+    clamped_at_epsilon,
+    half_the_noise,
+    squeezed_where_needed,
+)
 
+from pyvws.models.beta import Beta
+from pyvws.models.logistic import Logistic
 from pyvws.validation import runner
 from pyvws.validation._privacy_loss import neighbourhood
 from pyvws.validation._stochastic_tester import epsilon_at_least
@@ -24,7 +33,7 @@ COMPUTED = [
 ]
 SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
 CENSORED = SAMPLED["guarantee/tester-censored-normal"]
-HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=1000)
+HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=800)
 BOUND = "pyvws.pseudo_posterior:censored_density"
 SCALE = "pyvws.perturbed_histogram:noise_scale"
 
@@ -75,6 +84,30 @@ def test_too_little_noise_or_too_wide_a_clamp_is_seen(
     row = row_of(case)
     assert row.verdict == "fail"
     assert any(found.value > found.high for found in row.measurements)
+
+
+def test_a_squeeze_that_depends_on_the_data_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Beta, "encode", squeezed_where_needed(Beta.encode))
+    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-beta")
+    row = row_of(case)
+    assert row.verdict == "fail"
+    assert all(found.value > 10.0 * found.high for found in row.measurements)
+
+
+def test_neighbours_that_are_told_other_words_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a word that is not strict."""
+    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-logistic")
+    for depends, reason in (
+        (lambda model: True, "The claim is not strict"),
+        (lambda model: next(_COUNTER) % 2, "Neighbouring databases are told different words"),
+    ):
+        monkeypatch.setattr(Logistic, "prepared_from_data", property(depends), raising=False)
+        row = row_of(case)
+        assert row.verdict == "fail"
+        assert row.reason.startswith(reason)
+
+
+_COUNTER = itertools.count()
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -124,8 +124,16 @@ def _figures(release: Release) -> Floats:
     exact, released = release.summary["privacy"], release.privacy
     steps = _in_steps([exact[name] for name in _FIGURES])
     (*_, spent) = released["ledger"]
+    both = [
+        released["epsilon_by_neighbours"][neighbours][of]
+        for neighbours in ("leave-one-out", "replace-one")
+        for of in ("per_dataset", "total")
+    ]
+    strict = released["certified"] or dict.fromkeys(_FIGURES, 0.0)
+    sure = [strict[name] for name in _FIGURES[1:]]
+    own = [released[name] for name in _FIGURES]
     word = _WORDS[released["guarantee"]]
-    return np.array([*steps, *(released[name] for name in _FIGURES), spent["epsilon"], word])
+    return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
 
 
 def _in_steps(figures: Any) -> Floats:

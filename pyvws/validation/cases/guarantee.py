@@ -19,9 +19,10 @@ from pyvws._checks import Floats
 from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.mechanisms import Censored, PerturbedHistogram
 from pyvws.synthesis import synthesize
+from pyvws.synthesizer import Synthesizer
 from pyvws.validation._adversarial import FAMILIES
 from pyvws.validation._grid_engine import GridEngine
-from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns
+from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.report import Measurement, Row
 
@@ -31,6 +32,7 @@ Verdict = Literal["pass", "fail", "skipped"]
 
 _STRICT: Final = ("dp", "dp-if-bounded")
 _ROUNDING: Final = 1e-9
+_LEAST: Final = {"leave-one-out": 1.0, "replace-one": 0.5}
 _FAILURE: Final = 1e-6
 _LONG: Final = 2**60
 
@@ -61,8 +63,8 @@ class ComputedLoss:
             Measurement(
                 f"{neighbours} loss at epsilon {epsilon:g}",
                 loss,
-                self.share * epsilon,
-                losses.claims.get(neighbours, np.nan) * (1.0 + _ROUNDING),
+                self.share * _LEAST[neighbours] * losses.claims[neighbours],
+                losses.claims[neighbours] * (1.0 + _ROUNDING),
             )
             for epsilon, losses in found.items()
             for neighbours, loss in losses.by_neighbours.items()
@@ -81,7 +83,7 @@ class SampledLoss:
 
     id: str
     paper: str
-    releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[str]]]
+    releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[Word]]]
     databases: tuple[tuple[float, ...], tuple[float, ...]]
     epsilon: float
     share: float
@@ -91,7 +93,7 @@ class SampledLoss:
     def rows(self) -> Iterator[Row]:
         """The row, from releases made now, with a new seed each time."""
         seed = secrets.randbits(32)
-        words: set[str] = set()
+        words: set[Word] = set()
         seen = []
         try:
             for database, own in zip(self.databases, (0, 1), strict=True):
@@ -112,7 +114,7 @@ class SampledLoss:
 
 def censored_releases(
     database: tuple[float, ...], count: int, seed: int
-) -> tuple[Floats, set[str]]:
+) -> tuple[Floats, set[Word]]:
     """The means of `count` synthetic datasets, each from its own exact draw, by whole runs."""
     each = min(count, _DATASETS)
     means, words = [], set()
@@ -128,28 +130,28 @@ def censored_releases(
             engine=GridEngine(_TWO_SIDES),
             seed=_LONG + seed * count + run,
         )
-        words.add(release.privacy["guarantee"])
+        words.add(word(release))
         means += [float(dataset["y"].mean()) for dataset in release.datasets]
     return np.array(means), words
 
 
 def histogram_releases(
     database: tuple[float, ...], count: int, seed: int
-) -> tuple[Floats, set[str]]:
+) -> tuple[Floats, set[Word]]:
     """Of each of `count` noisy histograms of two bins, how far it is from the second database.
 
     Their noise is secret: `seed` is of what is drawn from them.
     """
     distances, words = [], set()
+    synthesizer = Synthesizer(
+        outcome="y",
+        mechanism=PerturbedHistogram(epsilon=_TESTED, range=(0.0, 1.0), bins=2),
+        datasets=1,
+    )
+    table = pl.DataFrame({"y": database})
     for run in range(count):
-        release = synthesize(
-            pl.DataFrame({"y": database}),
-            outcome="y",
-            mechanism=PerturbedHistogram(epsilon=_TESTED, range=(0.0, 1.0), bins=2),
-            datasets=1,
-            seed=_LONG + seed * count + run,
-        )
-        words.add(release.privacy["guarantee"])
+        release = synthesizer.fit(table, seed=_LONG + seed * count + run)
+        words.add(word(release))
         first, second = release.posterior["noisy_count"]
         distances.append(float(min(first - len(database), -second)))
     return np.array(distances), words
@@ -166,15 +168,18 @@ _TWO_SIDES: Final = np.array(
 def _judged(
     case: ComputedLoss | SampledLoss,
     measured: tuple[Measurement, ...],
-    words: set[str],
+    words: set[Word],
     *,
     seed: int | None = None,
 ) -> Row:
     said = "; ".join(f"{found.what}: {found.value:.3f} of {found.high:.4g}" for found in measured)
     wrong = [found.what for found in measured if not found.low <= found.value <= found.high]
     reason = ""
-    if len(words) > 1 or not words <= set(_STRICT):
-        reason = f"Neighbouring databases are told: {', '.join(sorted(words))}."
+    told = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
+    if len(words) > 1:
+        reason = f"Neighbouring databases are told different words: {told}."
+    elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
+        reason = f"The claim is not strict: {told}."
     elif wrong:
         reason = f"Above the claim, or too far below it to show anything: {', '.join(wrong)}."
     return _row(

@@ -112,6 +112,9 @@ class PrivacyStatement:
         whether the model's levels do.
     downweights : bool
         Whether any weight of the fit that made the datasets is below 1.
+    confirmed : bool
+        Whether the bound is the larger one of a fit and of a longer one under the same weights,
+        whose draws no search or truncation has seen.
     target : float, optional
         The epsilon that was asked for.
     growth : float
@@ -152,6 +155,7 @@ class PrivacyStatement:
     data_weights: bool = True
     prepared_from_data: bool = False
     downweights: bool = True
+    confirmed: bool = False
     target: float | None = None
     growth: float = 0.0
     datasets: int
@@ -238,6 +242,8 @@ class PrivacyStatement:
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
             "searched": self.searched,
+            "confirmed": self.confirmed,
+            "chosen": self.searched and not (self.confirmed or self.enforced),
             "unweighted": not (self._weighted or self.enforced),
             "scalar": self.mechanism == "sw",
             "above target": above,

@@ -1,4 +1,4 @@
-"""Refit until the database bound lies where it should."""
+"""Refit until the database bound comes near one to meet, from either side."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from pyvws._checks import Floats
 from pyvws.errors import SearchError
-from pyvws.search import SMALLEST_SCALE, Try, scale_to_meet
+from pyvws.search import SMALLEST_SCALE, Try, foreseen, scale_to_meet
 
-__all__ = ["Window", "meet"]
+__all__ = ["TRIES", "Window", "kept_up", "meet", "unreached"]
 
-_TRIES = 20
+TRIES = 20
 _Fit = TypeVar("_Fit")
 
 
@@ -32,7 +32,7 @@ class Window:
     @classmethod
     def below(cls, target: float, tolerance: float) -> Window:
         """At most the target, and less by at most a share `tolerance` of it."""
-        return cls(target * (1.0 - tolerance), target * (1.0 - 0.5 * tolerance), target)
+        return cls(target * (1.0 - tolerance), target * (1.0 - 0.2 * tolerance), target)
 
 
 def meet(
@@ -48,6 +48,9 @@ def meet(
     tell: Callable[[Try], None],
 ) -> tuple[_Fit, float]:
     """Refit at one value of `symbol` after the other, each predicted from the last fit.
+
+    The bound of the fit that it returns has been chosen for lying in the window: fresh draws under
+    the same weights often give more.
 
     Parameters
     ----------
@@ -74,36 +77,48 @@ def meet(
     SearchError
         If the weights reach 1, or a shift g keeps them up, or 20 refits did not suffice.
     """
+
+    def predict(maxima: Floats) -> float | None:
+        return scale_to_meet(
+            lambda at: foreseen(weights_at(at), maxima), window.aim, largest=largest
+        )
+
     value = first
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         if value is None:
-            value = scale_to_meet(weights_at, maxima, window.aim, largest=largest)
+            value = predict(maxima)
         if value is None:
-            remedy = (
-                "Leave re-weighting out, or raise the tolerance (--tolerance) above what the last "
-                "try lacks."
-                if symbol == "k"
-                else "Ask for a smaller bound, a larger tolerance, or a larger radius."
-            )
-            raise SearchError(
-                f"No {symbol} brings the bound up to its target: the weights reach 1 first. "
-                f"{remedy}"
-            )
+            raise SearchError(unreached(symbol))
         fit, reached, maxima = refit(weights_at(value))
         tell(Try(label, symbol, value, reached, window.aim))
         if window.low <= reached <= window.high:
             return fit, value
         if value <= 2.0 * SMALLEST_SCALE:
-            raise SearchError(
-                f"Even a {symbol} near 0 leaves the bound above its target, since g keeps "
-                "every weight up. Lower g, or ask for a larger bound."
-            )
+            raise SearchError(kept_up(symbol))
         tried = value
-        value = scale_to_meet(weights_at, maxima, window.aim, largest=largest)
+        value = predict(maxima)
         if value is None and reached < window.low:
             value = largest if tried < largest else None
     raise SearchError(
-        f"{_TRIES} refits brought no {label} bound where it should be. Raise the number of draws "
-        "or the tolerance; join rare levels of the predictors; or downscale to an epsilon, which "
-        "searches nothing."
+        f"{TRIES} refits brought no {label} bound where it should be. Raise the tolerance "
+        "(--tolerance), or name a target with epsilon, whose search allows for the bound's noise."
+    )
+
+
+def unreached(symbol: str) -> str:
+    """What to say where no value of `symbol` brings the bound up."""
+    remedy = (
+        "Leave re-weighting out, or raise the tolerance (--tolerance) above what the last try "
+        "lacks."
+        if symbol == "k"
+        else "Ask for a smaller bound, a larger tolerance, or a larger radius."
+    )
+    return f"No {symbol} brings the bound up to its target: the weights reach 1 first. {remedy}"
+
+
+def kept_up(symbol: str) -> str:
+    """What to say where g alone keeps the bound up."""
+    return (
+        f"Even a {symbol} near 0 leaves the bound above its target, since g keeps every weight up. "
+        "Lower g, or ask for a larger bound."
     )

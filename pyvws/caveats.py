@@ -104,6 +104,16 @@ CAVEATS: Final = {
         "A tuning constant was searched over several fits to the confidential data until "
         "the bound met its target; the search is not accounted."
     ),
+    "confirmed": (
+        "After the weights were chosen they were fitted once more, from a fresh seed and with "
+        "several times the draws. The bound is the larger one of the two fits, and the synthetic "
+        "datasets come from the longer one. Had it exceeded the target, other weights would have "
+        "been tried or nothing released. Still more draws may give more."
+    ),
+    "chosen": (
+        "The bound is that of the fit at which the search ended. Such a fit is often one whose "
+        "largest draw is low, so fresh draws under the same weights may give more."
+    ),
     "unweighted": (
         "No record is downweighted, so no guarantee is claimed; the bound only describes "
         "these draws."
@@ -113,8 +123,8 @@ CAVEATS: Final = {
         "while the asymptotic result asks that downweighting become sparse."
     ),
     "above target": (
-        "The truncation aimed at a smaller epsilon than the refit reached; the figures are those "
-        "of the refit."
+        "The truncation aimed at a smaller epsilon than the refit reached, which the agency "
+        "accepted; the figures are those of the refit."
     ),
     "own program": (
         "The model is a Stan program of the agency's own, and what is bounded is the log_lik that "

@@ -6,26 +6,28 @@ Nothing numerical lives here: the loop orders the steps, counts the fits and sea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.bound_search import Window, meet
-from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells
-from pyvws.lipschitz import LipschitzBounds
 from pyvws.mechanisms import Match
 from pyvws.models._model import Draws, Model
 from pyvws.prediction import predicted
 from pyvws.reweight import reweight
 from pyvws.search import Try, leveled
+from pyvws.target_search import LONGER, stay_below
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weights import risk_weights, scalar_weights, weights_from_bounds
 
-__all__ = ["SILENT", "Listener", "SynthesisLoop", "WeightedFit"]
+__all__ = ["SILENT", "Listener", "SynthesisLoop"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
@@ -41,31 +43,6 @@ class Listener:
 
 
 SILENT = Listener(fit=lambda _label: None, line=lambda _text: None)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedFit:
-    """One fit under given weights.
-
-    Attributes
-    ----------
-    label : str
-        What the fit is for.
-    weights : ndarray, shape (N,)
-        alpha_i in [0, 1].
-    posterior : Posterior
-        S draws of the pseudo posterior.
-    bounds : LipschitzBounds
-        Delta_{alpha,x_i} (N,), Delta_{alpha,x} and epsilon_x of these draws, in nats.
-    maxima : ndarray, shape (N,)
-        max_s |l_i(theta_s)| without the weights, in nats.
-    """
-
-    label: str
-    weights: Floats
-    posterior: Posterior
-    bounds: LipschitzBounds
-    maxima: Floats
 
 
 class SynthesisLoop:
@@ -94,23 +71,33 @@ class SynthesisLoop:
         self._listener = listener
         self._kept: dict[tuple[float, float] | None, WeightedFit] = {}
 
-    def fit(self, weights: Floats, label: str, *, bound: float | None = None) -> WeightedFit:
+    def fit(
+        self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
+    ) -> WeightedFit:
         """Sample the pseudo posterior under weights (N,) and take its bounds.
 
         With a `bound`, epsilon / 2 in nats, each record's term is clamped to it. The chains start
-        from draws of the latest fit.
+        from draws of the latest fit; each has `longer` times the draws of the settings.
         """
         posterior, bounds, maxima = self.source.sample(
             weights,
-            self.settings,
+            replace(self.settings, draws=longer * self.settings.draws),
             seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
             progress=self._listener.fit(label),
             bound=bound,
             previous=self.fits[-1].posterior if self.fits else None,
         )
-        made = WeightedFit(label, weights, posterior, bounds, maxima)
-        self.fits.append(made)
-        return made
+        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima))
+        return self.fits[-1]
+
+    def confirmed(self, earlier: WeightedFit) -> WeightedFit:
+        """Fit again under the same weights, from a fresh seed and with `LONGER` times the draws.
+
+        Its bounds are the larger ones of both fits, so all of its draws lie below them.
+        """
+        fit = self.fit(earlier.weights, f"{earlier.label}, confirmed", longer=LONGER)
+        self.fits[-1] = fit.confirming(earlier)
+        return self.fits[-1]
 
     def unweighted(self) -> WeightedFit:
         """The ordinary posterior, fitted once."""
@@ -163,12 +150,6 @@ class SynthesisLoop:
             fit = self.fit(weights, label)
             return fit, fit.bounds.database, fit.maxima
 
-        number = len(self.tries)
-
-        def tell(made: Try) -> None:
-            self.tries.append(made)
-            self._listener.line(f"  try {len(self.tries) - number}: {made}")
-
         return meet(
             refit,
             weights_at,
@@ -178,7 +159,41 @@ class SynthesisLoop:
             maxima=(start or self.unweighted()).maxima,
             symbol=symbol,
             label=label,
-            tell=tell,
+            tell=partial(self._tell, len(self.tries)),
+        )
+
+    def _tell(self, before: int, made: Try) -> None:
+        """Note a try, and say it with its number in a search that began after `before` tries."""
+        self.tries.append(made)
+        self._listener.line(f"  try {len(self.tries) - before}: {made}")
+
+    def below(
+        self,
+        weights_at: Callable[[float], Floats],
+        window: Window,
+        *,
+        symbol: str,
+        label: str,
+        start: WeightedFit | None = None,
+        first: float | None = None,
+        largest: float = _LARGEST_C,
+        confirm: bool = True,
+    ) -> tuple[WeightedFit, float]:
+        """Refits until the bound is usually as high as the window lets a confirmed one be.
+
+        As `met`; the fit that ends the search has been confirmed, unless `confirm` is off.
+        """
+        return stay_below(
+            lambda weights: self.fit(weights, label).reached,
+            (lambda earlier: self.confirmed(earlier.fit).reached) if confirm else None,
+            weights_at,
+            window=window,
+            first=first,
+            largest=largest,
+            start=(start or self.unweighted()).reached,
+            symbol=symbol,
+            label=label,
+            tell=partial(self._tell, len(self.tries)),
         )
 
     def count_matched(
@@ -201,9 +216,8 @@ class SynthesisLoop:
     def scalar(self, *, match: Match = "lw") -> WeightedFit:
         """SW at the weight Delta_{alpha,x} / Delta_x, the bound to meet over the unweighted one."""
         target = self.target(match)
-        weights = scalar_weights(
-            self.cells.n_records, target=target, unweighted=self.unweighted().bounds.database
-        )
+        unweighted = self.unweighted().bounds.database
+        weights = scalar_weights(self.cells.n_records, target=target, unweighted=unweighted)
         return self.fit(weights, "SW")
 
     def reweighted(
@@ -216,7 +230,7 @@ class SynthesisLoop:
     ) -> tuple[WeightedFit, float]:
         """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k.
 
-        With a `window` the bound has to end there instead, and k is a share of what it aims at.
+        With a `window` the confirmed bound has to end there instead; k is a share of its upper end.
         """
         alpha, by_record = weighted.weights, weighted.bounds.by_record
         if window is None:
@@ -229,14 +243,13 @@ class SynthesisLoop:
                 first=k,
                 largest=_LARGEST_K,
             )
-        return self.met(
-            lambda factor: leveled(alpha, by_record, factor * window.aim),
+        return self.below(
+            lambda factor: leveled(alpha, by_record, factor * window.high),
             window,
             symbol="k",
             label=f"{weighted.label}_final",
             start=weighted,
             first=k,
-            largest=_LARGEST_C,
         )
 
     def target(self, match: Match) -> float:

@@ -13,15 +13,16 @@ from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
-from pyvws.errors import ConvergenceWarning
+from pyvws.errors import ConvergenceWarning, SearchError
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.io.cells import Cells, make_cells
-from pyvws.loop import Listener, SynthesisLoop, WeightedFit
+from pyvws.loop import Listener, SynthesisLoop
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, record_columns, summarize, table_like
 from pyvws.run_config import config_text
 from pyvws.run_settings import RunSettings
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism, target_window
 
 __all__ = ["FittedRun", "fitted_run", "posterior_release"]
@@ -145,17 +146,43 @@ def _fitted(
         tolerance=settings.tolerance,
         epsilon=None if settings.downscale else settings.epsilon,
         downscaling=rule,
+        confirm=not settings.reweight,
     )
-    constants = dict(weighting.constants)
-    if not settings.reweight:
-        return weighting, weighting.fit, constants
-    final, constants["k"] = loop.reweighted(
-        weighting.fit,
-        k=settings.k,
-        tolerance=settings.tolerance,
-        window=None if settings.epsilon is None else target_window(settings.epsilon),
-    )
+    final, constants = weighting.fit, dict(weighting.constants)
+    if settings.reweight:
+        final, constants["k"] = loop.reweighted(
+            final,
+            k=settings.k,
+            tolerance=settings.tolerance,
+            window=None
+            if settings.epsilon is None
+            else target_window(settings.epsilon, settings.tolerance),
+        )
+    if target is not None and weighting.bound is None:
+        final = _held(settings, loop, final, target)
     return weighting, final, constants
+
+
+def _held(
+    settings: RunSettings, loop: SynthesisLoop, final: WeightedFit, target: float
+) -> WeightedFit:
+    """The fit once it is confirmed; SearchError where it misses the target unless accepted."""
+
+    def refuse_missed(fit: WeightedFit) -> None:
+        if fit.bounds.epsilon > target and not settings.accept_above_target:
+            raise SearchError(
+                "The bound of the last fit lies above the epsilon that was asked for, so nothing "
+                "is released. Let downscale (--downscale) lower the weights, with more passes "
+                "(--passes) where it ran out of them; take mechanism lw with this epsilon, which "
+                "searches; or release the larger figure with accept_above_target "
+                "(--accept-above-target)."
+            )
+
+    refuse_missed(final)
+    if not final.confirmed:
+        final = loop.confirmed(final)
+        refuse_missed(final)
+    return final
 
 
 def _statement(
@@ -179,6 +206,7 @@ def _statement(
         data_weights=data_weights(mechanism, downscaled=settings.downscale),
         prepared_from_data=loop.model.prepared_from_data,
         downweights=bool((final.weights < 1.0).any()),
+        confirmed=final.confirmed,
         target=settings.target_epsilon,
         growth=growth_per_doubling(final.bounds.by_draw),
         datasets=settings.datasets,

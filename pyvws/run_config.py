@@ -18,7 +18,10 @@ from pyvws.run_settings import RunSettings
 __all__ = ["config_text", "read_config", "toml_line"]
 
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
-_RUN = ("formula", "keep", "datasets", "reweight", "tolerance", "threshold", "round")
+_RUN = (
+    *("formula", "keep", "datasets", "reweight", "tolerance", "accept_above_target"),
+    *("threshold", "round"),
+)
 
 
 def config_text(settings: RunSettings, *, seed: int | None) -> str:

@@ -66,6 +66,7 @@ class RunSettings:
     reweight: bool = False
     k: float = 0.95
     tolerance: float = 0.05
+    accept_above_target: bool = False
     threshold: float = 1.0
     round: bool = False
     settings: SamplerSettings = field(default_factory=SamplerSettings)

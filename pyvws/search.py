@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 
-__all__ = ["SMALLEST_SCALE", "Try", "leveled", "scale_to_meet"]
+__all__ = ["SMALLEST_SCALE", "Try", "foreseen", "leveled", "scale_to_meet"]
 
 SMALLEST_SCALE = 1e-6
 _HALVINGS = 60
@@ -46,21 +46,20 @@ def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
     return made
 
 
+def foreseen(weights: Floats, maxima: Floats) -> float:
+    """max_i alpha_i f_i in nats: the bound under weights (N,), before a refit changes f (N,)."""
+    kept = weights > 0
+    return float(np.max(weights[kept] * maxima[kept], initial=0.0))
+
+
 def scale_to_meet(
-    weights_at: Callable[[float], Floats], maxima: Floats, target: float, *, largest: float
+    bound: Callable[[float], float], target: float, *, largest: float
 ) -> float | None:
-    """The scale in (0, largest] at which max_i alpha_i f_i meets `target`, without a refit.
+    """The scale in (0, largest] at which `bound(scale)` meets `target`, both in nats.
 
-    `weights_at(scale)` gives weights (N,) that rise with the scale, `maxima` holds
-    f_i = max_s |l_i(theta_s)| (N,) of the latest fit, in nats. Bisection on the log scale. Returns
-    None where even `largest` stays below the target.
+    The bound rises with the scale. Bisection on the log scale. Returns None where even `largest`
+    stays below the target.
     """
-
-    def bound(scale: float) -> float:
-        weights = weights_at(scale)
-        kept = weights > 0
-        return float(np.max(weights[kept] * maxima[kept], initial=0.0))
-
     low, high = np.log(SMALLEST_SCALE), np.log(largest)
     if bound(largest) < target:
         return None

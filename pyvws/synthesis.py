@@ -40,6 +40,7 @@ def synthesize(
     reweight: bool = False,
     k: float = 0.95,
     tolerance: float = 0.05,
+    accept_above_target: bool = False,
     threshold: float = 1.0,
     round: bool = False,
     seed: int,
@@ -92,6 +93,8 @@ def synthesize(
         First k of Algorithm 3, strictly between 0 and 1.
     tolerance : float
         How near a searched bound must come, as a share of it.
+    accept_above_target : bool
+        Release also where truncation or downscaling ends above epsilon.
     threshold : float
         Quantile of the draws' maxima that the bounds take; below 1 there is no guarantee.
     round : bool
@@ -112,6 +115,8 @@ def synthesize(
     ------
     InputError
         Before any work, for a table or setting that the method cannot take.
+    SearchError
+        If no k or c meets its bound, or epsilon is missed and that is not accepted.
 
     Examples
     --------
@@ -144,6 +149,7 @@ def synthesize(
         reweight=reweight,
         k=k,
         tolerance=tolerance,
+        accept_above_target=accept_above_target,
         threshold=threshold,
         round=round,
         settings=sampler,

@@ -50,8 +50,8 @@ class Synthesizer(RunSettings):
         Synthetic datasets, one posterior draw each; each spends epsilon.
     epsilon : float, optional
         A target for lw, cw, marginal, pairwise or sw: their constant (c, or SW's weight) is
-        searched until 2 Delta lies at most 2 % below it and never above; with `reweight`, k is
-        searched to the same target after that.
+        searched, and k after it with `reweight`, until 2 Delta lies below the target in the fit
+        that ends the search and in one under the same weights with four times the draws.
     downscale : bool
         Lower each record's weight to psi_i alpha_i, psi_i = min(1, (epsilon / 2) / Delta_i), and
         refit, until Delta is at most epsilon / 2. The papers leave psi open; with `psi` it is one
@@ -65,7 +65,10 @@ class Synthesizer(RunSettings):
     k : float
         First k of Algorithm 3 to try, strictly between 0 and 1; the paper's by default.
     tolerance : float
-        How near a searched bound must come to the one to meet, as a share of it (0.05 = 5 %).
+        How near a searched bound must come to the one to meet, as a share of it (0.05 = 5 %); for
+        `epsilon`, how far below it may end, or further where the bound's noise asks for room.
+    accept_above_target : bool
+        Release also where truncation or downscaling ends above epsilon, at the larger figure.
     threshold : float
         Quantile of the draws' maxima that the bounds take, in (0, 1]; below 1 no guarantee.
     round : bool
@@ -122,7 +125,7 @@ class Synthesizer(RunSettings):
         InputError
             Before any work, for a table that the method cannot take.
         SearchError
-            If no k or c meets its bound.
+            If no k or c meets its bound, or epsilon is missed and that is not accepted.
         """
         began = time.perf_counter()
         sweep()
@@ -195,7 +198,7 @@ class Synthesizer(RunSettings):
         OutputError
             If the folder cannot be written; nothing is left behind.
         SearchError
-            If no k or c meets its bound.
+            If no k or c meets its bound, or epsilon is missed and that is not accepted.
         """
         sweep()
         named = isinstance(table, str | Path)

@@ -12,7 +12,7 @@ from pyvws._checks import Floats
 from pyvws.bound_search import Window
 from pyvws.errors import InputError
 from pyvws.identification_risk import identification_risk
-from pyvws.loop import SynthesisLoop, WeightedFit
+from pyvws.loop import SynthesisLoop
 from pyvws.mechanisms import (
     Censored,
     CountWeighted,
@@ -24,20 +24,22 @@ from pyvws.mechanisms import (
     WeightedEpsilon,
 )
 from pyvws.pairwise import pairwise_weights
+from pyvws.target_search import log_spread, room_below
 from pyvws.truncation import downscale, weighted_epsilon_weights
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weights import risk_weights, scaled_bounds, weights_from_bounds
 
 __all__ = ["Downscaling", "Weighting", "data_weights", "run_mechanism", "target_window"]
 
 _LABELS = {"cw": "CW", "marginal": "Marginal", "pairwise": "Pairwise"}
-_SHORT_OF_TARGET = 0.02  # A searched epsilon ends at most this share below what was asked for.
 
 
 @dataclass(frozen=True, slots=True)
 class Downscaling:
     """Lower each weight until its bound is epsilon / 2, refit, and again, `passes` times at most.
 
-    `psi` is one constant factor for all records instead of each record's own.
+    What is aimed for lies lower by the room that the noise of the bound asks for. `psi` is one
+    constant factor for all records instead of each record's own.
     """
 
     epsilon: float
@@ -60,9 +62,12 @@ class Weighting:
     bound: float | None = None
 
 
-def target_window(epsilon: float) -> Window:
-    """Where Delta_{alpha,x} may end for a target: at most epsilon / 2, and at most 2 % less."""
-    return Window.below(0.5 * epsilon, _SHORT_OF_TARGET)
+def target_window(epsilon: float, tolerance: float) -> Window:
+    """Where Delta_{alpha,x} may end: at most epsilon / 2, and less by a share `tolerance` of it.
+
+    It ends lower where its noise asks for more room (`pyvws.target_search.stay_below`).
+    """
+    return Window.below(0.5 * epsilon, tolerance)
 
 
 def run_mechanism(
@@ -74,30 +79,37 @@ def run_mechanism(
     tolerance: float,
     epsilon: float | None = None,
     downscaling: Downscaling | None = None,
+    confirm: bool = True,
 ) -> Weighting:
     """Fit as the mechanism says; y (N,), known columns (N,) each.
 
-    With `epsilon` the mechanism's constant is searched until 2 Delta meets it from below.
+    With `epsilon` the mechanism's constant is searched until 2 Delta ends below it. Without
+    `confirm`, for a step that is not the last, no further draws check the fit that ends a search
+    or downscaling.
     """
+    window = None if epsilon is None else target_window(epsilon, tolerance)
     if isinstance(mechanism, Censored):
         return _censored(loop, mechanism, y=y, known=known, downscaling=downscaling)
     if isinstance(mechanism, CountWeighted):
-        made = _count(loop, mechanism, y=y, known=known, tolerance=tolerance, epsilon=epsilon)
+        risk = _count_risk(loop, mechanism, y, known)
+        made = _count(loop, mechanism, risk, tolerance=tolerance, window=window, confirm=confirm)
     else:
-        made = _from_bounds(loop, mechanism, epsilon)
+        made = _from_bounds(loop, mechanism, window, confirm)
     if downscaling is None:
         return made
-    fit = _downscaled(loop, made.fit, downscaling)
+    fit = _downscaled(loop, made.fit, downscaling, confirm=confirm)
     return Weighting(fit, made.risk, made.constants)
 
 
-def _from_bounds(loop: SynthesisLoop, mechanism: Mechanism, epsilon: float | None) -> Weighting:
+def _from_bounds(
+    loop: SynthesisLoop, mechanism: Mechanism, window: Window | None, confirm: bool
+) -> Weighting:
     """LW, Weighted-epsilon, SW and the unweighted fit."""
     unweighted = loop.unweighted().bounds.by_record
     varied = len(np.unique(unweighted[np.isfinite(unweighted)])) > 1
     risk = scaled_bounds(unweighted) if varied else np.ones(len(unweighted))
-    if epsilon is not None and isinstance(mechanism, LipschitzWeighted | ScalarWeighted):
-        return _to_target(loop, mechanism, epsilon, risk)
+    if window is not None and isinstance(mechanism, LipschitzWeighted | ScalarWeighted):
+        return _to_target(loop, mechanism, window, risk, confirm)
     if isinstance(mechanism, LipschitzWeighted):
         return Weighting(loop.lipschitz(c=mechanism.c, g=mechanism.g), risk)
     if isinstance(mechanism, ScalarWeighted):
@@ -124,24 +136,29 @@ def _from_bounds(loop: SynthesisLoop, mechanism: Mechanism, epsilon: float | Non
 def _to_target(
     loop: SynthesisLoop,
     mechanism: LipschitzWeighted | ScalarWeighted,
-    epsilon: float,
+    window: Window,
     risk: Floats,
+    confirm: bool,
 ) -> Weighting:
-    window = target_window(epsilon)
     bounds = loop.unweighted().bounds.by_record
     loop.refuse_needless(window.high)
     if isinstance(mechanism, ScalarWeighted):
-        fit, weight = loop.met(
+        fit, weight = loop.below(
             lambda weight: np.full(len(bounds), weight),
             window,
             symbol="weight",
             label="SW",
             largest=1.0,
+            confirm=confirm,
         )
         return Weighting(fit, risk, {"weight": weight})
     g = mechanism.g
-    fit, c = loop.met(
-        lambda c: weights_from_bounds(bounds, c=c, g=g), window, symbol="c", label="LW"
+    fit, c = loop.below(
+        lambda c: weights_from_bounds(bounds, c=c, g=g),
+        window,
+        symbol="c",
+        label="LW",
+        confirm=confirm,
     )
     return Weighting(fit, risk, {"c": c})
 
@@ -149,22 +166,20 @@ def _to_target(
 def _count(
     loop: SynthesisLoop,
     mechanism: CountWeighted,
+    risk: Floats,
     *,
-    y: Floats,
-    known: Sequence[Any],
     tolerance: float,
-    epsilon: float | None,
+    window: Window | None,
+    confirm: bool,
 ) -> Weighting:
-    risk = _count_risk(loop, mechanism, y, known)
     label, g = _LABELS[mechanism.name], mechanism.g
 
     def weights_at(c: float) -> Floats:
         return risk_weights(risk, c=c, g=g)
 
-    if epsilon is not None:
-        window = target_window(epsilon)
+    if window is not None:
         loop.refuse_needless(window.high)
-        fit, c = loop.met(weights_at, window, symbol="c", label=label)
+        fit, c = loop.below(weights_at, window, symbol="c", label=label, confirm=confirm)
     elif mechanism.match is None:
         return Weighting(loop.count(risk, c=mechanism.c, g=g, label=label), risk)
     else:
@@ -213,17 +228,25 @@ def _censored(
     else:
         risk, weights, label = np.ones(n), np.ones(n), "Censored"
     if downscaling is not None:
-        weights = _downscaled(loop, loop.fit(weights, "before clamping"), downscaling).weights
+        fit = loop.fit(weights, "before clamping")
+        weights = _downscaled(loop, fit, downscaling, confirm=False).weights
     bound = 0.5 * mechanism.epsilon
     return Weighting(loop.fit(weights, label, bound=bound), risk, bound=bound)
 
 
-def _downscaled(loop: SynthesisLoop, fit: WeightedFit, rule: Downscaling) -> WeightedFit:
-    for _ in range(rule.passes):
-        if fit.bounds.database <= 0.5 * rule.epsilon:
+def _downscaled(
+    loop: SynthesisLoop, fit: WeightedFit, rule: Downscaling, *, confirm: bool
+) -> WeightedFit:
+    """The last of the refits, `passes` at most; one whose bound is met is confirmed if asked."""
+    label, half = f"{fit.label} downscaled", 0.5 * rule.epsilon
+    for left in range(rule.passes, -1, -1):
+        if confirm and fit.bounds.database <= half:
+            fit = loop.confirmed(fit)
+        if fit.bounds.database <= half or left == 0:
             break
-        weights = downscale(fit.weights, fit.bounds.by_record, epsilon=rule.epsilon, psi=rule.psi)
-        fit = loop.fit(weights, f"{fit.label.removesuffix(' downscaled')} downscaled")
+        epsilon = rule.epsilon * room_below(log_spread(fit.bounds.by_draw))
+        weights = downscale(fit.weights, fit.bounds.by_record, epsilon=epsilon, psi=rule.psi)
+        fit = loop.fit(weights, label)
     return fit
 
 

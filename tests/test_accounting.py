@@ -172,7 +172,7 @@ def test_what_is_said_only_where_it_applies():
     plain = statement().caveats()
     extras = {
         "own, row by row": {"columns_released_unchanged": ("age",)},
-        "search is not accounted": {"searched": True},
+        "search is not accounted": {"searched": True, "confirmed": True},
         "No record is downweighted": {"mechanism": "unweighted"},
         "No record is downweighted, so no": {"downweights": False},
         "found by trial, from the synthetic values": {"short_seed": True},
@@ -190,8 +190,11 @@ def test_what_is_said_only_where_it_applies():
     for words, changes in extras.items():
         said = statement(**changes).caveats()
         assert set(plain) < set(said)
-        (added,) = set(said) - set(plain)
-        assert words in added
+        added = set(said) - set(plain)
+        if "confirmed" in changes:
+            added.remove(CAVEATS["confirmed"])
+        (one,) = added
+        assert words in one
     everything = " ".join(plain)
     for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly",
                   "Other releases of the same records", "epsilon does not cover"):  # fmt: skip
@@ -219,6 +222,8 @@ WHEN = {
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
     "searched": lambda made: made.searched,
+    "confirmed": lambda made: made.confirmed,
+    "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
     "unweighted": lambda made: (
         not made.enforced and (made.mechanism == "unweighted" or not made.downweights)
     ),
@@ -249,7 +254,7 @@ any_facts = st.fixed_dictionaries(
             name: st.booleans()
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
-                *("rounded", "reads_outcome", "short_seed"),
+                *("rounded", "reads_outcome", "short_seed", "confirmed"),
             )
         },
     }

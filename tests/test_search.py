@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.reweight import reweight
-from pyvws.search import Try, leveled, scale_to_meet
+from pyvws.search import Try, foreseen, leveled, scale_to_meet
 from pyvws.weights import risk_weights
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -19,25 +19,35 @@ few = settings(max_examples=60, deadline=None, derandomize=True)
 def test_three_records_by_hand():
     base, maxima = np.array([1.0, 0.5, 0.25]), np.array([1.0, 4.0, 8.0])
     # Bounds at scale s: s, 2 s, 2 s while no weight reaches 1.
-    found = scale_to_meet(lambda s: np.minimum(1.0, s * base), maxima, 1.0, largest=10.0)
+    found = scale_to_meet(lambda s: foreseen(np.minimum(1.0, s * base), maxima), 1.0, largest=10.0)
     assert found == pytest.approx(0.5, rel=1e-12)
     # Later the second record is held at 4 and the third goes on: 2 s = 5.
-    found = scale_to_meet(lambda s: np.minimum(1.0, s * base), maxima, 5.0, largest=10.0)
+    found = scale_to_meet(lambda s: foreseen(np.minimum(1.0, s * base), maxima), 5.0, largest=10.0)
     assert found == pytest.approx(2.5, rel=1e-12)
 
 
 def test_none_where_even_the_largest_scale_stays_below():
-    weights_at = lambda s: np.full(2, min(1.0, s))  # noqa: E731
-    maxima = np.array([3.0, 4.0])
-    assert scale_to_meet(weights_at, maxima, 4.5, largest=10.0) is None
-    assert scale_to_meet(weights_at, maxima, 2.0, largest=0.25) is None
-    assert scale_to_meet(weights_at, maxima, 1.0, largest=0.25) == pytest.approx(0.25)
+    bound = lambda s: 4.0 * min(1.0, s)  # noqa: E731
+    assert scale_to_meet(bound, 4.5, largest=10.0) is None
+    assert scale_to_meet(bound, 2.0, largest=0.25) is None
+    assert scale_to_meet(bound, 1.0, largest=0.25) == pytest.approx(0.25)
 
 
 def test_records_of_weight_zero_do_not_count():
-    weights_at = lambda s: np.array([s, 0.0])  # noqa: E731
-    found = scale_to_meet(weights_at, np.array([2.0, np.inf]), 1.0, largest=1.0)
-    assert found == pytest.approx(0.5, rel=1e-12)
+    assert foreseen(np.array([0.5, 0.0]), np.array([2.0, np.inf])) == 1.0
+    assert foreseen(np.zeros(2), np.array([2.0, np.inf])) == 0.0
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 50) | st.just(np.inf)), max_size=10))
+@few
+def test_what_a_fit_foresees_against_a_loop(records):
+    weights, maxima = (
+        (np.array(column) for column in zip(*records, strict=True))
+        if records
+        else (np.zeros(0), np.zeros(0))
+    )
+    expected = max((weight * size for weight, size in records if weight > 0), default=0.0)
+    assert foreseen(weights, maxima) == expected
 
 
 @given(
@@ -52,7 +62,7 @@ def test_meets_the_bound_from_below(records, share):
         return (risk_weights(risk, c=c) * maxima).max()
 
     target = share * maxima.max()
-    found = scale_to_meet(lambda c: risk_weights(risk, c=c), maxima, target, largest=1e6)
+    found = scale_to_meet(bound, target, largest=1e6)
     assert bound(found) <= target
     assert bound(found * (1 + 1e-12)) >= target * (1 - 1e-11)
 
@@ -83,7 +93,9 @@ def test_k_of_one_bound_collapses_to_the_ratio():
     weights = np.array([0.2, 0.4])
     bounds = np.array([5.0, 5.0])
     found = scale_to_meet(
-        lambda k: reweight(weights, bounds, k=k), np.array([25.0, 12.5]), 4.0, largest=0.999
+        lambda k: foreseen(reweight(weights, bounds, k=k), np.array([25.0, 12.5])),
+        4.0,
+        largest=0.999,
     )
     assert found == pytest.approx(0.8, rel=1e-12)
 

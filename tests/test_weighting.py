@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ from pyvws._checks import Floats
 from pyvws.bound_search import Window
 from pyvws.engines._engine import Posterior
 from pyvws.engines.diagnostics import Diagnostics
+from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
+from pyvws.fit_sources import ModelSource
 from pyvws.identification_risk import identification_risk
 from pyvws.io.cells import make_cells
-from pyvws.lipschitz import LipschitzBounds
+from pyvws.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.log_likelihood import record_log_likelihood
 from pyvws.loop import SynthesisLoop
 from pyvws.mechanisms import (
     Censored,
@@ -44,6 +48,7 @@ class Known:
     def __init__(self, maxima: Floats, growth: float, most: int) -> None:
         self.maxima, self.growth, self.most = maxima, growth, most
         self.bounds_asked: list[float | None] = []
+        self.draws_asked: list[int] = []
 
     def sample(
         self,
@@ -57,6 +62,7 @@ class Known:
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         maxima = self.maxima * (1.0 + self.growth) ** min(self.most, len(self.bounds_asked))
         self.bounds_asked.append(bound)
+        self.draws_asked.append(settings.draws)
         by_record = np.multiply(weights, maxima, out=np.zeros(len(maxima)), where=weights > 0)
         by_draw = np.array([by_record.max()])
         bounds = LipschitzBounds(by_record, by_draw, float(by_draw[0]), np.ones(1, dtype=bool))
@@ -138,7 +144,10 @@ def test_sw_is_one_ratio_of_bounds(match: Any, bound: float | None) -> None:
 def test_a_target_is_met_from_below(mechanism: Any, name: str, growth: float) -> None:
     epsilon = 5.0
     made, loop = run(mechanism, growth=growth, epsilon=epsilon)
-    assert 0.98 * epsilon <= made.fit.bounds.epsilon <= epsilon
+    assert 0.95 * epsilon <= made.fit.bounds.epsilon <= epsilon
+    assert made.fit.confirmed
+    assert made.fit is loop.fits[-1]
+    assert loop.source.draws_asked[-2:] == [100, 400]
     assert list(made.constants) == [name]
     value = made.constants[name]
     if isinstance(mechanism, ScalarWeighted):
@@ -148,7 +157,10 @@ def test_a_target_is_met_from_below(mechanism: Any, name: str, growth: float) ->
     else:
         expected = risk_weights(made.risk, c=value)
     np.testing.assert_array_equal(made.fit.weights, expected)
-    assert len(loop.tries) == len(loop.fits) - 1 >= 1
+    assert len(loop.tries) == len(loop.fits) - 1 >= 2
+    step, _ = run(mechanism, growth=growth, epsilon=epsilon, confirm=False)
+    assert not step.fit.confirmed
+    assert step.fit.bounds.epsilon <= epsilon
     with pytest.raises(InputError, match="at or above that of the unweighted fit"):
         run(mechanism, epsilon=20.0)
 
@@ -225,25 +237,64 @@ def test_censored_fits_clamp_the_last_one_alone(weights: str, rule: Downscaling 
 def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over(psi: float | None) -> None:
     for passes in (1, 2, 10):
         rule = Downscaling(6.0, passes, psi)
-        made, loop = run(LipschitzWeighted(g=0.2), growth=0.01, downscaling=rule)
-        weights, past = loop.fits[1].weights, loop.fits[1:-1]
-        assert 1 <= len(past) <= passes
-        for before in past:
-            assert before.bounds.database > 3.0
-            by_record = before.bounds.by_record
-            weights = downscale(weights, by_record, epsilon=6.0, psi=psi)
-        np.testing.assert_array_equal(made.fit.weights, weights)
-        assert made.fit.bounds.database <= 3.0 or len(past) == passes
-        assert labels(loop) == ["unweighted", "LW", *["LW downscaled"] * len(past)]
+        for confirm in (True, False):
+            made, loop = run(
+                LipschitzWeighted(g=0.2), growth=0.01, downscaling=rule, confirm=confirm
+            )
+            weights, fits = loop.fits[1].weights, loop.fits[1:]
+            for before, after in pairwise(fits):
+                if after.confirmed:
+                    assert before.bounds.database <= 3.0
+                    assert after.bounds.database >= before.bounds.database
+                else:
+                    assert before.bounds.database > 3.0
+                    by_record = before.bounds.by_record
+                    weights = downscale(weights, by_record, epsilon=6.0, psi=psi)
+                np.testing.assert_array_equal(after.weights, weights)
+            refits = labels(loop).count("LW downscaled")
+            assert 1 <= refits <= passes
+            assert made.fit is fits[-1]
+            met = made.fit.bounds.database <= 3.0
+            assert met or refits == passes
+            assert made.fit.confirmed == (met and confirm)
     for mechanism in (LipschitzWeighted(c=0.1), ScalarWeighted(match=3.0)):
         enough, loop = run(mechanism, downscaling=Downscaling(6.0, 5))
         assert enough.fit is loop.fits[-1]
         assert "downscaled" not in enough.fit.label
 
 
+@pytest.mark.parametrize("threshold", [1.0, 0.9])
+def test_a_confirmed_fit_has_the_larger_figures_of_both_and_draws_below_them(
+    threshold: float,
+) -> None:
+    cells = make_cells(Y, np.ones((len(Y), 1)))
+    model = MODELS["poisson"]
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine(), threshold),
+        settings=SamplerSettings(draws=200, warmup=100, chains=2),
+        seed=2,
+    )
+    for _ in range(4):
+        before = loop.scalar(match=3.0)
+        after = loop.confirmed(before)
+        assert after is loop.fits[-1]
+        assert (after.posterior.n_draws, after.posterior.chains) == (1600, 2)
+        assert (before.confirmed, after.confirmed) == (False, True)
+        assert after.weights is before.weights
+        assert (after.bounds.by_record >= before.bounds.by_record).all()
+        assert (after.maxima >= before.maxima).all()
+        log_lik = record_log_likelihood(model, after.posterior, cells) * after.weights
+        own = lipschitz_bounds(log_lik, threshold=threshold)
+        assert after.bounds.database == max(before.bounds.database, own.database)
+        if threshold == 1.0:
+            assert after.bounds.by_draw.max() <= after.bounds.database
+
+
 def test_a_target_has_a_window_below_half_of_it() -> None:
-    window = target_window(8.0)
-    assert window == Window(4.0 * 0.98, 4.0 * 0.99, 4.0)
+    window = target_window(8.0, 0.1)
+    assert window == Window(4.0 * 0.9, 4.0 * 0.98, 4.0)
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,12 @@ def synthesize(
     tolerance: Annotated[
         float, _weighting(help="How near a searched bound must come, as a share of it.")
     ] = 0.05,
+    accept_above_target: Annotated[
+        bool,
+        _weighting(
+            "--accept-above-target", help="Release also where truncation ends above --epsilon."
+        ),
+    ] = False,
     radius: Annotated[
         float | None,
         _weighting(
@@ -264,6 +270,7 @@ def synthesize(
         reweight=reweight,
         k=0.95 if k is None else k,
         tolerance=tolerance,
+        accept_above_target=accept_above_target,
         threshold=threshold,
         round=round,
         settings=SamplerSettings(

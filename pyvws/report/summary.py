@@ -15,7 +15,8 @@ from pyvws import __version__
 from pyvws.accounting import PrivacyStatement
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.engines._engine import Posterior
-from pyvws.loop import SynthesisLoop, WeightedFit
+from pyvws.loop import SynthesisLoop
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weighting import Weighting
 
 __all__ = ["library_version", "posterior_columns", "record_columns", "summarize", "table_like"]

@@ -26,10 +26,11 @@ from pyvws.identification_risk import identification_risk, pattern_codes
 from pyvws.io.design import make_design
 from pyvws.io.files import read_table
 from pyvws.io.frame import numeric_column, open_frame
-from pyvws.loop import SILENT, Listener, WeightedFit
+from pyvws.loop import SILENT, Listener
 from pyvws.models.normal_mixture import LABELS, NormalMixture
 from pyvws.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weights import risk_weights
 
 __all__ = ["ExpenditureStudy", "Row", "education_groups", "run", "table", "write"]

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from pyvws._checks import Floats
-from pyvws.loop import WeightedFit
 from pyvws.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
@@ -25,6 +24,7 @@ from pyvws.studies._results import Key, Result
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.truncation import weighted_epsilon_weights
+from pyvws.weighted_fit import WeightedFit
 
 __all__ = ["COLUMNS", "MECHANISMS", "SETTINGS", "STUDY", "keys", "replicate", "simulate"]
 

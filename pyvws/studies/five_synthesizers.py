@@ -15,11 +15,12 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.errors import SearchError
-from pyvws.loop import SynthesisLoop, WeightedFit
+from pyvws.loop import SynthesisLoop
 from pyvws.mechanisms import LipschitzWeighted
 from pyvws.perturbed_histogram import NoisyHistogram, perturbed_histogram
 from pyvws.pseudo_posterior import PseudoPosterior
 from pyvws.truncation import downscale, weighted_epsilon_weights
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weighting import run_mechanism
 
 __all__ = ["HISTOGRAM", "LABELS", "NAMES", "FiveSynthesizers", "Made", "largest_effect"]

@@ -18,8 +18,9 @@ from pyvws._checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.identification_risk import identification_risk
-from pyvws.loop import SILENT, Listener, WeightedFit
+from pyvws.loop import SILENT, Listener
 from pyvws.studies._native_loop import native_loop
+from pyvws.weighted_fit import WeightedFit
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
 

@@ -21,13 +21,13 @@ from pyvws._checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
 from pyvws.identification_risk import identification_risk
-from pyvws.loop import WeightedFit
 from pyvws.pairwise import pairwise_weights
 from pyvws.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.simulated_data import risk_efficient_counts
+from pyvws.weighted_fit import WeightedFit
 from pyvws.weights import risk_weights
 
 __all__ = ["SETTINGS", "STUDY", "keys", "replicate", "simulate", "statistics"]

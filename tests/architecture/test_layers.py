@@ -24,10 +24,11 @@ LAYERS = (
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
     {"weights", "pairwise", "reweight", "search", "bound_search", "accounting", "caveats"}
+    | {"target_search"}
     | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"}
-    | {"run_config", "run_columns"},
+    | {"run_config", "run_columns", "weighted_fit"},
     {"evaluation"},
     {"report"},
     {"posterior_release", "histogram_release", "plots"},

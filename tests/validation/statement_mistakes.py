@@ -58,6 +58,10 @@ def on_either_side(window: Any) -> Any:
     return Window
 
 
+def whatever_was_reached(_: Any) -> Any:
+    return lambda _settings, _loop, final, _target: final
+
+
 def without_a_cap(_: Any) -> Any:
     def raised(weights: Any, by_record: Any, *, k: float) -> Any:
         moved = (weights > 0) & (by_record > 0)
@@ -125,7 +129,10 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "figures rounded down": (("pyvws.accounting:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.posterior_release:data_weights", no_data_weights),),
     "clamp at epsilon": (("pyvws.pseudo_posterior:censored_density", clamped_at_epsilon),),
-    "two-sided window": (("pyvws.weighting:Window", on_either_side),),
+    "two-sided window": (
+        ("pyvws.weighting:Window", on_either_side),
+        ("pyvws.posterior_release:_held", whatever_was_reached),
+    ),
     "uncapped re-weighting": (
         ("pyvws.loop:reweight", without_a_cap),
         ("pyvws.pseudo_posterior:weight_vector", any_weights),

@@ -64,7 +64,7 @@ def ours(engine: str, settings: SamplerSettings) -> dict[str, Any]:
             settings=settings,
             engine=engine,
         ).fit(table, seed=1)
-    synthetic = [made["y"] for made in release.datasets]
+    synthetic = [made["y"] for made in release.aligned()]
     risk = vws.identification_risk(table["y"], synthetic, radius=RADIUS)
     utility = vws.ecdf_utility(table["y"], synthetic)
     seconds, spent = perf_counter() - began, _used() - used

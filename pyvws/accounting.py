@@ -19,6 +19,7 @@ from pyvws.caveats import CAVEATS, SEED_TRUST, TRUST
 from pyvws.models._outcome_scale import UNCLAMPED
 
 __all__ = [
+    "ROW_ORDERS",
     "LedgerEntry",
     "PrivacyStatement",
     "by_neighbours",
@@ -26,6 +27,9 @@ __all__ = [
     "growth_per_doubling",
     "rounded_up",
 ]
+
+ROW_ORDERS = ("random", "as in the table")
+"""What a statement calls the order of rows: without and with keep_order."""
 
 _NOISY_COUNT = "the number of rows, the number of records with noise"
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
@@ -127,6 +131,8 @@ class PrivacyStatement:
         Columns that are released as they are, treated as public.
     rounded : bool
         Whether the outcome was rounded to whole numbers first.
+    keep_order : bool
+        Whether rows stand in the table's order; else they are in a random one.
     reads_outcome : bool
         Whether a synthetic value depends on the record's own outcome besides the draw.
     model_caveats : tuple of str
@@ -163,6 +169,7 @@ class PrivacyStatement:
     threshold: float
     columns_released_unchanged: tuple[str, ...]
     rounded: bool
+    keep_order: bool = False
     reads_outcome: bool
     model_caveats: tuple[str, ...]
     problems: tuple[str, ...]
@@ -241,6 +248,7 @@ class PrivacyStatement:
             "noisy records": self.records == "noisy",
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
+            "kept order": self.keep_order,
             "searched": self.searched,
             "confirmed": self.confirmed,
             "chosen": self.searched and not (self.confirmed or self.enforced),
@@ -318,6 +326,7 @@ class PrivacyStatement:
             "draws": self.draws,
             "threshold": self.threshold,
             "columns_released_unchanged": list(self.columns_released_unchanged),
+            "row_order": ROW_ORDERS[self.keep_order],
             "ledger": [entry.written(round_up) for entry in self.ledger()],
             "trust_assumptions": [*TRUST, SEED_TRUST],
             "caveats": self.caveats(exact=not round_up),

@@ -100,6 +100,11 @@ CAVEATS: Final = {
         "row by row; the guarantee covers the synthesized outcome given them and does not "
         "protect them."
     ),
+    "kept order": (
+        "Rows stand in the order of the confidential table, which was treated as public: of "
+        "records that were sorted, a row's place tells what they were sorted by. No guarantee "
+        "covers it."
+    ),
     "searched": (
         "A tuning constant was searched over several fits to the confidential data until "
         "the bound met its target; the search is not accounted."

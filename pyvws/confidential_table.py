@@ -23,6 +23,7 @@ from pyvws.io.frame import (
 )
 from pyvws.io.headers import named
 from pyvws.io.hidden_values import without_notes
+from pyvws.io.row_order import RowNumbers
 from pyvws.mechanisms import (
     Censored,
     CountWeighted,
@@ -55,13 +56,22 @@ class ConfidentialTable:
         return hashlib.sha256(self.y.tobytes() + self.design.matrix.tobytes()).hexdigest()
 
     def datasets(
-        self, source: Any, outcomes: Sequence[Floats], *, outcome: str, round: bool
+        self,
+        source: Any,
+        outcomes: Sequence[Floats],
+        *,
+        outcome: str,
+        round: bool,
+        order: RowNumbers | None,
     ) -> list[Any]:
         """The columns to release of the native table `source`, once for each synthetic outcome.
 
-        The column `outcome` is replaced, by whole numbers where `round` is set.
+        The column `outcome` is replaced, by whole numbers where `round` is set. Row j is of record
+        order[j], without the label that pandas has for it, or of record j.
         """
         frame = open_frame(source)
+        if order is not None:
+            frame = nw.maybe_reset_index(frame.select(self.released)[order])
         made = [
             with_outcome(
                 frame,

@@ -9,10 +9,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from pyvws import __version__
-from pyvws.accounting import LedgerEntry, by_neighbours, certified, rounded_up
+from pyvws.accounting import ROW_ORDERS, LedgerEntry, by_neighbours, certified, rounded_up
 from pyvws.caveats import CAVEATS, TRUST, histogram_caveats
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.errors import InputError
+from pyvws.io.row_order import RELEASED_ROW, order_stream, released_rows, row_order
 from pyvws.mechanisms import PerturbedHistogram
 from pyvws.perturbed_histogram import (
     NoisyHistogram,
@@ -39,9 +40,10 @@ def histogram_release(
 ) -> Release:
     """Perturb the outcome's histogram and draw every dataset from it.
 
-    The noise is secret; `seed` makes the draws from the noisy histogram repeatable, which cost
-    nothing more. Under "loo" neighbours the number of records is protected too, so a dataset has
-    as many records as the noisy counts add up to, and no column can be kept.
+    The noise is secret, and with it the order of rows; `seed` makes the draws from the noisy
+    histogram repeatable, which cost nothing more. Under "loo" neighbours the number of records is
+    protected too, so a dataset has as many records as the noisy counts add up to, and no column can
+    be kept.
     """
     _refuse_columns(mechanism, table)
     noisy = perturbed_histogram(
@@ -55,15 +57,24 @@ def histogram_release(
         edges_from_data=mechanism.edges_from_data,
         allow_outside=mechanism.allow_outside,
     )
-    size = len(table.y) if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
+    records = len(table.y)
+    size = records if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
     streams = np.random.SeedSequence(seed).spawn(settings.datasets)
     outcomes = [
         synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
     ]
+    secret = mechanism.noise == "secret"
+    stream = np.random.default_rng() if secret else order_stream(seed)
+    order = None if settings.keep_order else row_order(stream, records)
+    columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
+    if mechanism.neighbours == "replace":
+        columns[RELEASED_ROW] = released_rows(order, records)
     return Release(
-        datasets=table.datasets(source, outcomes, outcome=settings.outcome, round=settings.round),
+        datasets=table.datasets(
+            source, outcomes, outcome=settings.outcome, round=settings.round, order=order
+        ),
         privacy=_statement(settings, mechanism, table, noisy, round_up=True),
-        records=table_like({"record": np.arange(1, len(table.y) + 1)}, table.implementation),
+        records=table_like(columns, table.implementation),
         posterior=table_like(
             {
                 "lower": noisy.edges[:-1],
@@ -77,7 +88,7 @@ def histogram_release(
             "epsilon_total": noisy.epsilon,
             "privacy": _statement(settings, mechanism, table, noisy, round_up=False),
             "timings": {"total_seconds": time.perf_counter() - began},
-            "records": len(table.y),
+            "records": records,
             "settings": settings.recorded(table.model),
             "seed": seed,
             "input_sha256": input_sha256 or table.sha256,
@@ -125,6 +136,8 @@ def _statement(
         caveats.append("Values outside the range, if any, were counted in the first or last bin.")
     if unchanged:
         caveats.append(CAVEATS["unchanged"])
+    if settings.keep_order:
+        caveats.append(CAVEATS["kept order"])
     # One count moves where a record is left out, two by one each where it is replaced.
     left_out = noisy.epsilon if noisy.neighbours == "loo" else noisy.epsilon / 2.0
     replaced = 2.0 * left_out
@@ -150,6 +163,7 @@ def _statement(
         "noise_scale": noisy.scale,
         "publishable": noisy.publishable,
         "columns_released_unchanged": unchanged,
+        "row_order": ROW_ORDERS[settings.keep_order],
         "ledger": [
             LedgerEntry("one noisy histogram, for all datasets", noisy.epsilon).written(round_up)
         ],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,7 +26,17 @@ from pyvws.confidential_table import check_table, refuse_copies
 from pyvws.errors import InputError
 from pyvws.io.large_files import COUNT, LargeTable
 from pyvws.io.lazy_tables import LazyTable, TalliedTable
-from pyvws.io.table_writers import table_writer
+from pyvws.io.row_order import (
+    RELEASED_ROW,
+    TABLE_CHANGED,
+    UNLINKED_ROW,
+    RowNumbers,
+    laid_out,
+    order_stream,
+    released_rows,
+    row_order,
+)
+from pyvws.io.table_writers import TableWriter, table_writer
 from pyvws.loop import SILENT, Listener
 from pyvws.mechanisms import Mechanism, PerturbedHistogram
 from pyvws.models._model import Model
@@ -42,7 +52,6 @@ from pyvws.run_settings import RunSettings
 __all__ = ["large_release"]
 
 _PLACE = "place of this kind in the tally"
-_ORDER = 1  # Beside the seed, for the order of records of a table whose engine keeps none.
 
 
 def large_release(
@@ -61,8 +70,7 @@ def large_release(
     settings : RunSettings
         As for `Synthesizer`; any mechanism but a perturbed histogram, no own Stan program.
     table : LargeTable or LazyTable
-        The confidential file, which is read twice, or a lazy frame, which is counted on its engine
-        and laid out anew by the released columns.
+        The confidential file, which is read twice, or a lazy frame, which is counted on its engine.
     folder : Path
         Gets `release/` and `confidential/`, whole or not at all.
     seed : int
@@ -91,12 +99,7 @@ def large_release(
             "--memory (in Python use fit), or choose another mechanism."
         )
     columns = _columns(settings, table)
-    order = np.random.default_rng([seed, _ORDER])
-    source = (
-        table.tallied(columns.modelled, columns.public, order=order)
-        if isinstance(table, LazyTable)
-        else table
-    )
+    source = _in_an_order(table, columns, settings)
     rows, typed = source.tally(columns.modelled)
     _refuse_too_few(typed)
     checked = check_table(
@@ -120,7 +123,7 @@ def large_release(
         release, confidential = partial / "release", partial / "confidential"
         release.mkdir(mode=0o755)
         confidential.mkdir(mode=0o700)
-        _write_records(run, source, rows, columns, release, confidential)
+        _write_records(run, source, rows, columns, partial, seed=seed)
         (release / "privacy.json").write_bytes(json_bytes(run.statement.released()))
         (release / "run.toml").write_text(config_text(settings, seed=None), encoding="utf-8")
         private_write(confidential / "run.toml", config_text(settings, seed=seed).encode())
@@ -133,6 +136,18 @@ def large_release(
         if run.console:
             private_write(confidential / "engine.log", run.console.encode())
     return run.statement.released()
+
+
+def _in_an_order(
+    table: LargeTable | LazyTable, columns: RunColumns, settings: RunSettings
+) -> LargeTable | TalliedTable:
+    if isinstance(table, LargeTable):
+        return table
+    if settings.keep_order:
+        raise InputError(
+            f"{table.name}: its engine keeps no order of rows. Take keep_order out, or give a file."
+        )
+    return table.tallied(columns.modelled, columns.public)
 
 
 def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
@@ -164,51 +179,89 @@ def _write_records(
     table: LargeTable | TalliedTable,
     tally: pl.DataFrame,
     columns: RunColumns,
-    release: Path,
-    confidential: Path,
+    partial: Path,
+    *,
+    seed: int,
 ) -> None:
     """Read the records once more; write each dataset and records.parquet step by step."""
     settings = run.settings
+    number = int(tally[COUNT].sum())
+    order = None if settings.keep_order else row_order(order_stream(seed), number)
+    rows = released_rows(order, number)
+    with ExitStack() as files:
+        records = files.enter_context(
+            table_writer(partial / "confidential/records.parquet", format="parquet", mode=0o600)
+        )
+        batches = _public_rows(run, table, tally, columns, rows, records)
+        if order is not None:
+            del order
+            batches = laid_out(batches, rows, size=AT_ONCE, folder=partial)
+        _write_datasets(run, batches, columns.released, partial / "release", table.format)
+
+
+def _public_rows(
+    run: FittedRun,
+    table: LargeTable | TalliedTable,
+    tally: pl.DataFrame,
+    columns: RunColumns,
+    rows: RowNumbers,
+    records: TableWriter,
+) -> Iterator[pl.DataFrame]:
+    """Each record's public columns and its row in the tally; what is confidential is written.
+
+    `rows` (N,) says which row of the datasets a record becomes, from 1.
+    """
     per_kind = record_columns(run.own, run.final)
-    draw_outcomes = _outcome_maker(run)
-    streams = run.loop.predictors(run.final, settings.datasets)
     places = tally.select(columns.modelled).with_columns(
         pl.Series(_PLACE, np.arange(len(tally)), dtype=pl.UInt32)
     )
+    row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
+    copies, read = columns.public, 0
+    for batch in table.batches(columns.all, AT_ONCE):
+        copies = _still_equal(batch, copies, run.settings.outcome)
+        kind = _kinds(batch, places, columns.modelled)
+        become = rows[read : read + batch.height]
+        read += batch.height
+        if len(become) < batch.height:
+            raise InputError(TABLE_CHANGED)
+        of_kind = {name: values[kind] for name, values in per_kind.items()}
+        records(pl.DataFrame({row_name: become, **of_kind}))
+        yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
+    if read < len(rows):
+        raise InputError(TABLE_CHANGED)
+    refuse_copies(copies, table.columns, run.settings.outcome)
+
+
+def _write_datasets(
+    run: FittedRun,
+    batches: Iterable[pl.DataFrame],
+    released: list[str],
+    release: Path,
+    format: str,
+) -> None:
+    """Draw the outcomes of rows as they come, for each dataset on its own stream."""
+    settings = run.settings
+    draw_outcomes = _outcome_maker(run)
+    streams = run.loop.predictors(run.final, settings.datasets)
     with ExitStack() as files, ThreadPoolExecutor(usable_cores()) as pool:
         writers = [
             files.enter_context(
                 table_writer(
-                    release / synthetic_name(number, settings.datasets, table.format),
-                    format=table.format,
+                    release / synthetic_name(number, settings.datasets, format), format=format
                 )
             )
             for number in range(1, settings.datasets + 1)
         ]
-        records = files.enter_context(
-            table_writer(confidential / "records.parquet", format="parquet", mode=0o600)
-        )
-        copies = columns.public
-        for batch in table.batches(columns.all, AT_ONCE):
-            copies = _still_equal(batch, copies, settings.outcome)
-            kind = _kinds(batch, places, columns.modelled)
-            public = batch.select(columns.released)
+        for batch in batches:
 
-            def write(number: int, kind: Any = kind, public: pl.DataFrame = public) -> None:
+            def write(number: int, batch: pl.DataFrame = batch) -> None:
                 draw, rng = streams[number]
-                values = draw_outcomes(draw, rng, kind)
-                writers[number](public.with_columns(pl.Series(settings.outcome, values)))
+                values = draw_outcomes(draw, rng, batch[_PLACE].to_numpy())
+                outcome = pl.Series(settings.outcome, values)
+                writers[number](batch.with_columns(outcome).select(released))
 
-            jobs = [pool.submit(write, number) for number in range(settings.datasets)]
-            jobs.append(
-                pool.submit(
-                    records,
-                    pl.DataFrame({name: values[kind] for name, values in per_kind.items()}),
-                )
-            )
-            for job in jobs:
+            for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
-    refuse_copies(copies, table.columns, settings.outcome)
 
 
 def _still_equal(batch: pl.DataFrame, columns: list[str], outcome: str) -> list[str]:
@@ -226,10 +279,7 @@ def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> An
     """The tally's row of each record (n,)."""
     place = batch.join(places, on=modelled, how="left", maintain_order="left")[_PLACE]
     if place.null_count():
-        raise InputError(
-            "The table changed while it was read: it has records that its tally lacks. Run again "
-            "on a table that stays as it is."
-        )
+        raise InputError(TABLE_CHANGED)
     return place.to_numpy()
 
 

@@ -18,6 +18,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.fit_sources import FitSource
 from pyvws.io.cells import Cells
+from pyvws.io.row_order import RowNumbers
 from pyvws.mechanisms import Match
 from pyvws.models._model import Draws, Model
 from pyvws.prediction import predicted
@@ -266,12 +267,22 @@ class SynthesisLoop:
                 "no weight in [0, 1] is needed for. Ask for a smaller one."
             )
 
-    def synthetic(self, fit: WeightedFit, design: Floats, datasets: int) -> list[Floats]:
-        """Outcomes (N,) of each dataset, one posterior draw a dataset, evenly thinned."""
+    def synthetic(
+        self,
+        fit: WeightedFit,
+        design: Floats,
+        datasets: int,
+        *,
+        order: RowNumbers | None = None,
+    ) -> list[Floats]:
+        """Outcomes (N,) of each dataset, one posterior draw a dataset, evenly thinned.
+
+        Row j is of record order[j], or of record j.
+        """
         cells = self.cells
         seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [
-            predicted(self.model, draw, design, rng, outcome=seen)
+            predicted(self.model, draw, design, rng, outcome=seen, order=order)
             for draw, rng in self.predictors(fit, datasets)
         ]
 

@@ -16,6 +16,7 @@ from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import ConvergenceWarning, SearchError
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.io.cells import Cells, make_cells
+from pyvws.io.row_order import RELEASED_ROW, order_stream, released_rows, row_order
 from pyvws.loop import Listener, SynthesisLoop
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
 from pyvws.report.release import Release
@@ -117,11 +118,16 @@ def posterior_release(
 ) -> Release:
     """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
-    outcomes = run.loop.synthetic(run.final, table.design.matrix, settings.datasets)
+    records = len(table.y)
+    order = None if settings.keep_order else row_order(order_stream(seed), records)
+    outcomes = run.loop.synthetic(run.final, table.design.matrix, settings.datasets, order=order)
+    columns = {RELEASED_ROW: released_rows(order, records), **record_columns(run.own, run.final)}
     return Release(
-        datasets=table.datasets(source, outcomes, outcome=settings.outcome, round=settings.round),
+        datasets=table.datasets(
+            source, outcomes, outcome=settings.outcome, round=settings.round, order=order
+        ),
         privacy=run.statement.released(),
-        records=table_like(record_columns(run.own, run.final), table.implementation),
+        records=table_like(columns, table.implementation),
         posterior=table_like(posterior_columns(run.final.posterior), table.implementation),
         summary=run.summary(seed=seed, input_sha256=input_sha256, began=began),
         console=run.console,
@@ -214,6 +220,7 @@ def _statement(
         threshold=settings.threshold,
         columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
         rounded=settings.round,
+        keep_order=settings.keep_order,
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),

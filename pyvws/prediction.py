@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._checks import Floats
+from pyvws.io.row_order import RowNumbers
 from pyvws.models._model import Draws, Model
 
 __all__ = ["AT_ONCE", "predicted"]
@@ -21,9 +22,12 @@ def predicted(
     rng: np.random.Generator,
     *,
     outcome: Floats | None = None,
+    order: RowNumbers | None = None,
 ) -> Floats:
-    """As `Model.predict`, `AT_ONCE` records at a time."""
-    parts = [slice(at, at + AT_ONCE) for at in range(0, len(design), AT_ONCE)]
+    """As `Model.predict`, `AT_ONCE` records at a time; row j is of record order[j], or of j."""
+    parts: list[Any] = [slice(at, at + AT_ONCE) for at in range(0, len(design), AT_ONCE)]
+    if order is not None:
+        parts = [order[part] for part in parts]
     made = [
         model.predict(draw, design[part], rng, outcome=None if outcome is None else outcome[part])
         for part in parts

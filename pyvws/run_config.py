@@ -20,7 +20,7 @@ __all__ = ["config_text", "read_config", "toml_line"]
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 _RUN = (
     *("formula", "keep", "datasets", "reweight", "tolerance", "accept_above_target"),
-    *("threshold", "round"),
+    *("threshold", "round", "keep_order"),
 )
 
 

@@ -69,6 +69,7 @@ class RunSettings:
     accept_above_target: bool = False
     threshold: float = 1.0
     round: bool = False
+    keep_order: bool = False
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     engine: str | Engine = "native"
     program: UserProgram | None = None
@@ -100,6 +101,11 @@ class RunSettings:
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "
                 "is moved. Leave squeeze out."
+            )
+        if self.keep_order and getattr(self.mechanism, "neighbours", "replace") == "loo":
+            raise InputError(
+                "Under loo neighbours rows are not those of records, so they have no order to "
+                "keep. Take keep_order out, or choose replace."
             )
         if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
             raise InputError(

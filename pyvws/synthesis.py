@@ -43,6 +43,7 @@ def synthesize(
     accept_above_target: bool = False,
     threshold: float = 1.0,
     round: bool = False,
+    keep_order: bool = False,
     seed: int,
     **settings: Any,
 ) -> Release:
@@ -99,6 +100,8 @@ def synthesize(
         Quantile of the draws' maxima that the bounds take; below 1 there is no guarantee.
     round : bool
         Round the outcome to whole numbers first.
+    keep_order : bool
+        Leave the rows in the table's order, which is released then; random and secret otherwise.
     seed : int
         Of sampling and synthesis; keep it confidential.
     **settings
@@ -109,7 +112,7 @@ def synthesize(
     Returns
     -------
     Release
-        .datasets, .privacy, .records, .posterior, .summary, .write(folder).
+        .datasets, .aligned(), .privacy, .records, .posterior, .summary, .write(folder).
 
     Raises
     ------
@@ -152,6 +155,7 @@ def synthesize(
         accept_above_target=accept_above_target,
         threshold=threshold,
         round=round,
+        keep_order=keep_order,
         settings=sampler,
         engine=engine,
         program=program,

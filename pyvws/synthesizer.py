@@ -73,6 +73,9 @@ class Synthesizer(RunSettings):
         Quantile of the draws' maxima that the bounds take, in (0, 1]; below 1 no guarantee.
     round : bool
         Round the outcome to whole numbers first (halves to even, as R does).
+    keep_order : bool
+        Leave the rows in the table's order. They are in a secret random one otherwise, since an
+        order can tell of the outcome: of records sorted by income, a row's place tells its rank.
     settings : SamplerSettings
         Draws, warm-up and chains of each fit.
     engine : {"native", "ensemble", "cmdstan", "rstan", "pystan"} or an Engine
@@ -169,11 +172,10 @@ class Synthesizer(RunSettings):
         ----------
         table : path or lazy frame
             A csv, parquet or Arrow IPC file, a folder of parquet or Arrow parts, or a lazy frame
-            that narwhals accepts. Files and polars plans are read twice (a
-            parquet or Arrow file once more before, for damage) and keep their order. Other
-            engines (DuckDB, Dask, Spark, Ibis) count the distinct rows of released, known and
-            modelled columns themselves, and only that tally comes over. Their datasets are sorted
-            by the columns released unchanged; rows equal in these are in random order.
+            that narwhals accepts. Files and polars plans are read twice (a parquet or Arrow file
+            once more before, for damage). Other engines (DuckDB, Dask, Spark, Ibis) count the
+            distinct rows of released, known and modelled columns themselves, and only that tally
+            comes over: their rows cannot be lined up with records.
         folder : path
             Gets `release/` and `confidential/`, whole or not at all: as csv or Arrow IPC where the
             input is, else as parquet.

@@ -73,6 +73,7 @@ def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "k = 0.9500" in run.stderr
     confidential = pl.read_csv(_CE)
+    records = pl.read_parquet(out / "confidential" / "records.parquet")
     names = [f"synthetic-{i:02d}.csv" for i in range(1, 21)]
     assert sorted(path.name for path in (out / "release").iterdir()) == [
         "privacy.json",
@@ -82,12 +83,12 @@ def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
     for name in names:
         synthetic = pl.read_csv(out / "release" / name)
         assert synthetic.columns == ["Urban", "Expenditure", "Marital"]
-        assert synthetic.select("Urban", "Marital").equals(confidential.select("Urban", "Marital"))
+        public = synthetic.select("Urban", "Marital")[records["released_row"] - 1]
+        assert public.equals(confidential.select("Urban", "Marital"))
         ratio = synthetic["Expenditure"].mean() / confidential["Expenditure"].mean()
         assert 0.85 < ratio < 1.15
     assert stat.S_IMODE((out / "confidential").stat().st_mode) == 0o700
     assert _modes(out / "confidential") == {0o600}
-    records = pl.read_parquet(out / "confidential" / "records.parquet")
     summary = json.loads((out / "confidential" / "summary.json").read_text())
     privacy = json.loads((out / "release" / "privacy.json").read_text())
     assert records.height == confidential.height
@@ -131,7 +132,11 @@ def test_a_kept_column_passes_as_it_was_written(table: Path, tmp_path: Path) -> 
     assert run.returncode == 0, run.stderr
     lines = (tmp_path / "out/release/synthetic-01.csv").read_text().splitlines()
     assert lines[0] == "zip,visits,urban"
-    assert lines[2].startswith("00001,")
+    given = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    places = [table.read_text().splitlines()[0].split(",").index(name) for name in ("zip", "urban")]
+    cells = sorted(tuple(row[place] for place in places) for row in given)
+    assert sorted((zip_, urban) for zip_, _, urban in (x.split(",") for x in lines[1:])) == cells
+    assert "00001" in dict(cells)
 
 
 def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
@@ -143,7 +148,8 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     made = pl.read_parquet(tmp_path / "out/release/synthetic-03.parquet")
-    assert made.drop("visits").equals(pl.read_parquet(source).drop("visits"))
+    rows = pl.read_parquet(tmp_path / "out/confidential/records.parquet")["released_row"] - 1
+    assert made[rows].drop("visits").equals(pl.read_parquet(source).drop("visits"))
 
 
 @pytest.mark.parametrize(
@@ -320,12 +326,13 @@ def release(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_risk_of_files_is_that_of_the_functions(table: Path, release: Path, tmp_path: Path) -> None:
     files = sorted(release.glob("*.csv"))
     run = _pyvws(
-        "risk", table, *files, "--outcome", "visits", "--known", "urban", "--radius", "0.3",
+        "risk", table, release.parent, "--outcome", "visits", "--known", "urban", "--radius", "0.3",
         "--out", tmp_path / "risks.parquet",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     original = pl.read_csv(table)
-    synthetic = [pl.read_csv(path)["visits"] for path in files]
+    rows = pl.read_parquet(release.parent / "confidential/records.parquet")["released_row"] - 1
+    synthetic = [pl.read_csv(path)["visits"][rows] for path in files]
     expected = vws.identification_risk(
         original["visits"], synthetic, radius=0.3, known=[original["urban"]]
     )
@@ -357,20 +364,22 @@ def test_utility_and_combine_of_files(table: Path, release: Path) -> None:
         (["combine", "{0}", "--formula", "visits ~ urban"], "at least 2 datasets"),
         (["combine", "{0}", "{0}", "--formula", "visits ~ x"], "'x'"),
         (["combine", "{0}", "{0}", "--formula", "visits ~ urban", "--kind", "half"], "--kind must"),
-        (["risk", "{table}", "{0}", "--outcome", "visit"], "Did you mean 'visits'"),
-        (["risk", "{table}", "{0}", "--outcome", "visits", "--known", "x"], "column 'x'"),
+        (["risk", "{table}", "{0}", "--outcome", "visits"], "rows are in a secret random order"),
+        (["risk", "{table}", "{out}", "--outcome", "visit"], "Did you mean 'visits'"),
+        (["risk", "{table}", "{out}", "--outcome", "visits", "--known", "x"], "column 'x'"),
         (
-            ["risk", "{table}", "{0}", "--outcome", "visits", "--radius", "0"],
+            ["risk", "{table}", "{out}", "--outcome", "visits", "--radius", "0"],
             "radius must be above",
         ),
-        (["risk", "{table}", "{0}", "--outcome", "zip", "--radius-kind", "x"], "zip"),
+        (["risk", "{table}", "{out}", "--outcome", "zip", "--radius-kind", "x"], "zip"),
         (["utility", "{table}", "nothing.csv", "--outcome", "visits"], "cannot be read"),
     ],
 )
 def test_bad_files_and_options_are_one_line(
     table: Path, release: Path, command: list[str], message: str
 ) -> None:
-    filled = [part.format(release / "synthetic-01.csv", table=table) for part in command]
+    first, out = release / "synthetic-01.csv", release.parent
+    filled = [part.format(first, table=table, out=out) for part in command]
     run = _pyvws(*filled)
     assert run.returncode == 1
     assert run.stderr.startswith("Error: ")

@@ -275,7 +275,7 @@ def test_a_histogram_s_statement_has_its_figures_and_columns(visits: pl.DataFram
     assert (made.privacy["ledger"][0]["epsilon"], exact["ledger"][0]["epsilon"]) == (0.3, 0.25)
     assert made.privacy["columns_released_unchanged"] == ["town"]
     assert CAVEATS["unchanged"] in made.privacy["caveats"]
-    assert all(table["town"].equals(towns["town"]) for table in made.datasets)
+    assert all(table["town"].equals(towns["town"]) for table in made.aligned())
     assert made.records["record"].to_list() == list(range(1, 151))
     alone = release(visits, **asked)
     assert alone.privacy["columns_released_unchanged"] == []

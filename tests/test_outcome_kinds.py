@@ -64,7 +64,7 @@ def test_pandas_and_polars_give_the_same_release(outcome, model, settings, dtype
     assert any(sentence in caveat for caveat in first.privacy["caveats"])
     for ours, theirs in zip(first.datasets, second.datasets, strict=True):
         assert ours[outcome].dtype == dtype
-        assert ours["urban"].to_list() == columns["urban"].tolist()
+        assert ours["urban"].to_list() == theirs["urban"].to_list()
         np.testing.assert_array_equal(ours[outcome].to_numpy(), theirs[outcome].to_numpy())
         assert pl.from_pandas(theirs)[outcome].dtype == dtype
     made = first.datasets[0][outcome].to_numpy()

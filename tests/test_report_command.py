@@ -203,7 +203,7 @@ def test_json_and_quiet_of_each_command(table: Path, made: Path, tmp_path: Path)
     files = sorted((made / "release").glob("*.csv"))
     commands: dict[str, tuple[list[object], set[str]]] = {
         "synthesize": (_synthesize(table, tmp_path / "new", "--overwrite"), {"privacy", "release"}),
-        "risk": (["risk", table, *files, "--outcome", "visits"], {"confidential", "synthetic"}),
+        "risk": (["risk", table, made, "--outcome", "visits"], {"confidential", "synthetic"}),
         "utility": (["utility", table, *files, "--outcome", "visits"], {"u_m", "pmse", "data"}),
         "combine": (["combine", *files, "--formula", "visits ~ urban"], {"coefficients"}),
     }

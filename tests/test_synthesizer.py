@@ -62,10 +62,10 @@ def test_a_release_shows_no_record_when_it_is_printed() -> None:
         _release(pd.DataFrame(_columns()), outcome=["visits", "id"])
 
 
-def test_a_pandas_index_stays_and_the_input_is_unchanged() -> None:
+def test_a_pandas_index_stays_with_the_order_and_the_input_is_unchanged() -> None:
     frame = pd.DataFrame(_columns(), index=[f"r{i}" for i in range(120)][::-1])
     before = frame.copy(deep=True)
-    release = _release(frame, formula="~ region")
+    release = _release(frame, formula="~ region", keep_order=True)
     pd.testing.assert_frame_equal(frame, before)
     assert list(release.datasets[0].index) == list(frame.index)
     assert list(release.datasets[0].columns) == ["visits", "region"]
@@ -105,7 +105,8 @@ def test_statement_records_and_posterior_have_their_parts() -> None:
         "rhat_max", "ess_bulk_min", "ess_tail_min", "divergences",
     }  # fmt: skip
     assert release.records.columns == [
-        "weight", "lipschitz_bound", "risk", "weight_final", "lipschitz_bound_final",
+        "released_row", "weight", "lipschitz_bound", "risk", "weight_final",
+        "lipschitz_bound_final",
     ]  # fmt: skip
     assert release.records.height == 120
     assert release.records["lipschitz_bound_final"].max() == summary["Delta"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from pyvws._checks import Floats, positions
 from pyvws.errors import InputError
 from pyvws.io.files import read_table
 from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.io.row_order import RowNumbers
+from pyvws.report.output_folder import aligned_files, is_output_folder, refuse_random_order
 
 __all__ = ["names", "read_outcomes", "read_records"]
 
@@ -45,7 +47,8 @@ def read_records(
 ) -> tuple[Floats, list[Floats], dict[str, Any] | None]:
     """Outcomes of files that hold the same records in the same order, and the known columns.
 
-    Raises InputError where a synthetic file has other rows, or other values in a known column.
+    A path may be the folder of a run, whose datasets are lined up with the records. Raises
+    InputError where a synthetic file has other rows, or other values in a known column.
     """
     frame = open_frame(read_table(original).frame)
     y = _outcome(frame, outcome, original)
@@ -55,14 +58,15 @@ def read_records(
         )
     patterns = plain_columns(frame, names(known), role="known")
     values = []
-    for path in synthetic:
+    for path, rows in _in_an_order(synthetic):
         table = open_frame(read_table(path).frame)
-        values.append(_outcome(table, outcome, path))
-        if len(table) != len(y):
+        if len(table) != len(y) or not (rows is None or len(rows) == len(y)):
             raise InputError(
                 f"{path.name} has {len(table)} rows, {original.name} has {len(y)}. Risk needs the "
                 "same records in the same order."
             )
+        table = table if rows is None else table[rows]
+        values.append(_outcome(table, outcome, path))
         for name in set(patterns) & set(table.columns):
             other = _different(frame[name], table[name])
             if other.any():
@@ -72,6 +76,17 @@ def read_records(
                     "order."
                 )
     return y, values, {n: c.astype(object).to_numpy() for n, c in patterns.items()} or None
+
+
+def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers | None]]:
+    """Each file, and which of its rows is that of each record (N,); None where as they stand."""
+    for path in synthetic:
+        if is_output_folder(path):
+            files, rows = aligned_files(path)
+            yield from ((file, rows) for file in files)
+        else:
+            refuse_random_order(path)
+            yield path, None
 
 
 def _outcome(frame: Any, outcome: str, path: Path) -> Floats:

@@ -73,6 +73,7 @@ def report(
         kind: Literal["percentage", "absolute"] = radius_kind.value  # type: ignore[assignment]
         with as_left(out):
             evidence = _evidence(
+                out,
                 public,
                 confidential,
                 original,
@@ -89,6 +90,7 @@ def report(
 
 
 def _evidence(
+    out: Path,
     public: Any,
     confidential: Any,
     original: Path,
@@ -101,8 +103,8 @@ def _evidence(
     from pyvws.commands._tables import read_outcomes, read_records
     from pyvws.io.column_files import file_digest
     from pyvws.io.files import file_kind
+    from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW
     from pyvws.report.evidence import RiskSettings, gather
-    from pyvws.report.output_folder import read_public
 
     summary = confidential.summary
     files = [file.path for file in public.files]
@@ -111,19 +113,15 @@ def _evidence(
     file_kind(original)
     told = summary.get("input_sha256_of", "file") == "file"
     same = file_digest(original) == summary["input_sha256"] if told else None
-    if public.privacy["number_of_rows"] != "exact":
+    if RELEASED_ROW not in confidential.records.columns:
         if known or unweighted:
-            raise InputError(
-                "The rows of these datasets do not correspond to records, so no record has a risk. "
-                "Leave --known and --unweighted out."
-            )
+            raise InputError(f"{NOT_ALIGNED} Or leave --known and --unweighted out.")
         y, _ = read_outcomes(original, files[:1], public.outcome)
         return gather(y, public.outcomes, same_file=same)
     if console is not None:
         console.print("comparing with the confidential table", highlight=False)
-    others = [] if unweighted is None else read_public(unweighted).files
-    paths = [*files, *(file.path for file in others)]
-    y, values, patterns = read_records(original, paths, public.outcome, known)
+    folders = [out] if unweighted is None else [out, unweighted]
+    y, values, patterns = read_records(original, folders, public.outcome, known)
     settings = RiskSettings(known=patterns, **risk)
     count = len(files)
     return gather(

@@ -22,7 +22,12 @@ def risk(
         Path,
         typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
     ],
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, rows alike.")],
+    synthetic: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folder that pyvws synthesize wrote, or synthetic datasets with rows alike."
+        ),
+    ],
     outcome: Annotated[str, typer.Option(help="Column that an intruder looks for.")],
     known: Annotated[
         str | None, typer.Option(help="COL,COL: public columns whose values make the patterns.")
@@ -44,9 +49,10 @@ def risk(
     """Print the largest risk, its interquartile range and the share above a policy, and match
     risks.
 
-    Works on files made by any tool. Larger = riskier.
+    Works on files made by any tool. Larger = riskier. The rows of a release are in random order:
+    name the run's folder OUT, and OUT/confidential lines them up with the records.
 
-    Example: pyvws risk ce.csv out/release/synthetic-01.csv --outcome Expenditure --known Urban
+    Example: pyvws risk ce.csv out/ --outcome Expenditure --known Urban
     """
     from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk

@@ -68,6 +68,10 @@ def synthesize(
     model: Annotated[
         Model, _named(help=f"Family of the outcome: {', '.join(Model)}.")
     ] = Model.negative_binomial,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="Release the order of rows; random if not given."),
+    ] = False,
     round: Annotated[bool, _model("--round", help="Round the outcome to whole numbers.")] = False,
     range: Annotated[
         str | None, _model(help="L,U: public range of the outcome, for a histogram or beta.")
@@ -273,6 +277,7 @@ def synthesize(
         accept_above_target=accept_above_target,
         threshold=threshold,
         round=round,
+        keep_order=keep_order,
         settings=SamplerSettings(
             draws=draws,
             warmup=warmup,

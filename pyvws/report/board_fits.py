@@ -8,6 +8,7 @@ import numpy as np
 
 from pyvws import rarith
 from pyvws._checks import Floats
+from pyvws.io.row_order import RELEASED_ROW
 from pyvws.report import density_plots, weight_plots
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
@@ -57,7 +58,7 @@ def bounds_section(
     ]
     if len(fits) == 2:
         parts += _reweighting(label, weights, bounds)
-    if evidence is not None and len(evidence.y) == len(kept):
+    if evidence is not None and RELEASED_ROW in records and len(evidence.y) == len(kept):
         parts.append(
             picture(
                 weight_plots.weights_against_outcome(

@@ -10,21 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from pyvws._checks import Floats
+from pyvws.accounting import ROW_ORDERS
 from pyvws.errors import InputError, PyvwsError
 from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.io.files import FORMATS
 from pyvws.io.formula import read_formula
+from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 
 __all__ = [
     "ConfidentialPart",
     "DatasetFile",
     "PublicPart",
+    "aligned_files",
     "as_left",
+    "is_output_folder",
     "read_confidential",
     "read_public",
+    "refuse_random_order",
 ]
 
 _FIRST = 10_000
@@ -89,13 +95,7 @@ def read_public(out: Path) -> PublicPart:
     """Read `release/` of an output folder, and nothing else."""
     folder = _part(out, "release")
     privacy = _json(folder / "privacy.json")
-    paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
-    wanted = privacy.get("datasets")
-    if not paths or len(paths) != wanted:
-        raise InputError(
-            f"{folder} holds {len(paths)} synthetic datasets, its statement names {wanted}. "
-            f"{_AS_LEFT}"
-        )
+    paths = _dataset_paths(folder, privacy)
     columns = _columns(paths[0])
     kept = privacy.get("columns_released_unchanged")
     unchanged = {str(name) for name in kept} if isinstance(kept, list) else set()
@@ -122,6 +122,52 @@ def read_confidential(out: Path) -> ConfidentialPart:
         _parquet(folder / "records.parquet"),
         _parquet(folder / "posterior.parquet"),
     )
+
+
+def is_output_folder(path: Path) -> bool:
+    """Whether `pyvws synthesize` wrote this folder."""
+    return (path / "release" / "privacy.json").is_file()
+
+
+def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
+    """The datasets of an output folder, and which row of each is that of record i (N,), from 0.
+
+    Raises InputError where no row is that of a record, or the run kept no link between them.
+    """
+    folder = _part(out, "release")
+    paths = _dataset_paths(folder, _json(folder / "privacy.json"))
+    records = _parquet(_part(out, "confidential") / "records.parquet")
+    if RELEASED_ROW not in records.columns:
+        raise InputError(f"{out}: {NOT_ALIGNED}")
+    rows = records[RELEASED_ROW].to_numpy().astype(np.int64) - 1
+    if not np.array_equal(np.sort(rows), np.arange(len(rows))):
+        raise InputError(f"{out}: records.parquet does not name each row once. {_AS_LEFT}")
+    return paths, rows
+
+
+def refuse_random_order(path: Path) -> None:
+    """Raise InputError for a released file whose statement says that its rows are in random order.
+
+    A folder of such files counts too; a file that no statement lies beside passes.
+    """
+    statement = (path if path.is_dir() else path.parent) / "privacy.json"
+    if statement.is_file() and _json(statement).get("row_order") == ROW_ORDERS[False]:
+        raise InputError(
+            f"{path}: its rows are in a secret random order, so they cannot be lined up with "
+            "records. Name the run's folder instead, the one with release/ and confidential/: "
+            "confidential/records.parquet has the order."
+        )
+
+
+def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
+    paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
+    wanted = privacy.get("datasets")
+    if not paths or len(paths) != wanted:
+        raise InputError(
+            f"{folder} holds {len(paths)} synthetic datasets, its statement names {wanted}. "
+            f"{_AS_LEFT}"
+        )
+    return paths
 
 
 def _of_formula(path: Path, columns: list[str]) -> list[str]:

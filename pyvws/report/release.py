@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from pyvws._checks import choice
+from pyvws.errors import InputError
 from pyvws.io.files import FORMATS, write_table
 from pyvws.io.hidden_values import without_hidden
+from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.io.table_writers import NO_PLACE, no_place
 from pyvws.report._folder import private_write, whole_folder
 
@@ -27,13 +30,15 @@ class Release:
     Attributes
     ----------
     datasets : list of tables
-        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow). Public as
-        `write` writes them: in memory a pandas index, levels without a record and what Arrow keeps
-        under missing cells come along with the columns released unchanged.
+        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow), all in one
+        random order of the records unless `keep_order` was set. Public as `write` writes them: in
+        memory levels without a record, what Arrow keeps under missing cells and, with `keep_order`,
+        a pandas index come along with the columns released unchanged.
     privacy : dict
         The statement that goes with them, figures rounded up to one decimal. Public.
     records : table, N rows
-        Confidential. weight and lipschitz_bound (nats) of the mechanism's own fit, risk (in
+        Confidential, in the order of the table. released_row, from 1: the record's row in every
+        dataset. weight and lipschitz_bound (nats) of the mechanism's own fit, risk (in
         [0, 1], larger = riskier) that its weights were made from, and weight_final and
         lipschitz_bound_final of the fit that made the datasets; the same without re-weighting.
     posterior : table, S rows
@@ -61,6 +66,21 @@ class Release:
         shown = ("mechanism", "guarantee", "epsilon_total")
         said = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in shown)
         return f"Release({len(self.datasets)} datasets, {said})"
+
+    def aligned(self) -> list[Any]:
+        """The datasets with row i that of record i, for risks of records. Confidential.
+
+        Raises InputError where rows are not those of records, as of a histogram under loo
+        neighbours.
+        """
+        records = nw.from_native(self.records, eager_only=True)
+        if RELEASED_ROW not in records.columns:
+            raise InputError(NOT_ALIGNED)
+        rows = records[RELEASED_ROW].to_numpy() - 1
+        if (rows == np.arange(len(rows))).all():
+            return list(self.datasets)
+        made = (nw.from_native(dataset, eager_only=True)[rows] for dataset in self.datasets)
+        return [nw.maybe_reset_index(dataset).to_native() for dataset in made]
 
     def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
         """Write `release/` and `confidential/` into `folder`, whole or not at all.

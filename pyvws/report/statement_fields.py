@@ -85,6 +85,12 @@ FIELDS: Final[dict[str, Field]] = {
     "publishable": Field(
         "Whether the noise was drawn from a secure source.", "yes or no", "no = not for release"
     ),
+    "row_order": Field(
+        "random: a row's place tells nothing of its record. as in the table: the rows of the "
+        "confidential table, one after the other.",
+        "random or as in the table",
+        "random is stronger",
+    ),
     "reweighted": Field(
         "Whether weights were raised again where that left the bound as it was.", "yes or no", "-"
     ),

@@ -141,7 +141,7 @@ table$g <- droplevels(table$g)
 kept <- c("o", "text", "number", "truth", "whole", "large")
 release <- suppressWarnings(run(table, outcome = "y", formula = "~ g", keep = kept))
 cat("datasets", length(release$datasets), "\\n")
-first <- release$datasets[[1]]
+first <- release$aligned()[[1]]
 cat("names", names(first), "\\n")
 cat("kept", all(sapply(c("g", kept), function(n) identical(first[[n]], table[[n]]))), "\\n")
 cat("outcome", is.integer(first$y), all(first$y >= 0), !identical(first$y, table$y), "\\n")

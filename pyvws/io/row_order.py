@@ -1,0 +1,112 @@
+"""The order of released rows: secret, so that a row's place tells nothing of its record."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+__all__ = [
+    "NOT_ALIGNED",
+    "RELEASED_ROW",
+    "TABLE_CHANGED",
+    "UNLINKED_ROW",
+    "RowNumbers",
+    "laid_out",
+    "order_stream",
+    "released_rows",
+    "row_order",
+]
+
+RELEASED_ROW: Final = "released_row"  # In records.parquet: a record's row in each dataset, from 1.
+UNLINKED_ROW: Final = "released_row_of_tally"  # Of records that an engine counted: sorted ones.
+NOT_ALIGNED: Final = (
+    "The rows of these datasets are not those of records, or the run kept no link between them, so "
+    "no record has a risk. Run again on a file or on a table in memory, under replace neighbours."
+)
+TABLE_CHANGED: Final = (
+    "The table changed while it was read: it has other records than its tally. Run again on a "
+    "table that stays as it is."
+)
+
+_STREAM: Final = 1  # Beside the seed: no other stream of a run begins so.
+
+RowNumbers = NDArray[np.integer[Any]]
+
+
+def order_stream(seed: int) -> np.random.Generator:
+    """The stream that draws the order of rows of a run with that seed."""
+    return np.random.default_rng([seed, _STREAM])
+
+
+def row_order(stream: np.random.Generator, records: int) -> RowNumbers:
+    """Which record each released row is (N,), from 0: every order is as likely as another."""
+    order = _numbers(0, records)
+    stream.shuffle(order)
+    return order
+
+
+def released_rows(order: RowNumbers | None, records: int) -> RowNumbers:
+    """The row of each record in every dataset (N,), from 1; without an order its own."""
+    numbers = _numbers(1, records)
+    if order is None:
+        return numbers
+    rows = np.empty_like(numbers)
+    rows[order] = numbers
+    return rows
+
+
+def _numbers(first: int, many: int) -> RowNumbers:
+    """Whole numbers one after the other (N,), of four bytes where these are enough."""
+    kind: Any = np.int32 if many < np.iinfo(np.int32).max else np.int64
+    numbers: RowNumbers = np.arange(first, first + many, dtype=kind)
+    return numbers
+
+
+def laid_out(
+    batches: Iterable[pl.DataFrame], rows: RowNumbers, *, size: int, folder: Path
+) -> Iterator[pl.DataFrame]:
+    """Tables read one after the other, their rows sorted by `rows` (N,), `size` at a time.
+
+    `rows` holds 1 to N once each. What was read waits in a file in `folder` that has no name, so
+    that nothing of it is left once the process ends, however it ends.
+    """
+    starts = range(1, len(rows) + 1, size)
+    parts: list[list[tuple[int, int]]] = [[] for _ in starts]
+    with TemporaryFile(dir=folder) as file:
+        read = 0
+        for batch in batches:
+            become = rows[read : read + batch.height]
+            read += batch.height
+            rising = np.argsort(become)
+            become = become[rising]
+            sorted_rows = batch.select(pl.struct(pl.all()).alias("cells"))[rising]
+            sorted_rows = sorted_rows.with_columns(row=become)
+            cuts = np.searchsorted(become, [*starts, len(rows) + 1]).tolist()
+            for part, start, end in zip(parts, cuts[:-1], cuts[1:], strict=True):
+                if end > start:
+                    part.append(_append(file, sorted_rows.slice(start, end - start)))
+        for part in parts:
+            joined = pl.concat([_read(file, *where) for where in part])
+            yield joined.sort("row").select(pl.col("cells").struct.unnest())
+
+
+def _append(file: IO[Any], rows: pl.DataFrame) -> tuple[int, int]:
+    """Where the rows begin in the file, and how many bytes they take."""
+    memory = io.BytesIO()
+    rows.write_ipc(memory)
+    start = file.seek(0, io.SEEK_END)
+    file.write(memory.getbuffer())
+    file.flush()
+    return start, memory.tell()
+
+
+def _read(file: IO[Any], start: int, length: int) -> pl.DataFrame:
+    file.seek(start)
+    return pl.read_ipc(io.BytesIO(file.read(length)))

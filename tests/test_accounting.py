@@ -221,6 +221,7 @@ WHEN = {
     "prepared": lambda made: made.prepared_from_data,
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
+    "kept order": lambda made: made.keep_order,
     "searched": lambda made: made.searched,
     "confirmed": lambda made: made.confirmed,
     "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
@@ -254,7 +255,7 @@ any_facts = st.fixed_dictionaries(
             name: st.booleans()
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
-                *("rounded", "reads_outcome", "short_seed", "confirmed"),
+                *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
             )
         },
     }

@@ -105,6 +105,7 @@ def _evidence(
     from pyvws.io.files import file_kind
     from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW
     from pyvws.report.evidence import RiskSettings, gather
+    from pyvws.report.output_folder import output_part
 
     summary = confidential.summary
     files = [file.path for file in public.files]
@@ -120,7 +121,10 @@ def _evidence(
         return gather(y, public.outcomes, same_file=same)
     if console is not None:
         console.print("comparing with the confidential table", highlight=False)
-    folders = [out] if unweighted is None else [out, unweighted]
+    folders = [out]
+    if unweighted is not None:
+        output_part(unweighted, "release")
+        folders.append(unweighted)
     y, values, patterns = read_records(original, folders, public.outcome, known)
     settings = RiskSettings(known=patterns, **risk)
     count = len(files)

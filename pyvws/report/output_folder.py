@@ -28,6 +28,7 @@ __all__ = [
     "aligned_files",
     "as_left",
     "is_output_folder",
+    "output_part",
     "read_confidential",
     "read_public",
     "refuse_random_order",
@@ -93,7 +94,7 @@ def as_left(out: Path) -> Iterator[None]:
 
 def read_public(out: Path) -> PublicPart:
     """Read `release/` of an output folder, and nothing else."""
-    folder = _part(out, "release")
+    folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
     paths = _dataset_paths(folder, privacy)
     columns = _columns(paths[0])
@@ -116,7 +117,7 @@ def read_public(out: Path) -> PublicPart:
 
 def read_confidential(out: Path) -> ConfidentialPart:
     """Read `confidential/` of an output folder."""
-    folder = _part(out, "confidential")
+    folder = output_part(out, "confidential")
     return ConfidentialPart(
         _json(folder / "summary.json"),
         _parquet(folder / "records.parquet"),
@@ -134,9 +135,9 @@ def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
 
     Raises InputError where no row is that of a record, or the run kept no link between them.
     """
-    folder = _part(out, "release")
+    folder = output_part(out, "release")
     paths = _dataset_paths(folder, _json(folder / "privacy.json"))
-    records = _parquet(_part(out, "confidential") / "records.parquet")
+    records = _parquet(output_part(out, "confidential") / "records.parquet")
     if RELEASED_ROW not in records.columns:
         raise InputError(f"{out}: {NOT_ALIGNED}")
     rows = records[RELEASED_ROW].to_numpy().astype(np.int64) - 1
@@ -188,7 +189,8 @@ def _repeated(path: Path, names: set[str]) -> list[str]:
     return [name for name in first.columns if name in names and first[name].is_duplicated().any()]
 
 
-def _part(out: Path, name: str) -> Path:
+def output_part(out: Path, name: str) -> Path:
+    """A folder inside an output folder; InputError where it is not."""
     folder = out / name
     if not folder.is_dir():
         raise InputError(f"{out} has no folder {name}. Name a folder that pyvws synthesize wrote.")

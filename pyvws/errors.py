@@ -7,6 +7,7 @@ never a confidential value.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterError",
     "ConvergenceError",
     "ConvergenceWarning",
     "InputError",
@@ -35,6 +36,10 @@ class SearchError(PyvwsError, RuntimeError):
 
 class ConvergenceError(PyvwsError, RuntimeError):
     """A sampler that could not start or returned no usable draws."""
+
+
+class ClusterError(PyvwsError, ConnectionError):
+    """A cluster that does not answer, or that has no workers."""
 
 
 class MissingDependencyError(PyvwsError, ImportError):

@@ -7,6 +7,8 @@ CMDSTAN points to one that is there already.
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +37,7 @@ from pyvws.pseudo_posterior import PseudoPosterior
 
 __all__ = ["CmdStanEngine", "cmdstan_folder", "cmdstan_version"]
 
+_PLAIN = "parameters { real x; } model { target += -x * x; }\n"
 _DIGITS = 18  # every bit of a draw survives the CSV file
 
 
@@ -176,14 +179,34 @@ def _executable(program: str) -> Path:
         with _quiet() as cmdstanpy:
             try:
                 made = cmdstanpy.compile_stan_file(source)
-            except ValueError as error:
-                raise InputError(
-                    f"Stan does not accept the program. It says: {str(error).strip()[-2000:]}"
+            except (ValueError, RuntimeError, OSError) as error:
+                said = str(error).strip()[-2000:]
+                if _translates(_PLAIN, folder) and not _translates(program, folder):
+                    raise InputError(f"Stan does not accept the program. It says: {said}") from None
+                raise MissingDependencyError(
+                    f"The CmdStan in {cmdstan_folder()} compiles no program, this one or another. "
+                    "Mend it, or install it anew: "
+                    'python -c "import cmdstanpy; cmdstanpy.install_cmdstan(overwrite=True)". '
+                    f"It says: {said}"
                 ) from None
         if Path(made).name != "program":
             shutil.copy(made, folder / "program")
 
     return compiled(program, version=kind, build=build) / "program"
+
+
+def _translates(program: str, folder: Path) -> bool:
+    """Whether CmdStan's stanc turns a program into C++, which needs neither make nor a compiler."""
+    source = folder / "translated.stan"
+    source.write_text(program, encoding="utf-8")
+    stanc = cmdstan_folder() / "bin" / ("stanc.exe" if sys.platform == "win32" else "stanc")
+    try:
+        done = subprocess.run(
+            [stanc, f"--o={source.with_suffix('.hpp')}", source], capture_output=True, check=False
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 @contextmanager

@@ -24,7 +24,7 @@ import numpy as np
 from pyvws._checks import choice, whole_number
 from pyvws._cores import one_core, usable_cores
 from pyvws.engines._private_folder import sweep
-from pyvws.errors import InputError, MissingDependencyError
+from pyvws.errors import ClusterError, InputError
 from pyvws.report._folder import write_whole
 from pyvws.studies._results import (
     Key,
@@ -123,7 +123,7 @@ def run_study(
     seed : int
         At least 0; a replicate's seed follows from it and the key.
     jobs : int, optional
-        Replicates at once: all processors without it. With Dask, all of the cluster.
+        Replicates at once: all processors without it, with Dask those of the cluster.
     backend : {"loky", "dask"}
         Processes of this machine, or an existing Dask cluster.
     scheduler : str, optional
@@ -140,7 +140,10 @@ def run_study(
     Raises
     ------
     InputError
-        For an argument out of range, or a scheduler that does not answer.
+        For an argument out of range.
+    ClusterError
+        If the scheduler does not answer or has no workers, at the start or later. What was
+        computed is kept.
     OutputError
         If `out` holds something else, or cannot be written.
     MissingDependencyError
@@ -162,10 +165,19 @@ def run_study(
     progress(len(results), len(keys))
     if missing:
         calls = [(study.replicate, study.settings, key, seed) for key in missing]
-        with _pool(backend, jobs, scheduler, len(missing)) as work, closing(work(calls)) as found:
-            for key, result in found:
-                results[key] = folder.keep(key, result)
-                progress(len(results), len(keys))
+        try:
+            with (
+                _pool(backend, jobs, scheduler, len(missing)) as work,
+                closing(work(calls)) as found,
+            ):
+                for key, result in found:
+                    results[key] = folder.keep(key, result)
+                    progress(len(results), len(keys))
+        except ClusterError as error:
+            raise ClusterError(
+                f"{error} {len(results)} of {len(keys)} results are kept in {out}. The same "
+                "command goes on from there once the cluster runs, or without --backend."
+            ) from None
     ordered = {key: results[key] for key in keys}
     _write_table(folder, ordered)
     return StudyRun(ordered, len(missing), study.report(study.settings, ordered, out))
@@ -204,31 +216,15 @@ def _pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> 
     import joblib
 
     if backend == "dask":
-        with _dask_client(str(scheduler)), joblib.parallel_config("dask"):
-            yield _parallel(-1 if jobs is None else jobs, _one_alone)
+        from pyvws.studies._dask_cluster import on_cluster
+
+        with on_cluster(str(scheduler)) as share:
+            yield lambda calls: share(_one_alone, calls, jobs)
     elif (at_once := min(jobs or usable_cores(), tasks)) == 1:
         yield _one_by_one
     else:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
             yield _parallel(at_once, partial(_one_of, os.getpid()))
-
-
-@contextmanager
-def _dask_client(scheduler: str) -> Iterator[Any]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingDependencyError(
-            "backend='dask' needs Dask. Install it with: pip install 'pyvws[dask]'"
-        ) from None
-    try:
-        client = Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {scheduler} ({type(error).__name__}). Check the address."
-        ) from None
-    with client:
-        yield client
 
 
 def _one_by_one(calls: list[Call]) -> Generator[tuple[Key, Result]]:

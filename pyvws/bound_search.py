@@ -117,8 +117,9 @@ def unreached(symbol: str) -> str:
 
 
 def kept_up(symbol: str) -> str:
-    """What to say where g alone keeps the bound up."""
+    """What to say where no value of `symbol` brings the bound down."""
     return (
-        f"Even a {symbol} near 0 leaves the bound above its target, since g keeps every weight up. "
-        "Lower g, or ask for a larger bound."
+        f"Even a {symbol} near 0 leaves the bound above its target: g keeps every weight up, or "
+        "the outcome has a density without limit. Lower g, ask for a larger bound, or choose mechanism "
+        "censored, whose bound holds whatever the weights."
     )

@@ -30,6 +30,7 @@ from pyvws.mechanisms import (
     LipschitzWeighted,
     Mechanism,
     PerturbedHistogram,
+    WeightedEpsilon,
 )
 from pyvws.models._model import Model
 
@@ -127,7 +128,11 @@ def check_table(
 
 
 def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
-    scales = isinstance(mechanism, LipschitzWeighted) or getattr(mechanism, "match", None) == "lw"
+    scales = (
+        isinstance(mechanism, LipschitzWeighted | WeightedEpsilon)
+        or (isinstance(mechanism, Censored) and mechanism.weights == "lw")
+        or getattr(mechanism, "match", None) == "lw"
+    )
     if scales and (y == y[0]).all():
         raise InputError(
             f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "

@@ -129,7 +129,7 @@ def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
     loop: SynthesisLoop, y: Floats
 ) -> None:
     before = len(loop.tries)
-    with pytest.raises(SearchError, match="since g keeps every weight up"):
+    with pytest.raises(SearchError, match="g keeps every weight up"):
         loop.count_matched(identification_risk(y, radius=0.3), match="lw", g=0.9)
     assert len(loop.tries) == before + 1
 

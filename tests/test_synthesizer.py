@@ -174,6 +174,16 @@ _BAD: list[tuple[str, Any, dict[str, Any], str]] = [
     ("text outcome", _with(), {"outcome": "note"}, "'note' is not numeric"),
     ("constant outcome", _with(visits=[7] * 120), {}, "'visits' is constant, so all Lipschitz"),
     ("constant for sw", _with(visits=[7] * 120), {"mechanism": "sw"}, "is constant"),
+    (
+        "constant for weighted-epsilon",
+        *(_with(visits=[7] * 120), {"mechanism": "weighted-epsilon", "epsilon": 5.0}),
+        "'visits' is constant, so all Lipschitz",
+    ),
+    (
+        "constant for censored with LW's weights",
+        *(_with(visits=[7] * 120), {"mechanism": "censored", "epsilon": 5.0}),
+        "'visits' is constant, so all Lipschitz",
+    ),
     ("one record", _with().head(1), {}, "at least 2 records. Got 1"),
     ("no record", _with().head(0), {}, "at least 2 records. Got 0"),
     ("rank", _with(), {"formula": "~ region + C(region)"}, "rank-deficient"),

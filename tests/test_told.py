@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyvws.cli import app
+from pyvws.errors import SearchError
 
 run = CliRunner().invoke
 
@@ -43,6 +44,19 @@ def test_an_epsilon_that_was_not_reached_is_told(files: list[str], tmp_path: Pat
     )  # fmt: skip
     assert made.exit_code == 0, made.output
     assert made.stdout.endswith("the epsilon asked for, 3.0, was not reached\n")
+
+
+def test_an_epsilon_that_is_missed_ends_without_a_release(files: list[str], tmp_path: Path) -> None:
+    made = run(
+        app,
+        ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
+         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--out", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert made.exit_code != 0
+    assert isinstance(made.exception, SearchError)
+    assert "--accept-above-target" in str(made.exception)
+    assert list(tmp_path.iterdir()) == [Path(file) for file in files]
 
 
 def test_a_warning_keeps_an_extra_in_brackets(files: list[str], tmp_path: Path) -> None:

@@ -209,8 +209,8 @@ def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
         f"Unweighted: Lipschitz {bounds['unweighted']:.2f}, curve {curves['unweighted']:.5f}. LW "
         f"at c = 1: {bounds['LW']:.2f}, {curves['LW']:.5f}; Weighted is LW with c searched, "
         f"{np.mean([row['tries'] for row in searched]):.1f} refits on average; {short} of "
-        f"{len(searched)} searches ended outside their 2 % and took the nearest bound. Worst R-hat "
-        f"{max(row['rhat'] for row in fitted):.3f}, smallest ESS "
+        f"{len(searched)} searches ended without a confirmed bound and took the nearest. Worst "
+        f"R-hat {max(row['rhat'] for row in fitted):.3f}, smallest ESS "
         f"{min(row['ess'] for row in fitted):.0f}, {sum(row['divergences'] for row in fitted)} "
         f"divergences in {sum(r.extra['fits'] for r in results.values())} fits."
     )

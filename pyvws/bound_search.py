@@ -120,6 +120,6 @@ def kept_up(symbol: str) -> str:
     """What to say where no value of `symbol` brings the bound down."""
     return (
         f"Even a {symbol} near 0 leaves the bound above its target: g keeps every weight up, or "
-        "the outcome has a density without limit. Lower g, ask for a larger bound, or choose mechanism "
-        "censored, whose bound holds whatever the weights."
+        "the outcome has a density without limit. Lower g, ask for a larger bound, or choose "
+        "mechanism censored, whose bound holds whatever the weights."
     )

@@ -56,7 +56,7 @@ def test_an_epsilon_that_is_missed_ends_without_a_release(files: list[str], tmp_
     assert made.exit_code != 0
     assert isinstance(made.exception, SearchError)
     assert "--accept-above-target" in str(made.exception)
-    assert list(tmp_path.iterdir()) == [Path(file) for file in files]
+    assert sorted(map(str, tmp_path.iterdir())) == files
 
 
 def test_a_warning_keeps_an_extra_in_brackets(files: list[str], tmp_path: Path) -> None:

@@ -9,45 +9,21 @@ Where each term is clamped at epsilon / 2 [global2022], no draw can exceed it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.caveats import CAVEATS, SEED_TRUST, TRUST
+from pyvws.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
 from pyvws.models._outcome_scale import UNCLAMPED
 
-__all__ = [
-    "ROW_ORDERS",
-    "LedgerEntry",
-    "PrivacyStatement",
-    "by_neighbours",
-    "certified",
-    "growth_per_doubling",
-    "rounded_up",
-]
+__all__ = ["ROW_ORDERS", "PrivacyStatement", "growth_per_doubling"]
 
 ROW_ORDERS = ("random", "as in the table")
 """What a statement calls the order of rows: without and with keep_order."""
 
 _NOISY_COUNT = "the number of rows, the number of records with noise"
-_EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
-
-
-def rounded_up(value: float) -> float | None:
-    """The value rounded up to one decimal, never down; None where it is not finite."""
-    if not np.isfinite(value):
-        return None
-    tenth = Decimal("0.1")
-    return float(Decimal(float(value)).quantize(tenth, rounding=ROUND_CEILING, context=_EXACT))
-
-
-def _figure(value: float, round_up: bool) -> float | None:
-    """A figure as written: None where it is not finite, which JSON has no word for."""
-    if round_up:
-        return rounded_up(value)
-    return value if np.isfinite(value) else None
 
 
 def growth_per_doubling(by_draw: Floats) -> float:
@@ -61,41 +37,6 @@ def growth_per_doubling(by_draw: Floats) -> float:
         return float(falling[0])
     shares = 0.5 ** np.arange(1, len(falling) + 1)
     return float(falling[0] - shares @ falling / shares.sum())
-
-
-Epsilons = tuple[float, float]
-"""What one dataset shows costs, and what all together show; larger = less private."""
-
-
-def by_neighbours(
-    left_out: Epsilons, replaced: Epsilons, round_up: bool
-) -> dict[str, dict[str, float | None]]:
-    """The statement's `epsilon_by_neighbours`: one record left out, and one replaced."""
-    found = {"leave-one-out": left_out, "replace-one": replaced}
-    return {
-        name: {"per_dataset": _figure(dataset, round_up), "total": _figure(total, round_up)}
-        for name, (dataset, total) in found.items()
-    }
-
-
-def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, Any]:
-    """The statement's `certified`: the neighbours that a strict claim is for, and its figures."""
-    dataset, total = (_figure(epsilon, round_up) for epsilon in epsilons)
-    return {"neighbours": neighbours, "epsilon_per_dataset": dataset, "epsilon_total": total}
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """One use of the confidential data; `epsilon` is what it costs, None what is not accounted."""
-
-    use: str
-    epsilon: float | None
-
-    def written(self, round_up: bool) -> dict[str, Any]:
-        """As plain values, the cost rounded up to one decimal where asked."""
-        if self.epsilon is None:
-            return {"use": self.use, "epsilon": "not accounted"}
-        return {"use": self.use, "epsilon": _figure(self.epsilon, round_up)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +87,8 @@ class PrivacyStatement:
         Whether the seed can be found by trying all that are as small.
     uses : tuple of str
         Uses of the confidential data that are not accounted, in their order.
+    accepts_unconverged : bool
+        Whether the settings accept chains that fail their diagnostics, which gives up "dp".
     records : {"exact", "public", "noisy"}
         Where the number of rows comes from: the table, the settings, or the table with noise.
     records_epsilon : float
@@ -176,6 +119,7 @@ class PrivacyStatement:
     uses: tuple[str, ...] = ()
     own_program: str = ""
     short_seed: bool = False
+    accepts_unconverged: bool = False
     records: str = "exact"
     records_epsilon: float = 0.0
 
@@ -183,7 +127,8 @@ class PrivacyStatement:
     def guarantee(self) -> str:
         """ "dp", "asymptotic-dp" or "none".
 
-        "dp" where terms are clamped and neither weights nor terms depend on other records;
+        "dp" where terms are clamped, neither weights nor terms depend on other records, and the
+        settings do not accept chains that fail their diagnostics;
         "asymptotic-dp" for the other weighted mechanisms at the full maximum, other censored ones
         among them. "none" otherwise, as where no record is downweighted, and where synthetic values
         depend on the data besides the posterior draw.
@@ -192,6 +137,8 @@ class PrivacyStatement:
             return "none"
         if self.enforced:
             local = not (self.data_weights or self.prepared_from_data)
+            if local and self.accepts_unconverged:
+                return "none"
             return "dp" if local else "asymptotic-dp"
         return "asymptotic-dp" if self._weighted and self.threshold == 1.0 else "none"
 
@@ -240,7 +187,10 @@ class PrivacyStatement:
             "short seed": self.short_seed,
             "rounded figures": True,
             "figures": not self.enforced,
-            "convergence": self.enforced,
+            "convergence": self.enforced and not strict,
+            "converged": strict,
+            "accepts unconverged": self.accepts_unconverged,
+            "domain": strict,
             "certified for replacement": strict and self.records == "exact",
             "certified for deletion": strict and self.records != "exact",
             "records": self.records == "exact",
@@ -303,8 +253,8 @@ class PrivacyStatement:
         return self._written(round_up=True)
 
     def _written(self, *, round_up: bool) -> dict[str, Any]:
-        def figure(value: float) -> float | None:
-            return _figure(value, round_up)
+        def written(value: float) -> float | None:
+            return figure(value, round_up)
 
         return {
             "mechanism": self.mechanism,
@@ -313,12 +263,12 @@ class PrivacyStatement:
             "guarantee": self.guarantee,
             "unit_of_privacy": "one record",
             "neighbours": "leave-one-out",
-            "lipschitz_bound": figure(self.lipschitz_bound),
+            "lipschitz_bound": written(self.lipschitz_bound),
             "bound_is": "enforced" if self.enforced else "estimated",
-            "bound_growth_per_doubling": None if self.enforced else figure(self.growth),
+            "bound_growth_per_doubling": None if self.enforced else written(self.growth),
             "epsilon_target": self.target,
-            "epsilon_per_dataset": figure(self.epsilon_per_dataset),
-            "epsilon_total": figure(self.epsilon_total),
+            "epsilon_per_dataset": written(self.epsilon_per_dataset),
+            "epsilon_total": written(self.epsilon_total),
             "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
             "certified": self._certified(round_up),
             "number_of_rows": self.records,

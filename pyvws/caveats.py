@@ -64,6 +64,21 @@ CAVEATS: Final = {
         "Whether a caveat on convergence stands here is decided by fits to the confidential data; "
         "epsilon does not cover what that tells of it."
     ),
+    "converged": (
+        "A run that its sampler cannot finish, or whose chains fail their diagnostics, stops and "
+        "releases nothing. That this one did "
+        "not, and how often it was tried, is decided with the confidential data; epsilon does not "
+        "cover what that tells of them."
+    ),
+    "accepts unconverged": (
+        "The settings accept chains that fail their diagnostics, so no guarantee is claimed, "
+        "whether these failed them or not."
+    ),
+    "domain": (
+        "The guarantee is for tables that the settings admit: at least 2 records, none with a "
+        "missing value, outcomes that the model takes on its scale, range or levels, and no column "
+        "released unchanged that holds the outcome. Any other table is refused."
+    ),
     "short seed": (
         "The seed of this run is short enough to be found by trial, from the synthetic values "
         "alone. Whoever finds it can repeat the run on any guess of the table, and nothing is then "
@@ -79,9 +94,9 @@ CAVEATS: Final = {
         "ledger counts, and at least 1."
     ),
     "certified for replacement": (
-        "The guarantee is for tables of this number of records, of which one is replaced by any "
-        "other: the figures under certified. Leave-one-out neighbours differ in the number of "
-        "records, which is released; their figure is that of the draws alone."
+        "The guarantee is for two tables of this number of records, of which one record is "
+        "replaced by any other: the figures under certified. Leave-one-out neighbours differ in "
+        "the number of records, which is released; their figure is that of the draws alone."
     ),
     "certified for deletion": (
         "The guarantee is for two tables of which one has one record more: the figures under "

@@ -95,9 +95,13 @@ def check_table(
     formula: str,
     keep: Sequence[str] | str,
     round: bool,
+    least: int = 2,
 ) -> ConfidentialTable:
-    """Raise InputError for what the method cannot take; `keep` is "all" or column names."""
-    frame = open_frame(table)
+    """Raise InputError for what the method cannot take; `keep` is "all" or column names.
+
+    `least` is the fewest rows: 1 of a tally, whose rows stand for several records.
+    """
+    frame = open_frame(table, least=least)
     found = outcome_column(frame, outcome)
     y = np.rint(found) if round else found
     modelled = not isinstance(mechanism, PerturbedHistogram)

@@ -20,7 +20,7 @@ from pyvws.log_likelihood import log_likelihood_blocks
 from pyvws.models._model import Model
 from pyvws.pseudo_posterior import PseudoPosterior
 
-__all__ = ["FitSource", "ModelSource", "ProgramSource"]
+__all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything"]
 
 
 class FitSource(Protocol):
@@ -75,24 +75,20 @@ class ModelSource:
             cell_of_record=self.cells.cell_of_record,
             threshold=self.threshold,
         )
-        if bound is None:
-            return posterior, bounds, maxima
-        self._refuse_prior(posterior, weights, bound)
-        return posterior, bounds.clamped(bound), maxima
+        return posterior, bounds if bound is None else bounds.clamped(bound), maxima
 
-    def _refuse_prior(self, posterior: Posterior, weights: Floats, bound: float) -> None:
-        """Raise InputError where no draw leaves any record's term inside the bound."""
-        least = self.cells.smallest_positive_weights(weights)
-        used = np.isfinite(least)
-        for _, columns, block in log_likelihood_blocks(self.model, posterior, self.cells):
-            of = used[columns]
-            if (np.abs(block()[:, of]) * least[columns][of] < bound).any():
-                return
-        raise InputError(
-            "epsilon clamps every record at every draw, so the posterior is the prior and the "
-            "synthetic data would say nothing of the table. Ask for a larger epsilon. (A count "
-            "near y has a log-likelihood of size 0.5 log(2 pi y) or more whatever the parameters.)"
-        )
+
+def clamps_everything(
+    model: Model, cells: Cells, posterior: Posterior, weights: Floats, bound: float
+) -> bool:
+    """Whether no draw leaves any record's term inside the bound: the posterior is the prior."""
+    least = cells.smallest_positive_weights(weights)
+    used = np.isfinite(least)
+    for _, columns, block in log_likelihood_blocks(model, posterior, cells):
+        of = used[columns]
+        if (np.abs(block()[:, of]) * least[columns][of] < bound).any():
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from pyvws import __version__
-from pyvws.accounting import ROW_ORDERS, LedgerEntry, by_neighbours, certified, rounded_up
+from pyvws.accounting import ROW_ORDERS
 from pyvws.caveats import CAVEATS, TRUST, histogram_caveats
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.errors import InputError
 from pyvws.io.row_order import RELEASED_ROW, order_stream, released_rows, row_order
+from pyvws.ledger import LedgerEntry, by_neighbours, certified, rounded_up
 from pyvws.mechanisms import PerturbedHistogram
 from pyvws.perturbed_histogram import (
     NoisyHistogram,

@@ -98,6 +98,11 @@ def large_release(
             "An own Stan program and perturbed-histogram take a table that fits in memory. Raise "
             "--memory (in Python use fit), or choose another mechanism."
         )
+    if settings.records is not None:
+        raise InputError(
+            "records draws rows that are none of the table's, which takes a table that fits in "
+            "memory. Raise --memory (in Python use fit), or leave records out."
+        )
     columns = _columns(settings, table)
     source = _in_an_order(table, columns, settings)
     rows, typed = source.tally(columns.modelled)
@@ -110,6 +115,7 @@ def large_release(
         formula=settings.formula,
         keep=(),
         round=settings.round,
+        least=1,
     )
     checked = replace(checked, released=columns.released)
     counts = typed[COUNT].to_numpy().astype(np.float64)
@@ -160,11 +166,6 @@ def _refuse_too_few(tally: pl.DataFrame) -> None:
     records = int(tally[COUNT].sum())
     if records < 2:
         raise InputError(f"The table needs at least 2 records. Got {records}.")
-    if len(tally) < 2:
-        raise InputError(
-            "All records are equal in outcome, predictors and known columns, so nothing can be "
-            "fitted. Check the table."
-        )
 
 
 def _tally_digest(rows: pl.DataFrame) -> str:

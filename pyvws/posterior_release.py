@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.confidential_table import ConfidentialTable
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
-from pyvws.errors import ConvergenceWarning, SearchError
+from pyvws.errors import SearchError
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.io.cells import Cells, make_cells
 from pyvws.io.row_order import RELEASED_ROW, order_stream, released_rows, row_order
+from pyvws.judged_fits import judge_convergence, tells_nothing
 from pyvws.loop import Listener, SynthesisLoop
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
+from pyvws.number_of_rows import ROWS_FROM, number_of_rows
 from pyvws.report.release import Release
 from pyvws.report.summary import posterior_columns, record_columns, summarize, table_like
 from pyvws.run_config import config_text
@@ -28,9 +31,6 @@ from pyvws.weighting import Downscaling, Weighting, data_weights, run_mechanism,
 
 __all__ = ["FittedRun", "fitted_run", "posterior_release"]
 
-_REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
-_FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
-
 _SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
 
 
@@ -39,7 +39,8 @@ class FittedRun:
     """A run up to its datasets.
 
     `own` is the mechanism's fit and its risks, `final` the fit that makes the datasets, `constants`
-    what searches found, `console` what Stan printed.
+    what searches found, `console` what Stan printed. `rows` is the number of rows that a setting
+    names, None for one a record; `tells_nothing` whether the clamp left the prior alone.
     """
 
     settings: RunSettings
@@ -50,6 +51,8 @@ class FittedRun:
     constants: dict[str, float]
     statement: PrivacyStatement
     console: str
+    rows: int | None
+    tells_nothing: bool
 
     def summary(
         self,
@@ -60,7 +63,8 @@ class FittedRun:
         input_sha256_of: str = "file",
     ) -> dict[str, Any]:
         """summary.json."""
-        return summarize(
+        told = {"posterior_is_prior": self.tells_nothing} if self.own.bound else {}
+        return told | summarize(
             self.loop,
             self.final,
             self.statement,
@@ -85,6 +89,7 @@ def fitted_run(
     """Fits as the mechanism says, on a table whose records stand for `multiplicity` (N,) each."""
     console: list[str] = []
     model = table.model
+    rows = number_of_rows(settings, table)
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
     loop = SynthesisLoop(
         model,
@@ -95,13 +100,12 @@ def fitted_run(
         listener=listener,
     )
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
-    problems = loop.problems()
-    if problems:
-        remedies = [_REMEDY] if weighting.bound is None else [_REMEDY, _FOR_CLAMPS]
-        warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=4)
+    nothing = tells_nothing(settings, loop, weighting)
+    judge_convergence(settings, loop, clamped=weighting.bound is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
+    said = "".join(console)
     return FittedRun(
-        settings, table, loop, weighting, final, constants, statement, "".join(console)
+        settings, table, loop, weighting, final, constants, statement, said, rows, nothing
     )
 
 
@@ -118,10 +122,14 @@ def posterior_release(
 ) -> Release:
     """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
-    records = len(table.y)
-    order = None if settings.keep_order else row_order(order_stream(seed), records)
-    outcomes = run.loop.synthetic(run.final, table.design.matrix, settings.datasets, order=order)
-    columns = {RELEASED_ROW: released_rows(order, records), **record_columns(run.own, run.final)}
+    records, design = len(table.y), table.design.matrix
+    columns, order = record_columns(run.own, run.final), None
+    if run.rows is not None:  # There are no predictors, so all rows of the design are equal.
+        design = np.repeat(design[:1], run.rows, axis=0)
+    else:
+        order = None if settings.keep_order else row_order(order_stream(seed), records)
+        columns = {RELEASED_ROW: released_rows(order, records), **columns}
+    outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
     return Release(
         datasets=table.datasets(
             source, outcomes, outcome=settings.outcome, round=settings.round, order=order
@@ -227,6 +235,9 @@ def _statement(
         uses=_uses(mechanism, loop, final),
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,
+        accepts_unconverged=settings.accept_unconverged,
+        records=ROWS_FROM[type(settings.records)],
+        records_epsilon=settings.records_epsilon or 0.0,
     )
 
 

@@ -49,6 +49,9 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
         chosen["k"] = settings.k
     if settings.epsilon is not None:
         chosen["epsilon"] = settings.epsilon
+    if settings.records is not None:
+        chosen |= {"records": str(settings.records), "records_epsilon": settings.records_epsilon}
+    chosen["accept_unconverged"] = settings.accept_unconverged
     if settings.downscale:
         chosen |= {"downscale": True, "psi": settings.psi, "passes": settings.passes}
     chosen |= asdict(settings.settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from pyvws._checks import open_unit_interval, positive, threshold_level, whole_number
 from pyvws.engines._engine import Engine
@@ -22,6 +22,7 @@ from pyvws.mechanisms import (
 )
 from pyvws.models._model import Model
 from pyvws.models.registry import find_model
+from pyvws.weighting import data_weights
 
 __all__ = ["RunSettings", "placed"]
 
@@ -73,6 +74,9 @@ class RunSettings:
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     engine: str | Engine = "native"
     program: UserProgram | None = None
+    records: int | str | None = None
+    records_epsilon: float | None = None
+    accept_unconverged: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.outcome, str):
@@ -107,6 +111,13 @@ class RunSettings:
                 "Under loo neighbours rows are not those of records, so they have no order to "
                 "keep. Take keep_order out, or choose replace."
             )
+        self._check_records()
+        if self.accept_unconverged and not self._clamped_one_by_one:
+            raise InputError(
+                "accept_unconverged gives up the guarantee dp, which only a run has whose "
+                "mechanism is censored with weights none, without downscale, under a model whose "
+                "levels are given and that reads no outcome. Leave it out."
+            )
         if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
             raise InputError(
                 "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
@@ -138,6 +149,57 @@ class RunSettings:
                 "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
                 "mechanism with weights."
             )
+
+    def _check_records(self) -> None:
+        if self.records is None:
+            if self.records_epsilon is not None:
+                raise InputError("records_epsilon belongs to records='noisy'. Leave it out.")
+            return
+        if self.keep_order:
+            raise InputError(
+                "With records rows are not those of records, so they have no order to keep. Take "
+                "keep_order out, or records."
+            )
+        if isinstance(self.mechanism, PerturbedHistogram):
+            raise InputError(
+                "A perturbed histogram protects the number of records under loo neighbours "
+                "(--neighbours loo). Leave records out."
+            )
+        if cast(Model, self.model).reads_outcome:
+            raise InputError(
+                "This model draws each synthetic value from one record, so the datasets have as "
+                "many rows as there are records. Leave records out, or choose labels prior."
+            )
+        if self.records == "noisy":
+            if self.records_epsilon is None:
+                raise InputError(
+                    "A noisy number of rows costs epsilon of its own. Say how much by "
+                    "--records-epsilon (records_epsilon=... in Python)."
+                )
+            object.__setattr__(
+                self, "records_epsilon", positive(self.records_epsilon, "records_epsilon")
+            )
+            return
+        if isinstance(self.records, str):
+            raise InputError(f"records must be a whole number or 'noisy'. Got {self.records!r}.")
+        object.__setattr__(self, "records", whole_number(self.records, "records", least=1))
+        if self.records_epsilon is not None:
+            raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
+
+    @property
+    def _clamped_one_by_one(self) -> bool:
+        """Whether each term is clamped, and nothing but its own record and settings decides it."""
+        model = cast(Model, self.model)
+        clamped = isinstance(self.mechanism, Censored) and not model.reads_outcome
+        return clamped and not (
+            model.prepared_from_data
+            or data_weights(cast(Mechanism, self.mechanism), downscaled=self.downscale)
+        )
+
+    @property
+    def strict(self) -> bool:
+        """Whether the statement will say "dp", whatever the table holds."""
+        return self._clamped_one_by_one and not self.accept_unconverged
 
     def _clamps_alone(self) -> bool:
         """Whether every fit of the run clamps its terms."""

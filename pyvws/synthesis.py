@@ -44,6 +44,9 @@ def synthesize(
     threshold: float = 1.0,
     round: bool = False,
     keep_order: bool = False,
+    records: int | str | None = None,
+    records_epsilon: float | None = None,
+    accept_unconverged: bool = False,
     seed: int,
     **settings: Any,
 ) -> Release:
@@ -102,6 +105,12 @@ def synthesize(
         Round the outcome to whole numbers first.
     keep_order : bool
         Leave the rows in the table's order, which is released then; random and secret otherwise.
+    records : int or "noisy", optional
+        How many rows each dataset has, where not as many as there are records.
+    records_epsilon : float, optional
+        What a noisy number of rows costs.
+    accept_unconverged : bool
+        Release draws whose chains fail their diagnostics, with the guarantee "none".
     seed : int
         Of sampling and synthesis; keep it confidential.
     **settings
@@ -156,6 +165,9 @@ def synthesize(
         threshold=threshold,
         round=round,
         keep_order=keep_order,
+        records=records,
+        records_epsilon=records_epsilon,
+        accept_unconverged=accept_unconverged,
         settings=sampler,
         engine=engine,
         program=program,

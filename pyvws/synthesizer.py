@@ -83,6 +83,15 @@ class Synthesizer(RunSettings):
     program : UserProgram, optional
         Your own Stan program instead of the model's, under a Stan engine named by a string. Its
         log_lik is bounded; its draws predict as `model` does, by the same parameter names.
+    records : int or "noisy", optional
+        How many rows each dataset has: a number that is public already, or that of the records with
+        exact discrete Laplace noise (`pip install 'pyvws[dp]'`), at least 1. By default that of the
+        records. Only where no column is released unchanged.
+    records_epsilon : float, optional
+        What the noisy number costs, once for all datasets; larger = less noise, less private.
+    accept_unconverged : bool
+        Release draws whose chains fail their diagnostics, where the guarantee would be "dp"; it is
+        "none" then, whether they fail or not.
 
     Raises
     ------
@@ -127,6 +136,8 @@ class Synthesizer(RunSettings):
         ------
         InputError
             Before any work, for a table that the method cannot take.
+        ConvergenceError
+            If the chains of a run fail their diagnostics whose guarantee would be "dp".
         SearchError
             If no k or c meets its bound, or epsilon is missed and that is not accepted.
         """

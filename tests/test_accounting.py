@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pyvws.accounting import PrivacyStatement, growth_per_doubling, rounded_up
+from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.caveats import CAVEATS
+from pyvws.ledger import rounded_up
 from pyvws.models._outcome_scale import DENSITY_CAVEAT
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
@@ -160,6 +161,7 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
         ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
         ({"enforced": True, "data_weights": False, "prepared_from_data": True}, "asymptotic-dp"),
+        ({"enforced": True, "data_weights": False, "accepts_unconverged": True}, "none"),
         ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
     ],
 )
@@ -210,7 +212,10 @@ WHEN = {
     "composition": lambda _: True,
     "other releases": lambda _: True,
     "figures": lambda made: not made.enforced,
-    "convergence": lambda made: made.enforced,
+    "convergence": lambda made: made.enforced and made.guarantee != "dp",
+    "converged": lambda made: made.guarantee == "dp",
+    "accepts unconverged": lambda made: made.accepts_unconverged,
+    "domain": lambda made: made.guarantee == "dp",
     "short seed": lambda made: made.short_seed,
     "rounded figures": lambda _: True,
     "records": lambda made: made.records == "exact",
@@ -256,6 +261,7 @@ any_facts = st.fixed_dictionaries(
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
                 *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
+                "accepts_unconverged",
             )
         },
     }
@@ -300,7 +306,9 @@ def test_an_enforced_bound_is_not_said_to_be_estimated():
     assert "clamped at half of epsilon_per_dataset" in said
     for words in ("estimated from", "weights are computed", "still rise", "The bound, its growth"):
         assert words not in said
-    assert "a caveat on convergence stands here" in said
+    assert "stops and releases nothing" in said
+    weighted = " ".join(statement(enforced=True, growth=1.0).caveats())
+    assert "a caveat on convergence stands here" in weighted
 
 
 def test_diagnostics_stay_with_the_agency():

@@ -187,8 +187,9 @@ def test_at_a_large_epsilon_censoring_changes_nothing(visits: pl.DataFrame) -> N
 
 def test_a_posterior_that_is_the_prior_is_refused() -> None:
     table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(100, 60)})
+    ones = {"weights": "cw", "c": 0.0, "g": 1.0}
     with pytest.raises(InputError, match="epsilon clamps every record at every draw"):
-        release(table, model="poisson", mechanism="censored", weights="none", epsilon=5.0)
+        release(table, model="poisson", mechanism="censored", epsilon=5.0, **ones)
 
 
 @pytest.mark.parametrize("settings", [{}, {"psi": 0.9}])

@@ -13,7 +13,7 @@ from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
-from pyvws.fit_sources import ModelSource, ProgramSource
+from pyvws.fit_sources import ModelSource, ProgramSource, clamps_everything
 from pyvws.io.cells import make_cells
 from pyvws.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.log_likelihood import record_log_likelihood
@@ -127,7 +127,7 @@ class _Draws:
         return self.posterior
 
 
-def test_a_clamped_fit_has_clamped_bounds_unless_nothing_is_inside_them() -> None:
+def test_a_clamped_fit_has_clamped_bounds_and_tells_when_nothing_is_inside_them() -> None:
     y, weights = np.array([0.0, 3.0, 9.0, 4.0]), np.array([1.0, 0.5, 0.25, 0.0])
     model, cells = MODELS["poisson"], make_cells(y, np.ones((4, 1)))
     engine: Any = _Draws(np.log([[2.0], [4.0]]))
@@ -147,9 +147,9 @@ def test_a_clamped_fit_has_clamped_bounds_unless_nothing_is_inside_them() -> Non
         found = fit(bound)
         assert found.by_record.tolist() == expected.by_record.tolist()
         assert found.database == expected.database == bound
+        assert not clamps_everything(model, cells, engine.posterior, weights, bound)
     for bound in (least, 0.5 * least):
-        with pytest.raises(InputError, match="epsilon clamps every record at every draw"):
-            fit(bound)
+        assert clamps_everything(model, cells, engine.posterior, weights, bound)
 
 
 def test_an_own_program_is_not_clamped_from_outside() -> None:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from pyvws.errors import InputError
 
-__all__ = ["bound_to_meet", "drawn_seed", "file_text", "numbers", "size_in_bytes"]
+__all__ = [
+    "bound_to_meet",
+    "drawn_seed",
+    "file_text",
+    "numbers",
+    "rows_of_a_dataset",
+    "size_in_bytes",
+]
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -34,6 +41,15 @@ def numbers(text: str | None, option: str, *, two: bool = False) -> tuple[float,
         wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
         raise InputError(f"{option} takes {wanted}. Got {text!r}.")
     return values
+
+
+def rows_of_a_dataset(text: str | None) -> int | str | None:
+    if text is None or text == "noisy":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--records must be a whole number or noisy. Got {text!r}.") from None
 
 
 def size_in_bytes(text: str) -> float:

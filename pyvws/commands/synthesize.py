@@ -23,7 +23,14 @@ from pyvws.commands._choices import (
     RadiusKind,
 )
 from pyvws.commands._output import AsJson, Quiet, fit_listener, tell_release
-from pyvws.commands._values import bound_to_meet, drawn_seed, file_text, numbers, size_in_bytes
+from pyvws.commands._values import (
+    bound_to_meet,
+    drawn_seed,
+    file_text,
+    numbers,
+    rows_of_a_dataset,
+    size_in_bytes,
+)
 from pyvws.errors import ConvergenceWarning, InputError
 
 __all__ = ["synthesize"]
@@ -62,6 +69,13 @@ def synthesize(
     ] = None,
     keep: Annotated[str, typer.Option(help="COL,COL or all: further public columns.")] = "",
     datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
+    records: Annotated[
+        str | None,
+        typer.Option(help="N or noisy: rows of a dataset, not as many as there are records."),
+    ] = None,
+    records_epsilon: Annotated[
+        float | None, typer.Option(help="What --records noisy costs, once for all datasets.")
+    ] = None,
     formula: Annotated[
         str, _model(help="Predictors, as in R. They are treated as public and released.")
     ] = "~ 1",
@@ -159,6 +173,12 @@ def synthesize(
     threshold: Annotated[
         float, _weighting(help="Quantile of the draws' maxima; below 1 there is no guarantee.")
     ] = 1.0,
+    accept_unconverged: Annotated[
+        bool,
+        _weighting(
+            "--accept-unconverged", help="Release chains that fall short, with guarantee none."
+        ),
+    ] = False,
     bins: Annotated[
         int | None, _histogram(help="How many; the cube root of n, rounded up, if not given.")
     ] = None,
@@ -278,6 +298,9 @@ def synthesize(
         threshold=threshold,
         round=round,
         keep_order=keep_order,
+        records=rows_of_a_dataset(records),
+        records_epsilon=records_epsilon,
+        accept_unconverged=accept_unconverged,
         settings=SamplerSettings(
             draws=draws,
             warmup=warmup,

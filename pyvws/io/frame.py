@@ -54,13 +54,13 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return frame
 
 
-def open_frame(table: Any) -> nw.DataFrame[Any]:
-    """A narwhals view of a table with at least two rows; a lazy frame is collected."""
+def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
+    """A narwhals view of a table with at least so many rows; a lazy frame is collected."""
     frame = narwhal_view(table)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    if len(frame) < 2:
-        raise InputError(f"The table needs at least 2 records. Got {len(frame)}.")
+    if len(frame) < least:
+        raise InputError(f"The table needs at least {least} records. Got {len(frame)}.")
     return frame
 
 

@@ -94,7 +94,10 @@ class Model(Protocol):
 
     @property
     def prepared_from_data(self) -> bool:
-        """Whether `prepare` took from the outcome what changes the terms of every record."""
+        """Whether `prepare` takes from the outcome what changes the terms of every record.
+
+        The settings decide it: it is the same before `prepare` and after.
+        """
 
     @property
     def caveats(self) -> tuple[str, ...]:

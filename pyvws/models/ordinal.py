@@ -77,7 +77,7 @@ class Ordinal(Family):
 
     @property
     def prepared_from_data(self) -> bool:
-        return self.from_data
+        return self.from_data or not self.levels
 
     @property
     def caveats(self) -> tuple[str, ...]:

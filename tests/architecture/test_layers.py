@@ -24,11 +24,12 @@ LAYERS = (
     {"engines"},
     {"log_likelihood", "lipschitz", "identification_risk", "balls", "_ball_kernels"},
     {"weights", "pairwise", "reweight", "search", "bound_search", "accounting", "caveats"}
+    | {"ledger"}
     | {"target_search"}
     | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"}
-    | {"run_config", "run_columns", "weighted_fit"},
+    | {"run_config", "run_columns", "weighted_fit", "number_of_rows", "judged_fits"},
     {"evaluation"},
     {"report"},
     {"posterior_release", "histogram_release", "plots"},

@@ -70,7 +70,7 @@ PROPERTY_TESTS = {
     "accounting.growth_per_doubling": (
         "test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
     ),
-    "accounting.rounded_up": "test_accounting.py::test_rounds_up_to_a_tenth_and_never_down",
+    "ledger.rounded_up": "test_accounting.py::test_rounds_up_to_a_tenth_and_never_down",
     "balls.amounts": "test_balls.py::test_outcomes_come_as_floats_or_are_refused",
     "balls.count_inside": "test_balls.py::test_against_loops",
     "balls.make_balls": "test_balls.py::test_against_loops",

@@ -126,7 +126,7 @@ _STATEMENT = "pyvws.posterior_release:PrivacyStatement"
 PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "epsilon is Delta": ((_STATEMENT, delta_for_epsilon),),
     "total without m": ((_STATEMENT, one_dataset_for_all),),
-    "figures rounded down": (("pyvws.accounting:rounded_up", down_to_a_tenth),),
+    "figures rounded down": (("pyvws.ledger:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.posterior_release:data_weights", no_data_weights),),
     "clamp at epsilon": (("pyvws.pseudo_posterior:censored_density", clamped_at_epsilon),),
     "two-sided window": (

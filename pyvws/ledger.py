@@ -1,0 +1,63 @@
+"""How figures of a statement are written: rounded up, under either neighbours, in the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Epsilons", "LedgerEntry", "by_neighbours", "certified", "figure", "rounded_up"]
+
+_EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
+
+
+def rounded_up(value: float) -> float | None:
+    """The value rounded up to one decimal, never down; None where it is not finite."""
+    if not np.isfinite(value):
+        return None
+    tenth = Decimal("0.1")
+    return float(Decimal(float(value)).quantize(tenth, rounding=ROUND_CEILING, context=_EXACT))
+
+
+def figure(value: float, round_up: bool) -> float | None:
+    """A figure as written: None where it is not finite, which JSON has no word for."""
+    if round_up:
+        return rounded_up(value)
+    return value if np.isfinite(value) else None
+
+
+Epsilons = tuple[float, float]
+"""What one dataset shows costs, and what all together show; larger = less private."""
+
+
+def by_neighbours(
+    left_out: Epsilons, replaced: Epsilons, round_up: bool
+) -> dict[str, dict[str, float | None]]:
+    """The statement's `epsilon_by_neighbours`: one record left out, and one replaced."""
+    found = {"leave-one-out": left_out, "replace-one": replaced}
+    return {
+        name: {"per_dataset": figure(dataset, round_up), "total": figure(total, round_up)}
+        for name, (dataset, total) in found.items()
+    }
+
+
+def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, Any]:
+    """The statement's `certified`: the neighbours that a strict claim is for, and its figures."""
+    dataset, total = (figure(epsilon, round_up) for epsilon in epsilons)
+    return {"neighbours": neighbours, "epsilon_per_dataset": dataset, "epsilon_total": total}
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One use of the confidential data; `epsilon` is what it costs, None what is not accounted."""
+
+    use: str
+    epsilon: float | None
+
+    def written(self, round_up: bool) -> dict[str, Any]:
+        """As plain values, the cost rounded up to one decimal where asked."""
+        if self.epsilon is None:
+            return {"use": self.use, "epsilon": "not accounted"}
+        return {"use": self.use, "epsilon": figure(self.epsilon, round_up)}

@@ -32,7 +32,7 @@ __all__ = ["SILENT", "Listener", "SynthesisLoop"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
-_LEFT_OUT = 0.05  # From this share of the records on, those that LW takes out are told of.
+_LEFT_OUT = 0.01  # From this share of the records on, those that LW takes out are told of.
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,13 @@ class SynthesisLoop:
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,), from the unweighted fit; the listener hears of a kind left out."""
         weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
-        left_out = self.cells.mean(weights == 0.0)
-        if left_out >= _LEFT_OUT:
+        total = self.cells.total_records
+        left_out = round(self.cells.mean(weights == 0.0) * total)
+        if left_out >= max(2, _LEFT_OUT * total):
             self._listener.line(
-                f"  LW gives weight 0 to {left_out:.0%} of the records, those of the largest "
-                "bound. Among few kinds of records other draws can put another kind there, and "
-                "epsilon then differs by a factor. With g above 0 every kind keeps a weight."
+                f"  LW gives weight 0 to {left_out} of {total} records, those of the largest "
+                "bound. Where records are alike, other draws can put another kind there, and "
+                "epsilon then differs by a factor. With g above 0 every record keeps a weight."
             )
         return weights
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyvws.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.caveats import CAVEATS
-from pyvws.ledger import rounded_up
+from pyvws.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.models._outcome_scale import DENSITY_CAVEAT
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
@@ -119,6 +119,17 @@ def test_rounds_up_to_a_tenth_and_never_down(value):
     assert below < Fraction(value)  # no tenth to spare
 
 
+@given(st.lists(st.floats(0, allow_infinity=True), min_size=4, max_size=4), st.booleans())
+@many
+def test_figures_are_written_alike(epsilons, round_up):
+    left_out, replaced = tuple(epsilons[:2]), tuple(epsilons[2:])
+    expected = [rounded_up(v) if round_up or math.isinf(v) else v for v in epsilons]
+    assert [figure(v, round_up) for v in epsilons] == expected
+    written = by_neighbours(left_out, replaced, round_up)
+    assert [list(figures.values()) for figures in written.values()] == [expected[:2], expected[2:]]
+    assert list(certified("replace-one", replaced, round_up).values())[1:] == expected[2:]
+
+
 def test_rounding_leaves_tenths_and_refuses_what_is_not_finite():
     assert [rounded_up(v) for v in (0.0, 0.5, 3.0, 3.01)] == [0.0, 0.5, 3.0, 3.1]
     assert [rounded_up(v) for v in (math.inf, math.nan, -math.inf)] == [None] * 3
@@ -136,9 +147,9 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         figures = exact["epsilon_by_neighbours"][name]
         assert figures["per_dataset"] == times * exact["epsilon_per_dataset"]
         assert figures["total"] == datasets * figures["per_dataset"]
-        for form, figure in figures.items():
+        for form, exactly in figures.items():
             above = released["epsilon_by_neighbours"][name][form]
-            assert figure <= above <= figure + 0.1 + 1e-9 * figure
+            assert exactly <= above <= exactly + 0.1 + 1e-9 * exactly
     assert exact["epsilon_per_dataset"] == 2 * bound
 
 

@@ -51,17 +51,23 @@ in_steps <- function(figure) {
 # The statement in numbers: Delta, epsilon_x = 2 Delta and m epsilon_x, exact and as released; the
 # ledger's entry for the datasets; epsilon of a dataset and of all where one record is left out, and
 # where one is replaced, which costs twice as much; what is certified; and the word, 0 for none, 1
-# for asymptotic-dp, 2 for dp. The number of records is released, so a strict claim is one for
-# replacement, and no other claim is certified: two zeros.
-statement <- function(bound, datasets, word) {
+# for asymptotic-dp, 2 for dp. Where the number of records is released as it is, a strict claim is
+# one for replacement. Where a setting names it, or `noise` is paid for it, the claim is one for
+# deletion: a dataset shows the noisy number too, which replacement leaves as it is. No other claim
+# is certified: two zeros.
+statement <- function(bound, datasets, word, records = "exact", noise = 0) {
   epsilon <- 2 * bound
-  total <- datasets * epsilon
-  released <- c(up_to_a_tenth(bound), up_to_a_tenth(epsilon), up_to_a_tenth(total))
-  left_out <- released[2:3]
-  replaced <- c(up_to_a_tenth(2 * epsilon), up_to_a_tenth(2 * total))
-  certified <- if (word == 2) replaced else c(0, 0)
+  draws <- datasets * epsilon
+  total <- draws + noise
+  left_out <- c(up_to_a_tenth(epsilon + noise), up_to_a_tenth(total))
+  replaced <- c(up_to_a_tenth(2 * epsilon), up_to_a_tenth(2 * draws))
+  certified <- c(0, 0)
+  if (word == 2) {
+    certified <- if (records == "exact") replaced else left_out
+  }
   exact <- c(in_steps(bound), in_steps(epsilon), in_steps(total))
-  c(exact, released, released[3], left_out, replaced, certified, word)
+  released <- c(up_to_a_tenth(bound), up_to_a_tenth(epsilon), up_to_a_tenth(total))
+  c(exact, released, up_to_a_tenth(draws), left_out, replaced, certified, word)
 }
 
 # Quantity: the statement of an unweighted run, which claims nothing.
@@ -112,6 +118,11 @@ weighted_epsilon_statement <- function(outcome, mean, log_scale, datasets, epsil
 # weight depends on the data.
 censored_statement <- function(outcome, mean, log_scale, datasets, epsilon, weights) {
   statement(epsilon / 2, datasets, if (weights == "none") 2 else 1)
+}
+
+# Quantity: the statement of a censored run whose number of rows is a setting, or noisy.
+records_statement <- function(outcome, mean, log_scale, datasets, epsilon, records, noise) {
+  statement(epsilon / 2, datasets, 2, records, if (records == "noisy") noise else 0)
 }
 
 # Quantity: the sum of the terms of a censored target at each draw, clamped on either side.

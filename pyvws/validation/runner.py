@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._checks import choice
-from pyvws.errors import InputError, PyvwsError
+from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
@@ -125,6 +125,8 @@ def _judged(case: Case, live: str) -> Row:
                 return _row(case, None, "skipped", reason, source)
             results = stored.results
         return _compared(case, results, source)
+    except MissingDependencyError as error:
+        return _row(case, None, "skipped", str(error), source)
     except PyvwsError as error:
         return _row(case, None, "fail", str(error), source)
     except Exception as error:

@@ -145,7 +145,7 @@ _MADE = "pyvws.validation.cases.accounting:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     *(
         (f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0])
-        for kind in ("unweighted", "lw", "reweighted", "weighted_epsilon", "censored")
+        for kind in ("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records")
     ),
     (_MADE + "reweighted_weights", *PLANTED["uncapped re-weighting"][0]),
     (_MADE + "censored_terms", *PLANTED["the clamp's sign"][0]),

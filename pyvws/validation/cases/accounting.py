@@ -32,6 +32,7 @@ __all__ = [
     "censored_terms",
     "lw_statement",
     "outcomes_and_draws",
+    "records_statement",
     "reweighted_statement",
     "reweighted_weights",
     "unweighted_statement",
@@ -88,6 +89,21 @@ def censored_statement(
     return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets)[0])
 
 
+def records_statement(
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    datasets: int,
+    epsilon: float,
+    records: str,
+    noise: float,
+) -> Floats:
+    """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
+    mechanism = Censored(epsilon=epsilon, weights="none")
+    rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
+    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets, **rows)[0])
+
+
 def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
     """The terms' sum (S,) in what a censored run hands to its engine, in steps of 2^-30 nats."""
     mechanism = Censored(epsilon=epsilon, weights=weights)
@@ -123,7 +139,7 @@ def _figures(release: Release) -> Floats:
     """As `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
     steps = _in_steps([exact[name] for name in _FIGURES])
-    (*_, spent) = released["ledger"]
+    spent = next(of for of in released["ledger"] if of["epsilon"] != "not accounted")
     both = [
         released["epsilon_by_neighbours"][neighbours][of]
         for neighbours in ("leave-one-out", "replace-one")
@@ -179,6 +195,14 @@ def _clamp(weights: str, arguments: Any) -> Any:
     return made
 
 
+def _rows(records: str) -> Any:
+    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        own = {"records": records, "noise": (0.5, 0.25, 1.0, 0.125, 2.0)[seed - 1]}
+        return {**_several(seed, shape), "epsilon": _CLAMPS[seed - 1], **own}
+
+    return made
+
+
 def _case(name: str, function: str, cites: str, arguments: Any, paper: str = "vws2024") -> Case:
     return Case(
         id=f"statement/{name}",
@@ -204,6 +228,16 @@ CASES: Final = (
         "truncation of each weight",
         _epsilon,
         "global2022",
+    ),
+    *(
+        _case(
+            f"records-{records}",
+            "records_statement",
+            "censored likelihood",
+            _rows(records),
+            "global2022",
+        )
+        for records in ("public", "noisy")
     ),
     *(
         _case(

@@ -22,6 +22,8 @@ from typing import Any, TypeVar
 import numba
 from platformdirs import user_cache_path
 
+from pyvws._compiling import compiling
+
 __all__ = ["callback", "inlined_kernel", "kernel", "sources_digest"]
 
 _PACKAGE = Path(__file__).parent
@@ -75,10 +77,20 @@ def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> A
     if cached:
         try:
             with _own_folder():
+                if not _kept(function):
+                    compiling()
                 return numba.cfunc(signature, cache=True, error_model="numpy")(function)
         except (OSError, RuntimeError):
             pass  # No writable folder: the function is compiled anew in each process.
+    compiling()
     return numba.cfunc(signature, error_model="numpy")(function)
+
+
+def _kept(function: Callable[..., Any]) -> bool:
+    """Whether numba has a function of that name on disk; another processor may need another."""
+    folder: Any = numba.config
+    name = f"*{function.__qualname__}-*.nbi"
+    return next(Path(folder.CACHE_DIR).rglob(name), None) is not None
 
 
 def _compiled(function: _Function, *, forceinline: bool) -> _Function:

@@ -99,7 +99,8 @@ def main() -> None:
 def _said(error: Exception) -> tuple[str, int]:
     """The line and the exit code of an error."""
     if hasattr(error, "format_message"):  # a usage error of typer's own
-        return error.format_message() or "Name a command; --help lists them.", 2
+        said = error.format_message() or "Name a command; --help lists them."
+        return said.replace(": Value error, ", ": "), 2
     if isinstance(error, PyvwsError):
         return str(error), 1
     if type(error).__name__ == "Abort":

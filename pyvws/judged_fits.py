@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from pyvws.engines._remedies import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.fit_sources import clamps_everything
 from pyvws.loop import SynthesisLoop
@@ -12,7 +13,7 @@ from pyvws.weighting import Weighting
 
 __all__ = ["judge_convergence", "tells_nothing"]
 
-_REMEDY = "Raise draws, warmup or target_accept; give predictors units with coefficients near 1."
+_REMEDY = "Raise draws, warmup or target_accept."
 _FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
 _STOPPED = (
     "The chains fail their diagnostics, so their draws may not be those of the posterior that the "
@@ -36,7 +37,8 @@ def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bo
     if settings.strict:
         raise ConvergenceError(_STOPPED.format(problems=" ".join(problems)))
     remedies = [_REMEDY, _FOR_CLAMPS] if clamped else [_REMEDY]
-    warnings.warn(" ".join([*problems, *remedies]), ConvergenceWarning, stacklevel=5)
+    remedies.insert(0, design_remedy(loop.cells.rows))
+    warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
 
 
 def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighting) -> bool:

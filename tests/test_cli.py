@@ -161,7 +161,7 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
         (["--outcome", "visits", "--mechanism", "cw", "--match", "x"], "--match must be lw or", 1),
         (["--outcome", "visits", "--radius", "0.2"], "'lw' does not take radius", 1),
         (["--outcome", "visits", "--datasets", "0"], "datasets must be a whole number", 1),
-        (["--outcome", "visits", "--mechanism", "xyz"], "xyz", 2),
+        (["--outcome", "visits", "--mechanism", "xyz"], "'--mechanism': 'xyz' is not one of", 2),
         ([], "outcome", 2),
     ],
 )

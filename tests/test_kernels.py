@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import pyvws
 from pyvws import _kernels
+from pyvws._compiling import compiling, told_of_compiling
 from pyvws._kernels import kernel, sources_digest
+from pyvws.commands._output import fit_listener
 
 
 def test_each_state_of_the_sources_has_its_own_name(tmp_path: Path) -> None:
@@ -139,3 +143,36 @@ def test_the_native_engine_needs_no_home(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "Traceback" not in run.stderr
     assert (tmp_path / "out" / "release" / "privacy.json").exists()
+
+
+def test_compiling_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it begins, and not where the machine code is on disk."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    told: list[int] = []
+
+    def made() -> Any:
+        def twice_of_a_test(x: float) -> float:
+            return 2.0 * x
+
+        twice_of_a_test.__qualname__ = "twice_of_a_test"
+        return _kernels.callback(twice_of_a_test, "float64(float64)", cached=True)
+
+    with told_of_compiling(lambda: told.append(1)):
+        assert made().ctypes(21.0) == 42.0
+        assert told == [1]
+        assert made().ctypes(21.0) == 42.0
+        assert told == [1]
+    (tmp_path / "other").mkdir()
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "other"))
+    assert made().ctypes(21.0) == 42.0
+    assert told == [1]
+
+
+@pytest.mark.parametrize(("silent", "said"), [(False, "compiling, once\n"), (True, "")])
+def test_the_terminal_says_so(silent: bool, said: str) -> None:
+    console = Console(file=io.StringIO())
+    with fit_listener(console, silent=silent):
+        compiling()
+        compiling()
+    compiling()
+    assert console.file.getvalue() == said  # type: ignore[attr-defined]

@@ -29,13 +29,22 @@ AsJson = Annotated[
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """Progress of fits on a console, or none."""
+    from pyvws._compiling import told_of_compiling
     from pyvws.loop import SILENT
     from pyvws.report.console import console_listener
 
     if silent:
         yield SILENT
         return
-    with console_listener(console) as listener:
+    said = False
+
+    def tell() -> None:
+        nonlocal said
+        if not said:
+            console.print("compiling, once", highlight=False)
+        said = True
+
+    with console_listener(console) as listener, told_of_compiling(tell):
         yield listener
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from pyvws._claims import abandoned, claimed_folder
+from pyvws._compiling import compiling
 from pyvws.errors import OutputError
 
 __all__ = ["cache_folder", "compiled"]
@@ -61,6 +62,7 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
         made = folder.with_name(f"{folder.name[:16]}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with claimed_folder(made):
+                compiling()
                 build(made)
                 _place(made, folder)
         finally:

@@ -15,6 +15,7 @@ import numpy as np
 from pyvws import _resources
 from pyvws._checks import Floats
 from pyvws.engines._engine import Engine, Posterior, Progress
+from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
@@ -183,8 +184,8 @@ def fit_target(
     q = target.model.unconstrain(flat)
     if not np.isfinite(q).all():
         raise ConvergenceError(
-            "Stan returned draws at the edge of the parameter space. Rescale the predictors, or "
-            "check that the weights leave enough of the data."
+            "Stan returned draws at the edge of the parameter space. "
+            + failure_remedy(target.cells.rows)
         )
     return Posterior(
         draws=target.model.constrain(q, K),

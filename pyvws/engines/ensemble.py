@@ -16,6 +16,7 @@ import numpy as np
 
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -65,6 +66,7 @@ class EnsembleEngine:
         each = -(-settings.draws // walkers)
         total = settings.chains * (settings.warmup + settings.draws)
         log_density, restore = _density(target)
+        remedy = failure_remedy(target.cells.rows)
         kept = []
         for chain, stream in enumerate(np.random.SeedSequence(seed).spawn(settings.chains)):
             done = chain * (settings.warmup + settings.draws)
@@ -73,16 +75,13 @@ class EnsembleEngine:
                 if progress is not None:
                     progress(done + int(share * (settings.warmup + settings.draws)), total)
 
-            z = _run(log_density, D, walkers, settings.warmup, each, stream, tick)
+            z = _run(log_density, D, walkers, settings.warmup, each, stream, tick, remedy)
             kept.append(np.array([[restore(point) for point in walker] for walker in z]))
         if progress is not None:
             progress(total, total)
         q = np.concatenate(kept)  # (chains x walkers, each, D)
         if not np.isfinite(q).all():
-            raise ConvergenceError(
-                "The sampler returned infinite draws. Rescale the predictors, or check that the "
-                "weights leave enough of the data."
-            )
+            raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
         compared = target.model.diagnosed(q.reshape(-1, D), K).reshape(*q.shape[:2], -1)
         flat = np.concatenate([part.reshape(-1, D)[: settings.draws] for part in kept])
         return Posterior(
@@ -127,6 +126,7 @@ def _run(
     each: int,
     stream: np.random.SeedSequence,
     tick: Any,
+    remedy: str,
 ) -> Floats:
     """Positions (walkers, each, D) after `warmup` steps, thinned."""
     import emcee
@@ -145,8 +145,7 @@ def _run(
                 tick(step / steps)
     except ValueError as error:
         raise ConvergenceError(
-            "The sampler could not start: the density is not finite near the rough fit. Rescale "
-            "the predictors."
+            f"The sampler could not start: the density is not finite near the rough fit. {remedy}"
         ) from error
     chain = sampler.get_chain(discard=warmup, thin=_THIN)
     return np.ascontiguousarray(np.swapaxes(chain, 0, 1))

@@ -22,6 +22,7 @@ from pyvws._checks import Floats
 from pyvws._cores import usable_cores
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -36,7 +37,7 @@ _REFIT_SHARE = 0.5  # Of the warm-up, in a fit that starts from the draws of ano
 _STARTS = 50  # Points to try before none is found.
 _NO_START = (
     "The sampler could not start: the density is not finite near the rough fit, or does not change "
-    "there. Rescale the predictors."
+    "there."
 )
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 
@@ -60,19 +61,22 @@ class NativeEngine:
         settings = settings.after(previous, share=_REFIT_SHARE)
         scale = sampled_scale(target.start())
         compiled = CompiledTarget(target, scale)
+        remedy = failure_remedy(target.cells.rows)
         first_point = _first_points(target, scale, compiled, previous)
         if not compiled.moves(first_point(seed)):
-            raise ConvergenceError(_NO_START)
+            raise ConvergenceError(f"{_NO_START} {remedy}")
         model = _sampler_model(compiled, first_point, target.dimension)
         total = settings.chains * (settings.draws + settings.warmup)
         done = compiled.arguments
-        trace = _run(model, settings, seed, lambda: progress and progress(done.count, total))
+
+        def tick() -> None:
+            if progress is not None:
+                progress(done.count, total)
+
+        trace = _run(model, settings, seed, tick, remedy)
         q, diverging = _read(trace, settings)
         if not np.isfinite(q).all():
-            raise ConvergenceError(
-                "The sampler returned infinite draws. Rescale the predictors, or check that the "
-                "weights leave enough of the data."
-            )
+            raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
         flat, K = q.reshape(-1, target.dimension), target.cells.n_coefficients
         compared = target.model.diagnosed(flat, K).reshape(*q.shape[:2], -1)
         return Posterior(
@@ -151,7 +155,9 @@ def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats
     )
 
 
-def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], Any]) -> Any:
+def _run(
+    model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], Any], remedy: str
+) -> Any:
     """Sample in the background, so that an interrupt stops the chains and is passed on."""
     sampler = _nutpie().sample(
         model,
@@ -173,11 +179,11 @@ def _run(model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], An
             except TimeoutError:
                 tick()
     except RuntimeError as error:
-        raise ConvergenceError(_NO_START) from error
+        raise ConvergenceError(f"{_NO_START} {remedy}") from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # nutpie's threads are gone.
             raise ConvergenceError(
-                "The sampler broke off. Rescale the predictors, or choose another engine."
+                f"The sampler broke off. {remedy} Or choose another engine."
             ) from error
         sampler.cancel()
         raise

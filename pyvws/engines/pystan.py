@@ -21,6 +21,7 @@ from pyvws.engines._chains import run_chains
 from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._private_folder import private_folder
 from pyvws.engines._pystan_chain import load_module
+from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
     Log,
@@ -123,7 +124,7 @@ class PyStanEngine:
             if any(codes):
                 raise ConvergenceError(
                     f"Stan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
-                    "words are in the engine's log; rescale the predictors if it could not start."
+                    f"words are in the engine's log. {failure_remedy(data.get('X'))}"
                 )
             return _collect(folder, settings, keep)
 

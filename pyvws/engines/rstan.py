@@ -16,6 +16,7 @@ import numpy as np
 from pyvws._checks import Floats
 from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines._private_folder import private_folder
+from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
     Log,
@@ -121,8 +122,7 @@ class RStanEngine:
             if self.log is not None:
                 self.log(error.captured)
             raise ConvergenceError(
-                "rstan failed. Its words are in the engine's log; rescale the predictors if it "
-                "could not start."
+                "rstan failed. Its words are in the engine's log. " + failure_remedy(data.get("X"))
             ) from None
         shape = tuple(int(size) for size in written["dim"])
         values = np.swapaxes(np.reshape(written["values"], shape, order="F"), 0, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -144,6 +145,7 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
 
     Returns the number of records.
     """
+    _refuse_utf16(file, name)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = csv.reader(text)
@@ -170,3 +172,14 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
             f"Rows with another number: {positions(uneven)}. Check its commas and quotes."
         )
     return len(uneven)
+
+
+def _refuse_utf16(file: BinaryIO, name: str) -> None:
+    """InputError where a csv starts as UTF-16 does: with its mark, or with an ASCII letter."""
+    start = file.read(4)
+    file.seek(0)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
+        raise InputError(
+            f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save it as CSV UTF-8, "
+            "or run iconv -f UTF-16 -t UTF-8."
+        )

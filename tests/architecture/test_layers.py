@@ -16,7 +16,17 @@ import pyvws
 PACKAGE = Path(pyvws.__file__).parent
 
 LAYERS = (
-    {"errors", "references", "_checks", "_cores", "_kernels", "_resources", "rarith", "r_random"}
+    {
+        "errors",
+        "references",
+        "_compiling",
+        "_checks",
+        "_cores",
+        "_kernels",
+        "_resources",
+        "rarith",
+        "r_random",
+    }
     | {"_bound_kernels", "_claims"},
     {"io"},
     {"models"},

@@ -53,6 +53,17 @@ def test_as_written_goes_through_a_file_unchanged(tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == CELLS
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("read", [read_table, open_large])
+def test_utf_16_is_named(tmp_path, encoding, read):
+    text = CELLS.decode().replace("hi", "h\u00e9")
+    path = put(tmp_path, "t.csv", text.encode(encoding))
+    with pytest.raises(InputError, match=r"^t\.csv: is UTF-16.*iconv -f UTF-16 -t UTF-8\.$"):
+        read(path)
+    table_bytes(path)
+    read(put(tmp_path, "t.csv", text.encode("utf-8-sig")))
+
+
 def test_empty_cells_and_na_are_missing_in_numbers(tmp_path):
     table = read_table(put(tmp_path, "t.CSV", b"a,b\nNA,1\n,NA\n3,\n"))
     assert table.frame["a"].to_list() == [None, None, 3]

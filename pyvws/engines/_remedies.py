@@ -1,0 +1,34 @@
+"""What to change about a design matrix under which a sampler fails: said where it is the matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyvws._checks import Floats
+
+__all__ = ["design_remedy", "failure_remedy"]
+
+_MOST_COLUMNS = 50  # Each pair of coefficients has a correlation of its own in the prior.
+_LARGE = 1e3  # Times 1, where the prior expects coefficients.
+
+
+def design_remedy(design: Floats) -> str:
+    """A sentence where the columns of `design` (N, K) are too many or far from 1, else nothing."""
+    K = design.shape[1]
+    if K > _MOST_COLUMNS:
+        return (
+            f"There are too many design columns ({K}). Join levels, or take predictors out of the "
+            "formula."
+        )
+    sizes = np.abs(design).max(axis=0, initial=0.0)
+    if ((sizes > _LARGE) | (sizes < 1 / _LARGE)).any():
+        return "Rescale the predictors: choose units in which their values are near 1."
+    return ""
+
+
+def failure_remedy(design: Any) -> str:
+    """As `design_remedy`, with what else to try; `design` may be None."""
+    found = "" if design is None else design_remedy(np.atleast_2d(design))
+    return found or "Check that the weights leave enough of the data, or choose another model."

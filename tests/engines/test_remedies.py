@@ -1,0 +1,56 @@
+"""A failed fit says what its design has to do with it, and nothing where it has nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyvws.engines._remedies import design_remedy, failure_remedy
+from pyvws.engines.cmdstan import CmdStanEngine
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceError
+from pyvws.io.cells import make_cells
+from pyvws.models.registry import MODELS
+from pyvws.pseudo_posterior import PseudoPosterior
+
+_MANY, _SCALE, _ELSE = "too many design columns", "Rescale the predictors", "leave enough of"
+
+
+def _design(K: int, size: float) -> Any:
+    drawn = np.random.default_rng(1).normal(size=(300, K - 1))
+    return np.column_stack([np.ones(300), size * drawn])
+
+
+@pytest.mark.parametrize(
+    ("K", "size", "said"),
+    [(4, 1.0, ""), (4, 1e6, _SCALE), (4, 1e-6, _SCALE), (201, 1.0, _MANY), (201, 1e6, _MANY)],
+)
+def test_scale_and_columns_are_told_apart(K: int, size: float, said: str) -> None:
+    assert (said in design_remedy(_design(K, size))) if said else not design_remedy(_design(K, 1))
+    assert (said or _ELSE) in failure_remedy(_design(K, size))
+    assert _ELSE in failure_remedy(None)
+
+
+def test_a_sampler_that_cannot_start_for_its_columns_says_so() -> None:
+    """As a factor of 200 levels makes them: their correlations alone are 19,900 parameters."""
+    y = np.random.default_rng(2).poisson(5.0, 300).astype(float)
+    target = PseudoPosterior(MODELS["poisson"], make_cells(y, _design(200, 1.0)), np.ones(300))
+    settings = SamplerSettings(draws=10, warmup=100, chains=1)
+    with pytest.raises(ConvergenceError, match=_MANY) as caught:
+        NativeEngine().sample(target, settings, seed=1)
+    assert _SCALE not in str(caught.value)
+
+
+@pytest.mark.parametrize(("K", "size", "said"), [(3, 1.0, _ELSE), (3, 1e9, _SCALE), (60, 1, _MANY)])
+def test_stan_that_stops_says_the_same(
+    K: int, size: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cmdstanpy", reason="needs the extra cmdstan")
+    monkeypatch.setattr("pyvws.engines.cmdstan._executable", lambda _: "none")
+    monkeypatch.setattr("pyvws.engines.cmdstan.run_chains", lambda *_: [1])
+    settings = SamplerSettings(draws=10, warmup=100, chains=1)
+    with pytest.raises(ConvergenceError, match=said):
+        CmdStanEngine().run("model {}", {"X": _design(K, size)}, settings, seed=1)

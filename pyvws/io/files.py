@@ -178,7 +178,9 @@ def _refuse_utf16(file: BinaryIO, name: str) -> None:
     """InputError where a csv starts as UTF-16 does: with its mark, or with an ASCII letter."""
     start = file.read(4)
     file.seek(0)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
+    halves = {start[::2], start[1::2]}
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked or (b"\0\0" in halves and len(halves) == 2):
         raise InputError(
             f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save it as CSV UTF-8, "
             "or run iconv -f UTF-16 -t UTF-8."

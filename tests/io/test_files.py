@@ -140,11 +140,6 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
             "id,y\nJosé,1\n".encode("latin-1"),
             f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
         ),
-        (
-            "t.csv",
-            "id,y\n1,2\n".encode("utf-16"),
-            f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
-        ),
         ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEPARATED}"),
         ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {SEPARATED}"),
         (

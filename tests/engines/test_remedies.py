@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+import pyvws as vws
 from pyvws.engines._remedies import design_remedy, failure_remedy
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.nuts import NativeEngine
@@ -54,3 +56,15 @@ def test_stan_that_stops_says_the_same(
     settings = SamplerSettings(draws=10, warmup=100, chains=1)
     with pytest.raises(ConvergenceError, match=said):
         CmdStanEngine().run("model {}", {"X": _design(K, size)}, settings, seed=1)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_warning_speaks_of_scale_where_it_is_the_matter(size: float) -> None:
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({"y": rng.poisson(5.0, 80), "x": size * rng.normal(size=80)})
+    with pytest.warns(vws.ConvergenceWarning, match="Raise draws") as caught:
+        vws.synthesize(
+            *(table,), outcome="y", model="poisson", formula="~ x", mechanism="unweighted",
+            datasets=1, draws=20, warmup=100, chains=1, seed=1,
+        )  # fmt: skip
+    assert (_SCALE in str(caught[0].message)) == (size > 1e3)

@@ -20,7 +20,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from pyvws.cli import app
 from pyvws.commands._output import tell_release
 from pyvws.engines._engine import Posterior
 from pyvws.engines.diagnostics import Diagnostics
@@ -90,7 +92,8 @@ def neighbours(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
         )
     else:
         chosen["model"] = find_model(name, **of_model)
-        chosen["mechanism"] = Censored(epsilon=epsilon, weights="none")
+        shape = {"c": draw(st.sampled_from([0.0, 0.5])), "g": draw(st.sampled_from([-1.0, 0.3]))}
+        chosen["mechanism"] = Censored(epsilon=epsilon, weights="none", **shape)
         chosen["engine"] = SeededEngine()
         chosen["threshold"] = draw(st.sampled_from([1.0, 1.0, 0.9]))
         chosen["round"] = name in ("poisson", "ordinal") and draw(st.booleans())
@@ -99,6 +102,7 @@ def neighbours(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
             chosen["records"] = draw(st.sampled_from([1, 4, "noisy"]))
             if chosen["records"] == "noisy":
                 chosen["records_epsilon"] = draw(st.sampled_from([0.25, 5.0]))
+    chosen["keep_order"] = not loo and draw(st.booleans())
     y = draw(st.lists(outcomes, min_size=2 if not loo else 3, max_size=7))
     place = draw(st.integers(0, len(y) - 1))
     other = [*y[:place], *([] if loo else [draw(outcomes)]), *y[place + 1 :]]
@@ -162,6 +166,35 @@ def test_neighbours_release_the_same_bytes_but_for_the_values(
     statement = json.loads(left[0]["privacy.json"])
     assert statement["guarantee"] in ("dp", "dp-if-bounded")
     assert statement["certified"] is not None
+
+
+def test_a_noisy_number_of_rows_from_the_command_line_is_repeated_by_its_own_file(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("opendp")
+    rng = np.random.default_rng(1)
+    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
+    given = [
+        *("--outcome", "y", "--model", "poisson", "--mechanism", "censored", "--weights", "none"),
+        *("--epsilon", "20", "--datasets", "1", "--draws", "600", "--seed", str(1 << 62)),
+        *("--records", "noisy", "--records-epsilon", "0.5", "--accept-unconverged"),
+    ]
+
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, ["synthesize", str(tmp_path / "table.csv"), *words])
+
+    done = run(*given, "--out", str(tmp_path / "one"))
+    assert done.exit_code == 0, done.output
+    own = str(tmp_path / "one/confidential/run.toml")
+    again = run("--config", own, "--out", str(tmp_path / "two"))
+    assert again.exit_code == 0, again.output
+    for name in ("privacy.json", "run.toml"):
+        one, two = ((tmp_path / which / "release" / name).read_bytes() for which in ("one", "two"))
+        assert one == two
+    statement = json.loads((tmp_path / "one/release/privacy.json").read_text())
+    assert (statement["number_of_rows"], statement["guarantee"]) == ("noisy", "none")
+    wrong = run(*given, "--records", "some", "--out", str(tmp_path / "three"))
+    assert str(wrong.exception) == "--records must be a whole number or noisy. Got 'some'."
 
 
 def strict(**changes: Any) -> dict[str, Any]:

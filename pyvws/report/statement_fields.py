@@ -99,8 +99,8 @@ FIELDS: Final[dict[str, Field]] = {
 GUARANTEES: Final = {
     "dp": (
         "Differential privacy",
-        "Holds for every database: each record's influence is clamped, and no weight depends on "
-        "the data.",
+        "Holds for every table that the settings admit: each record's influence is clamped, and "
+        "no weight depends on the data. certified says for which neighbours.",
     ),
     "dp-if-bounded": (
         "Differential privacy for bounded data",

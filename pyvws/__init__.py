@@ -23,6 +23,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "ConvergenceError": "pyvws.errors",
     "ConvergenceWarning": "pyvws.errors",
     "CountWeighted": "pyvws.mechanisms",
+    "DisclosureWarning": "pyvws.errors",
     "ExistingFit": "pyvws.existing_fit",
     "Gamma": "pyvws.models.gamma",
     "InputError": "pyvws.errors",

@@ -6,6 +6,7 @@ from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
 from pyvws.engines.user_program import UserProgram as UserProgram
 from pyvws.errors import ConvergenceError as ConvergenceError
 from pyvws.errors import ConvergenceWarning as ConvergenceWarning
+from pyvws.errors import DisclosureWarning as DisclosureWarning
 from pyvws.errors import InputError as InputError
 from pyvws.errors import MissingDependencyError as MissingDependencyError
 from pyvws.errors import OutputError as OutputError

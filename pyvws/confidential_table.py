@@ -21,7 +21,6 @@ from pyvws.io.frame import (
     plain_columns,
     with_outcome,
 )
-from pyvws.io.headers import named
 from pyvws.io.hidden_values import without_notes
 from pyvws.io.row_order import RowNumbers
 from pyvws.mechanisms import (
@@ -34,16 +33,17 @@ from pyvws.mechanisms import (
 )
 from pyvws.models._model import Model
 
-__all__ = ["ConfidentialTable", "check_table", "refuse_copies"]
+__all__ = ["ConfidentialTable", "check_table"]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialTable:
-    """Outcome (N,) in its own unit, the model prepared for it, design, the known columns' values,
-    and the columns to release in order.
+    """Outcome (N,) in its own unit, and as it was before rounding, the model prepared for it,
+    design, the known columns' values, and the columns to release in order.
     """
 
     y: Floats
+    unrounded: Floats
     kind: OutcomeKind
     model: Model
     design: Design
@@ -119,9 +119,9 @@ def check_table(
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
     released = [name for name in frame.columns if name in public]
-    _refuse_those_equal(frame, [c for c in released if c != outcome], outcome=outcome, y=found)
     return ConfidentialTable(
         y=y,
+        unrounded=found,
         kind=kind,
         model=prepared,
         design=design,
@@ -141,25 +141,6 @@ def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
         raise InputError(
             f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
             "scale. Check the column."
-        )
-
-
-def _refuse_those_equal(
-    frame: nw.DataFrame[Any], columns: Sequence[str], *, outcome: str, y: Floats
-) -> None:
-    """Raise InputError for columns to release as they are that hold the outcome y (N,)."""
-    numeric = [name for name in columns if frame[name].dtype.is_numeric()]
-    same = [name for name in numeric if bool((frame[name].cast(nw.Float64).to_numpy() == y).all())]
-    refuse_copies(same, list(frame.columns), outcome)
-
-
-def refuse_copies(same: Sequence[str], header: Sequence[str], outcome: str) -> None:
-    """Raise InputError if any column to release as it is was found to hold the outcome."""
-    if same:
-        raise InputError(
-            f"Columns to be released as they are equal the outcome {outcome!r} in every record, "
-            f"which would release it: {named(same, header)}. Take them out of formula and "
-            "keep."
         )
 
 

@@ -10,6 +10,7 @@ __all__ = [
     "ClusterError",
     "ConvergenceError",
     "ConvergenceWarning",
+    "DisclosureWarning",
     "InputError",
     "MissingDependencyError",
     "OutputError",
@@ -48,3 +49,7 @@ class MissingDependencyError(PyvwsError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """Draws whose diagnostics fall short: R-hat, effective sample size or divergences."""
+
+
+class DisclosureWarning(UserWarning):
+    """A column released as it is that tells the order of the confidential outcome."""

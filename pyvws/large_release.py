@@ -22,7 +22,7 @@ import polars as pl
 
 from pyvws._checks import Floats, whole_number
 from pyvws._cores import usable_cores
-from pyvws.confidential_table import check_table, refuse_copies
+from pyvws.confidential_table import check_table
 from pyvws.errors import InputError
 from pyvws.io.large_files import COUNT, LargeTable
 from pyvws.io.lazy_tables import LazyTable, TalliedTable
@@ -40,6 +40,7 @@ from pyvws.io.table_writers import TableWriter, table_writer
 from pyvws.loop import SILENT, Listener
 from pyvws.mechanisms import Mechanism, PerturbedHistogram
 from pyvws.models._model import Model
+from pyvws.outcome_copies import OutcomeCopies
 from pyvws.posterior_release import FittedRun, fitted_run
 from pyvws.prediction import AT_ONCE, predicted
 from pyvws.report._folder import private_write, whole_folder
@@ -117,6 +118,9 @@ def large_release(
         round=settings.round,
         least=1,
     )
+    early = OutcomeCopies(checked.design.predictors, source.columns, settings.outcome)
+    early.look(typed.to_dict(), checked.unrounded)
+    early.refuse()
     checked = replace(checked, released=columns.released)
     counts = typed[COUNT].to_numpy().astype(np.float64)
     run = fitted_run(
@@ -217,10 +221,10 @@ def _public_rows(
         pl.Series(_PLACE, np.arange(len(tally)), dtype=pl.UInt32)
     )
     row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
-    copies, read = columns.public, 0
+    copies, read = OutcomeCopies(columns.public, table.columns, run.settings.outcome), 0
     for batch in table.batches(columns.all, AT_ONCE):
-        copies = _still_equal(batch, copies, run.settings.outcome)
         kind = _kinds(batch, places, columns.modelled)
+        copies.look(batch.to_dict(), run.table.unrounded[kind])
         become = rows[read : read + batch.height]
         read += batch.height
         if len(become) < batch.height:
@@ -230,7 +234,8 @@ def _public_rows(
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
-    refuse_copies(copies, table.columns, run.settings.outcome)
+    copies.refuse()
+    copies.warn()
 
 
 def _write_datasets(
@@ -263,17 +268,6 @@ def _write_datasets(
 
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
-
-
-def _still_equal(batch: pl.DataFrame, columns: list[str], outcome: str) -> list[str]:
-    """Those of the columns that hold the outcome in every record of a batch, as text or number."""
-
-    def comparable(name: str) -> pl.Series:
-        return batch[name].cast(pl.Float64) if batch[name].dtype.is_numeric() else batch[name]
-
-    own = comparable(outcome)
-    alike = [name for name in columns if comparable(name).dtype == own.dtype]
-    return [name for name in alike if bool(comparable(name).eq_missing(own).all())]
 
 
 def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:

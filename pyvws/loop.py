@@ -269,17 +269,9 @@ class SynthesisLoop:
             )
 
     def synthetic(
-        self,
-        fit: WeightedFit,
-        design: Floats,
-        datasets: int,
-        *,
-        order: RowNumbers | None = None,
+        self, fit: WeightedFit, design: Floats, datasets: int, order: RowNumbers | None = None
     ) -> list[Floats]:
-        """Outcomes (N,) of each dataset, one posterior draw a dataset, evenly thinned.
-
-        Row j is of record order[j], or of record j.
-        """
+        """Outcomes (N,) of each dataset, one draw each, evenly thinned; row j: order[j], or j."""
         cells = self.cells
         seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [

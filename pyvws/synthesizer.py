@@ -17,6 +17,7 @@ from pyvws.large_release import large_release
 from pyvws.loop import SILENT, Listener
 from pyvws.mechanisms import Mechanism, PerturbedHistogram
 from pyvws.models._model import Model
+from pyvws.outcome_copies import look_for_copies
 from pyvws.posterior_release import posterior_release
 from pyvws.report._folder import check_folder
 from pyvws.report.release import Release
@@ -155,6 +156,7 @@ class Synthesizer(RunSettings):
             keep=self.keep,
             round=self.round,
         )
+        look_for_copies(frame, table.released, self.outcome)
         given: dict[str, Any] = {
             "source": frame if release_frame is None else release_frame,
             "seed": seed,

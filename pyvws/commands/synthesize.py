@@ -31,7 +31,7 @@ from pyvws.commands._values import (
     rows_of_a_dataset,
     size_in_bytes,
 )
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError
 
 __all__ = ["synthesize"]
 
@@ -320,6 +320,7 @@ def synthesize(
         fit_listener(console, silent=silent) as listener,
     ):
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", DisclosureWarning)
         if large:
             privacy = settings.fit_to(
                 table, out, seed=chosen, overwrite=overwrite, listener=listener

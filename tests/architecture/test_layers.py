@@ -39,6 +39,7 @@ LAYERS = (
     | {"fit_sources", "truncation", "censoring", "prediction"}
     | {"discrete_laplace", "histogram_bins", "perturbed_histogram"},
     {"mechanisms", "loop", "existing_fit", "weighting", "confidential_table", "run_settings"}
+    | {"outcome_copies"}
     | {"run_config", "run_columns", "weighted_fit", "number_of_rows", "judged_fits"},
     {"evaluation"},
     {"report"},

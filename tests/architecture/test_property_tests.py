@@ -39,6 +39,7 @@ NOT_PURE = {
     "mechanisms": "settings",
     "models": "classes; each density is held against scipy, gradients and Stan",
     "number_of_rows": "reads a table; its noise is secret",
+    "outcome_copies": "reads a table",
     "plots": "figures",
     "posterior_release": "orchestrates a run",
     "prediction": "draws at random",

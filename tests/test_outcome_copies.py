@@ -197,6 +197,7 @@ def test_the_console_names_a_rank_order_and_the_release_does_not(
             *("--mechanism", "censored", "--weights", "none", "--epsilon", "30", "--keep", "rank"),
             *("--datasets", "1", "--draws", "300", "--warmup", "300", "--chains", "2"),
             *("--seed", "1", "--memory", memory, "--out", str(out), "--json"),
+            "--accept-unconverged",
         ],
     )
     assert result.exit_code == 0, result.output

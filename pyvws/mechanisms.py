@@ -126,9 +126,10 @@ class ScalarWeighted:
 class WeightedEpsilon:
     """Weighted-epsilon: LW, then a weight of 0 where the by-record bound exceeds epsilon / 2.
 
-    epsilon is what the truncation aims at; the bound of the refit is computed anew and reported,
-    and may lie above. The papers leave open how often to truncate: `passes` (1 unless given, the
-    slides' "truncation of each weight") repeats it. c and g as for LW.
+    epsilon is what the truncation aims at. The bound of the refit is computed anew; where it lies
+    above, a run ends without a release unless it is told to accept that. The papers leave open how
+    often to truncate: `passes` (1 unless given, the slides' "truncation of each weight") repeats
+    it. c and g as for LW.
     """
 
     name: ClassVar[str] = "weighted-epsilon"

@@ -64,7 +64,8 @@ def test_a_warning_keeps_an_extra_in_brackets(files: list[str], tmp_path: Path) 
         app,
         ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--mechanism", "censored",
          "--epsilon", "8", "--weights", "none", "--draws", "100", "--warmup", "100",
-         "--chains", "2", "--datasets", "1", "--seed", "1", "--out", str(tmp_path / "out")],
+         "--chains", "2", "--datasets", "1", "--seed", "1", "--accept-unconverged",
+         "--out", str(tmp_path / "out")],
     )  # fmt: skip
     assert made.exit_code == 0, made.output
     assert "pip install 'pyvws[ensemble]'" in made.stderr

@@ -16,10 +16,12 @@ from statement_mistakes import (
     squeezed_where_needed,
 )
 
+from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.logistic import Logistic
+from pyvws.models.registry import MODELS
 from pyvws.validation import runner
-from pyvws.validation._privacy_loss import neighbourhood
+from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, neighbourhood
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
@@ -54,6 +56,33 @@ def test_no_claim_is_below_the_computed_loss(case: ComputedLoss) -> None:
     row = row_of(case)
     assert (row.verdict, row.reason) == ("pass", "")
     assert {found.what.split()[0] for found in row.measurements} <= {"leave-one-out", "replace-one"}
+
+
+def test_every_family_that_can_be_clamped_is_among_them() -> None:
+    """And the histogram under both relations."""
+    runs = [case.runs for case in COMPUTED]
+    clamped = {run.model.name for run in runs if isinstance(run, CensoredRuns)}
+    assert clamped == {name for name, model in MODELS.items() if model.cell_terms is not None}
+    relations = {run.neighbours for run in runs if isinstance(run, HistogramRuns)}
+    assert relations == {"replace", "loo"}
+
+
+def test_a_run_that_is_refused_for_its_data_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release of the one database and none of the other tells them apart."""
+
+    def refused(*_args: object) -> bool:
+        raise InputError("Nothing is left to tell.")
+
+    monkeypatch.setattr("pyvws.judged_fits.clamps_everything", refused)
+    row = row_of(COMPUTED[0])
+    assert (row.verdict, row.reason) == ("fail", "Nothing is left to tell.")
+
+
+def test_the_largest_numbers_leave_a_clamped_density_finite() -> None:
+    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-normal")
+    assert isinstance(case.runs, CensoredRuns)
+    assert {abs(extreme) for extreme in case.runs.extremes} >= {1e300}
+    assert all(np.isfinite(found.value) for found in row_of(case).measurements)
 
 
 @pytest.mark.parametrize("case", [CENSORED, HISTOGRAM], ids=lambda case: case.id)

@@ -50,6 +50,10 @@ def clamped_at_epsilon(density: Any) -> Any:
     return lambda model, cells, weights, bound: density(model, cells, weights, 2.0 * bound)
 
 
+def clamped_at_twice_epsilon(density: Any) -> Any:
+    return clamped_at_epsilon(clamped_at_epsilon(density))
+
+
 def on_either_side(window: Any) -> Any:
     class Window(window):  # type: ignore[misc]
         __slots__ = ()
@@ -118,6 +122,10 @@ def squeezed_where_needed(encode: Any) -> Any:
 
 def half_the_noise(scale: Any) -> Any:
     return lambda *args, **options: 0.5 * scale(*args, **options)
+
+
+def a_quarter_of_the_noise(scale: Any) -> Any:
+    return half_the_noise(half_the_noise(scale))
 
 
 _STATEMENT = "pyvws.posterior_release:PrivacyStatement"

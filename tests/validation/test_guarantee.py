@@ -11,7 +11,9 @@ import pytest
 from statement_mistakes import (
     PLANTED,
     Wrong,
+    a_quarter_of_the_noise,
     clamped_at_epsilon,
+    clamped_at_twice_epsilon,
     half_the_noise,
     squeezed_where_needed,
 )
@@ -99,8 +101,9 @@ def test_every_run_of_a_tester_has_a_seed_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("case", "place", "wrong"),
     [
-        (CENSORED, BOUND, clamped_at_epsilon),
-        (HISTOGRAM, SCALE, half_the_noise),
+        # Errors so large that few releases show them, whatever their seed.
+        (CENSORED, BOUND, clamped_at_twice_epsilon),
+        (HISTOGRAM, SCALE, a_quarter_of_the_noise),
         *((case, SCALE, half_the_noise) for case in COMPUTED if "histogram" in case.id),
         *((case, BOUND, clamped_at_epsilon) for case in COMPUTED if "gamma" in case.id),
     ],

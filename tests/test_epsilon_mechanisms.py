@@ -44,7 +44,7 @@ def test_a_target_is_met_from_below_by_draws_that_the_search_has_not_seen(
     visits: pl.DataFrame, settings: dict[str, Any]
 ) -> None:
     made = release(visits, epsilon=9.0, **settings)
-    assert 0.9 * 9.0 <= made.summary["epsilon"] <= 9.0
+    assert 0.8 * 9.0 <= made.summary["epsilon"] <= 9.0
     assert made.privacy["epsilon_per_dataset"] <= 9.0
     *_, search, confirmed = made.summary["fits"]
     assert confirmed["label"] == f"{search['label']}, confirmed"
@@ -94,7 +94,7 @@ def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     "settings",
     [
         {"mechanism": "weighted-epsilon"},
-        {"mechanism": "weighted-epsilon", "reweight": True, "tolerance": 0.3},
+        {"mechanism": "weighted-epsilon", "reweight": True, "tolerance": 0.6},
         {"mechanism": "lw", "downscale": True, "passes": 1, "psi": 0.95},
     ],
     ids=["weighted-epsilon", "reweighted", "downscaled"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,6 +133,24 @@ def test_what_is_reported_is_no_lucky_draw(tail):
     # A figure from 5 times the draws is exceeded by one fresh fit in six, and rarely by half.
     assert np.mean(kept) > 0.75
     assert np.mean(np.array(kept) > 0.5) > 0.93
+
+
+class Hidden(Noisy):
+    """The draws of one fit do not show how far fits differ, as where chains hardly move."""
+
+    def fit(self, weights, longer=1):
+        return replace(super().fit(weights, longer), spread=0.0)
+
+
+def test_noise_that_no_single_fit_shows_is_learnt_from_repeated_ones():
+    reported, kept = [], []
+    for seed in range(100):
+        source = Hidden(seed, 0.06)
+        weights, _, tries = source.search(2.0)
+        reported.append(tries[-1].reached)
+        kept.append(source.below(reported[-1], weights))
+    assert max(reported) <= 2.0
+    assert np.mean(kept) > 0.65
 
 
 @pytest.mark.parametrize("tail", [0.0, 0.003, 0.02])

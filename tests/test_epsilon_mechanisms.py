@@ -61,7 +61,6 @@ def test_a_target_is_met_from_below_by_draws_that_the_search_has_not_seen(
     assert all(entry["epsilon"] == "not accounted" for entry in made.privacy["ledger"][:-1])
 
 
-@pytest.mark.filterwarnings("ignore::pyvws.ConvergenceWarning")
 def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     visits: pl.DataFrame,
 ) -> None:
@@ -89,7 +88,6 @@ def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     assert untouched.records["weight_final"].equals(plain.records["weight"])
 
 
-@pytest.mark.filterwarnings("ignore::pyvws.ConvergenceWarning")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -145,7 +143,6 @@ def test_incomes_with_rare_levels_end_with_a_release_in_eight_refits(
         assert len(made.summary["fits"]) - 1 <= 8
 
 
-@pytest.mark.filterwarnings("ignore::pyvws.ConvergenceWarning")
 def test_what_a_missed_target_advises_works(visits: pl.DataFrame) -> None:
     for advised in (
         {"mechanism": "lw"},

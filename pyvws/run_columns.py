@@ -13,7 +13,7 @@ from pyvws.io.large_files import named_errors
 from pyvws.io.lazy_tables import open_lazy
 from pyvws.run_settings import RunSettings
 
-__all__ = ["RunColumns", "collected", "run_columns"]
+__all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,15 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     keys.pop(settings.outcome, None)
     public = {settings.outcome, *predictors, *names}
     return RunColumns([*keys, settings.outcome], [name for name in table.columns if name in public])
+
+
+def columns_used(settings: RunSettings) -> int | None:
+    """How many columns a run models or releases at most; None where it keeps all."""
+    if settings.keep == "all":
+        return None
+    kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
+    known = getattr(settings.mechanism, "known", ())
+    return len({settings.outcome, *read_formula(settings.formula).columns, *known, *kept})
 
 
 def collected(table: Any, settings: RunSettings) -> Any:

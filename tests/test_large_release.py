@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,10 @@ from pyvws.errors import InputError, OutputError
 from pyvws.io import large_files
 from pyvws.io.column_files import file_digest
 from pyvws.io.files import read_table, write_table
-from pyvws.io.large_files import open_large, table_bytes
+from pyvws.io.large_files import open_large, run_bytes, table_bytes
 from pyvws.large_release import large_release
 from pyvws.models.registry import find_model
+from pyvws.run_columns import columns_used
 from pyvws.run_settings import RunSettings
 
 pytestmark = pytest.mark.draws
@@ -149,6 +153,90 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
         assert result.exit_code == 0, result.output
         assert len(calls) == times
         assert len(list((out / "release").glob("synthetic-*.csv"))) == 2
+
+
+def test_the_limit_is_for_inputs_draws_and_datasets(tmp_path: Path) -> None:
+    path = written(households(1000), tmp_path / "in.parquet")
+
+    def size(**changes: Any) -> int:
+        return run_bytes(path, **{"used": 1, "datasets": 1, "draws": 0, **changes})
+
+    assert size() > table_bytes(path) == 1000 * 5 * 50
+    assert size(datasets=21) - size() == 20 * 1000 * 8  # Each dataset's outcome, as a float.
+    assert size(used=3) > size(used=2) > size()
+    assert size(used=None) == size(used=5) == size(used=9)
+    assert size(draws=4000) - size() == 4000 * 2 * 8
+    for keep, used in (("all", None), ("id", 4), (("id", "zip", "region"), 5), ((), 3)):
+        assert columns_used(settings(keep=keep)) == used
+    known = mechanisms.CountWeighted(known=("zip",))
+    assert columns_used(settings(mechanism=known)) == 4
+    # Two categorical predictors and 20 datasets of 10^7 records took 5.8 GB of a limit of 2 GB.
+    big = tmp_path / "big.parquet"
+    rows = pl.DataFrame({"y": [1], "region": ["a"], "urban": ["b"]})
+    pl.concat([rows] * 1000).write_parquet(big)
+    assert 1e4 * run_bytes(big, used=3, datasets=20, draws=4000) > 5.8e9
+
+
+def test_datasets_alone_can_exceed_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from pyvws.cli import app
+
+    path = written(households(800), tmp_path / "in.csv")
+    calls: list[Any] = []
+    monkeypatch.setattr("pyvws.synthesizer.large_release", lambda *given, **_: calls.append(given))
+    options = [
+        *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--quiet"),
+        *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1", "--memory", "700KB"),
+    ]
+    assert table_bytes(path) < run_bytes(path, used=1, datasets=2, draws=1000) < 7e5
+    for datasets, times in (("2", 0), ("100", 1)):
+        result = CliRunner().invoke(
+            app, [*options, "--datasets", datasets, "--out", str(tmp_path / datasets)]
+        )
+        assert len(calls) == times, result.output
+
+
+_PEAKS = """
+import os, resource, sys, warnings
+
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # Each thread draws a dataset.
+import numpy as np, polars as pl, pyvws as vws
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(1)
+run = vws.Synthesizer(
+    outcome="y", model="poisson", formula="~ town", mechanism="unweighted", datasets=20,
+    settings=vws.SamplerSettings(draws=100, warmup=100, chains=1),
+)
+for n in (10_000, 3_000_000):
+    pl.DataFrame(
+        {"y": rng.poisson(3, n), "town": np.array(["a", "b"])[rng.integers(0, 2, n)]}
+    ).write_parquet(f"{n}.parquet")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run.fit_to(f"{n}.parquet", f"out-{n}", seed=1)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_run_in_steps_takes_a_part_of_what_it_would_take_whole(tmp_path: Path) -> None:
+    pytest.importorskip("resource")
+    environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
+    made = subprocess.run(
+        [sys.executable, "-c", _PEAKS],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kilobytes = int(made.stdout.split()[-1])
+    whole = run_bytes(tmp_path / "3000000.parquet", used=2, datasets=20, draws=100)
+    assert 1024 * kilobytes < 0.6 * whole
+    assert 1024 * kilobytes < 1e9
 
 
 def test_arrow_files_and_folders_of_parts_by_the_command(tmp_path: Path) -> None:

@@ -224,7 +224,8 @@ def synthesize(
         _sampler(help="Makes the run repeatable. Drawn if not given, as a release needs."),
     ] = None,
     memory: Annotated[
-        str, typer.Option(help="A larger table is tallied and read in steps, never held whole.")
+        str,
+        typer.Option(help="A run that would take more tallies its table and reads it in steps."),
     ] = "2GB",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the output folder whole.")
@@ -242,10 +243,11 @@ def synthesize(
     from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws.engines.user_program import UserProgram
     from pyvws.io.files import read_table
-    from pyvws.io.large_files import table_bytes
+    from pyvws.io.large_files import run_bytes
     from pyvws.mechanisms import make_mechanism
     from pyvws.models.registry import find_model
     from pyvws.report._folder import check_folder
+    from pyvws.run_columns import columns_used
     from pyvws.run_settings import placed
     from pyvws.synthesizer import Synthesizer
 
@@ -312,7 +314,12 @@ def synthesize(
         program=None if stan is None else UserProgram(file_text(stan), stan_log_lik.value),
     )
     chosen = drawn_seed() if seed is None else seed
-    large = table_bytes(table) > size_in_bytes(memory)
+    large = run_bytes(
+        table,
+        used=columns_used(settings),
+        datasets=datasets,
+        draws=draws * chains,
+    ) > size_in_bytes(memory)
     console = Console(stderr=True)
     silent = quiet or as_json
     with (

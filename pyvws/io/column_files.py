@@ -15,10 +15,10 @@ from pyvws.errors import InputError
 __all__ = [
     "COLUMN_SUFFIXES",
     "UNREADABLE",
-    "cell_count",
     "file_digest",
     "folder_kind",
     "refuse_damaged",
+    "rows_and_columns",
     "scan_columns",
     "table_parts",
 ]
@@ -98,32 +98,33 @@ def refuse_damaged(path: Path, kind: str) -> None:
             raise ValueError(type(error).__name__) from None
 
 
-def cell_count(path: Path, kind: str) -> int:
-    """Records times columns by what the parts say of themselves; one of `UNREADABLE` if that fails.
+def rows_and_columns(path: Path, kind: str) -> tuple[int, int]:
+    """Numbers that the parts say of themselves; one of `UNREADABLE` if that fails.
 
     Columns made of folders' names are not counted. Of a part with a type that pyarrow does not know
-    the size on disk gives a rough number.
+    the size on disk gives a rough number of cells, as rows of one column.
     """
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    cells, first_column = 0, ipc.IpcReadOptions(included_fields=[0])
+    rows, width, first_column = 0, 1, ipc.IpcReadOptions(included_fields=[0])
     for part in table_parts(path):
         try:
             if kind == "parquet":
                 with parquet.ParquetFile(part) as columns:
-                    cells += max(0, columns.metadata.num_rows) * columns.metadata.num_columns
+                    rows += max(0, columns.metadata.num_rows)
+                    width = max(width, columns.metadata.num_columns)
             else:
                 with pa.memory_map(str(part)) as file:
-                    width = len(ipc.open_file(file).schema)
+                    width = max(width, len(ipc.open_file(file).schema))
                     batches = ipc.open_file(file, options=first_column)
                     places = range(batches.num_record_batches)
-                    cells += width * sum(batches.get_batch(place).num_rows for place in places)
+                    rows += sum(batches.get_batch(place).num_rows for place in places)
         except pa.ArrowNotImplementedError:  # A type that only polars reads.
-            cells += part.stat().st_size // _BYTES_STORED
+            rows += part.stat().st_size // _BYTES_STORED
         except pa.ArrowException as error:
             raise ValueError(type(error).__name__) from None
-    return cells
+    return rows, width
 
 
 def _refuse_schema(schema: Any) -> None:

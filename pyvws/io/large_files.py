@@ -18,9 +18,9 @@ import polars as pl
 from pyvws.errors import InputError
 from pyvws.io.column_files import (
     UNREADABLE,
-    cell_count,
     file_digest,
     refuse_damaged,
+    rows_and_columns,
     scan_columns,
 )
 from pyvws.io.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
@@ -33,11 +33,14 @@ __all__ = [
     "named_errors",
     "open_large",
     "refuse_missing",
+    "run_bytes",
     "table_bytes",
 ]
 
 COUNT = "records of this kind in the table"  # The tally's own column, beside the table's.
-_BYTES_A_CELL = 50  # In memory, as text or numbers with the copies that a run makes of them.
+_BYTES_A_CELL = 50  # In memory, as text or numbers with the copies that reading makes of them.
+_BYTES_A_USED_CELL = 150  # Of a column that is modelled or released: design, cells, bounds, copies.
+_BYTES_A_VALUE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +170,38 @@ def open_large(path: Path) -> LargeTable:
         ) from None
 
 
+def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:
+    """A rough size of a whole run in memory, in bytes: inputs, draws and datasets.
+
+    `used` columns of the table are modelled or released, all where it is None. It is measured, a
+    tenth above the peaks of runs of 10^6 records, their parts that no table is needed for left out.
+    """
+    records, columns = _records_and_columns(path)
+    modelled = columns if used is None else min(used, columns)
+    table = columns * _BYTES_A_CELL + modelled * _BYTES_A_USED_CELL + datasets * _BYTES_A_VALUE
+    return records * table + draws * (1 + modelled) * _BYTES_A_VALUE
+
+
 def table_bytes(path: Path) -> int:
     """A rough size of the table in memory, in bytes, without reading it."""
+    records, columns = _records_and_columns(path)
+    return records * columns * _BYTES_A_CELL
+
+
+def _records_and_columns(path: Path) -> tuple[int, int]:
+    """Roughly, without reading the table; 0 where it cannot be read, and reading says why."""
     kind = file_kind(path)
     if kind != "csv":
         try:
-            return cell_count(path, kind) * _BYTES_A_CELL
+            return rows_and_columns(path, kind)
         except UNREADABLE:
-            return 0  # Reading it says what is wrong.
+            return 0, 0
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             width = max(1, len(csv_header(file)))
             sample = file.read(1 << 16)
     except (OSError, UnicodeDecodeError, csv.Error):
-        return 0  # Reading it says what is wrong.
+        return 0, 0
     lines = max(1, sample.count(b"\n"))
-    return int(size / (len(sample) / lines or 1.0) * width * _BYTES_A_CELL) if sample else 0
+    return int(size / (len(sample) / lines or 1.0)) if sample else 0, width

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from pyvws._checks import Floats
 from pyvws._cores import usable_cores
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._private_folder import private_folder
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
@@ -128,8 +128,8 @@ def _nutpie() -> Any:
 def _cache_elsewhere() -> Iterator[None]:
     """What asks meanwhile for the user's cache folder is given one that is gone afterwards."""
     before = platformdirs.user_cache_dir
-    with TemporaryDirectory() as folder:
-        platformdirs.user_cache_dir = lambda *_, **__: folder
+    with private_folder() as folder:
+        platformdirs.user_cache_dir = lambda *_, **__: str(folder)
         try:
             yield
         finally:

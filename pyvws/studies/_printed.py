@@ -8,7 +8,6 @@ Student's t with R - 1 degrees of freedom. Rounding of the printed figure widens
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._checks import whole_number
+from pyvws.engines._private_folder import private_folder
 from pyvws.studies._replicates import ReplicatedStudy, Report, run_study
 from pyvws.studies._results import Key, Result
 
@@ -102,8 +102,8 @@ def replicates_of(
 ) -> dict[Key, Result]:
     """The results of a study's replicates, kept in no folder."""
     silent = replace(study, report=_no_report)
-    with tempfile.TemporaryDirectory(prefix="pyvws-") as folder:
-        place = Path(folder) / study.name
+    with private_folder() as folder:
+        place = folder / study.name
         return run_study(silent, place, replicates=replicates, seed=seed, jobs=jobs).results
 
 

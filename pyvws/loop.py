@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -235,24 +236,14 @@ class SynthesisLoop:
         With a `window` the confirmed bound has to end there instead; k is a share of its upper end.
         """
         alpha, by_record = weighted.weights, weighted.bounds.by_record
+        label = f"{weighted.label}_final"
+        search: dict[str, Any] = {"symbol": "k", "label": label, "start": weighted, "first": k}
         if window is None:
+            near = Window.around(weighted.bounds.database, tolerance)
             return self.met(
-                lambda factor: reweight(alpha, by_record, k=factor),
-                Window.around(weighted.bounds.database, tolerance),
-                symbol="k",
-                label=f"{weighted.label}_final",
-                start=weighted,
-                first=k,
-                largest=_LARGEST_K,
+                lambda at: reweight(alpha, by_record, k=at), near, largest=_LARGEST_K, **search
             )
-        return self.below(
-            lambda factor: leveled(alpha, by_record, factor * window.high),
-            window,
-            symbol="k",
-            label=f"{weighted.label}_final",
-            start=weighted,
-            first=k,
-        )
+        return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
 
     def target(self, match: Match) -> float:
         """The bound that `match` stands for, in nats; below the unweighted bound."""

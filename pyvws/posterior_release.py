@@ -17,7 +17,7 @@ from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import SearchError
 from pyvws.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.io.cells import Cells, make_cells
-from pyvws.io.row_order import RELEASED_ROW, order_stream, released_rows, row_order
+from pyvws.io.row_order import RELEASED_ROW, RowNumbers, order_stream, released_rows, row_order
 from pyvws.judged_fits import judge_convergence, tells_nothing
 from pyvws.loop import Listener, SynthesisLoop
 from pyvws.mechanisms import Censored, CountWeighted, Mechanism
@@ -123,13 +123,15 @@ def posterior_release(
     """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
     records, design = len(table.y), table.design.matrix
-    columns, order = record_columns(run.own, run.final), None
-    if run.rows is not None:  # There are no predictors, so all rows of the design are equal.
-        design = np.repeat(design[:1], run.rows, axis=0)
+    columns = record_columns(run.own, run.final)
+    order: RowNumbers | None
+    if run.rows is not None:  # There are no predictors, so one row of the design is like another.
+        order = np.zeros(run.rows, dtype=np.intp)
+        outcomes = run.loop.synthetic(run.final, design[order], settings.datasets)
     else:
         order = None if settings.keep_order else row_order(order_stream(seed), records)
         columns = {RELEASED_ROW: released_rows(order, records), **columns}
-    outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
+        outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
     return Release(
         datasets=table.datasets(
             source, outcomes, outcome=settings.outcome, round=settings.round, order=order

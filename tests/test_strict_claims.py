@@ -308,6 +308,10 @@ def test_a_public_number_of_rows_changes_the_rows_alone() -> None:
         assert made.privacy["number_of_rows"] == "public"
         assert made.posterior.equals(plain.posterior)
         assert f'records = "{records}"' in made.config
+    labelled = VISITS.to_pandas().set_index(np.arange(8) * 7)
+    for records in (5, 8):
+        made = Synthesizer(**strict(records=records)).fit(labelled, seed=3)
+        assert list(made.datasets[0].index) == list(range(records))
     same = Synthesizer(**strict(records=8)).fit(VISITS, seed=3)
     for one, other in zip(same.datasets, plain.datasets, strict=True):
         assert sorted(one["y"]) == sorted(other["y"])

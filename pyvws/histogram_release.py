@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from typing import Any, Literal, cast
@@ -140,8 +141,10 @@ def _statement(
     if settings.keep_order:
         caveats.append(CAVEATS["kept order"])
     # One count moves where a record is left out, two by one each where it is replaced.
-    left_out = noisy.epsilon if noisy.neighbours == "loo" else noisy.epsilon / 2.0
-    replaced = 2.0 * left_out
+    replaced = noisy.epsilon if noisy.neighbours == "replace" else 2.0 * noisy.epsilon
+    left_out = replaced / 2.0
+    if mechanism.bins is None:  # The rule takes n, so all bins move where a record is left out.
+        left_out = math.inf
     neighbours = {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours]
     strict = noisy.guarantee != "none"
     return {

@@ -368,3 +368,18 @@ def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) ->
     VISITS.write_parquet(tmp_path / "table.parquet")
     with pytest.raises(InputError, match=r"^records draws rows that are none of the table's"):
         Synthesizer(**strict(records=5)).fit_to(tmp_path / "table.parquet", tmp_path / "o", seed=1)
+
+
+@pytest.mark.parametrize(("bins", "left_out"), [(2, 0.5), (None, None)])
+def test_a_histogram_whose_bins_follow_n_has_no_figure_for_deletion(
+    bins: int | None, left_out: float | None
+) -> None:
+    """The rule of bins takes n: where a record is left out, all edges may move."""
+    pytest.importorskip("opendp")
+    histogram = PerturbedHistogram(epsilon=1.0, range=(0, 9), bins=bins)
+    made = Synthesizer(outcome="y", mechanism=histogram, datasets=1).fit(
+        pl.DataFrame({"y": [1, 2, 3, 4]}), seed=1
+    )
+    figures = made.privacy["epsilon_by_neighbours"]
+    assert figures["leave-one-out"]["per_dataset"] == left_out
+    assert figures["replace-one"] == {"per_dataset": 1.0, "total": 1.0}

@@ -71,7 +71,7 @@ def tell_release(
         )
         if privacy["certified"]:
             for neighbours, figures in privacy["epsilon_by_neighbours"].items():
-                if neighbours != claimed["neighbours"]:
+                if neighbours != claimed["neighbours"] and figures["total"] is not None:
                     print(
                         f"not certified, for {neighbours} neighbours: epsilon "
                         f"{figures['per_dataset']} a dataset, {figures['total']} in total"

@@ -31,7 +31,7 @@ FIELDS: Final[dict[str, Field]] = {
     ),
     "epsilon_by_neighbours": Field(
         "What one dataset shows, and all together, for a table with one record left out and for "
-        "one with a record replaced.",
+        "one with a record replaced. None where bins follow the number of records.",
         _EPSILON,
         "larger = less private",
     ),

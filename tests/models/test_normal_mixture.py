@@ -299,8 +299,9 @@ def test_the_statement_follows_the_label_rule_end_to_end():
                 datasets=20,
                 draws=20,
                 warmup=300,
-                chains=1,
+                chains=4,
                 seed=1,
+                keep_order=True,
             )
         released[labels, kind] = [np.asarray(d["income"]) for d in made.datasets]
         said = " ".join(made.privacy["caveats"])
@@ -313,7 +314,7 @@ def test_the_statement_follows_the_label_rule_end_to_end():
         assert "No component has a standard deviation under 0.05" in said
     for labels in ("prior", "full-conditional"):
         np.testing.assert_array_equal(released[labels, "pandas"], released[labels, "polars"])
-    # A record's own sign mostly survives its full conditional, and not a label from pi.
+    # Nearly every record's own sign survives its full conditional, 0.6 of them a label from pi.
     kept = {
         labels: np.mean(
             [np.mean(np.sign(m) == np.sign(income)) for m in released[labels, "pandas"]]

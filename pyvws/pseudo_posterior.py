@@ -7,7 +7,7 @@ Equation 3 of [vws2024], on the model's unconstrained scale; or with each term c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from pyvws.io.cells import Cells
 from pyvws.models._model import Model, Start
 
 __all__ = ["PseudoPosterior"]
+
+_FAR = 1e16  # Sums of squares around outcomes no further out keep the digits that a start needs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,15 @@ class PseudoPosterior:
         return self.model.dimension(self.cells.n_coefficients)
 
     def start(self) -> Start:
-        """A rough fit to start from, the same bits on any number of processors."""
+        """A rough fit to start from, the same bits on any number of processors.
+
+        A clamped fit starts whatever the outcomes are: the start takes those far out as nearer.
+        """
+        cells = self.cells
+        if self.bound is not None:
+            cells = replace(cells, values=np.clip(cells.values, -_FAR, _FAR))
         with steady_sums():
-            return self.model.start(self.cells, self.weights)
+            return self.model.start(cells, self.weights)
 
     def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
         """A function q (D,) -> (log density up to a constant, gradient (D,)).

@@ -97,3 +97,14 @@ def test_far_out_every_term_is_the_lower_bound():
 def test_bounds_that_are_none(bound):
     with pytest.raises(InputError, match="bound"):
         with_bound(seeded("poisson"), bound)
+
+
+@pytest.mark.parametrize("model", ["normal", "gamma"])
+def test_a_clamped_fit_starts_whatever_one_record_holds(model):
+    family = find_model(model)
+    y = np.array([1.0, 2.0, 3.0, 4.0, 1e300])
+    cells = make_cells(family.encode(y), np.ones((5, 1)))
+    target = PseudoPosterior(family, cells, np.ones(5), 4.0)
+    value, gradient = target.density_and_gradient()(target.start().centre)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()

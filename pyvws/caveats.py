@@ -22,8 +22,9 @@ SEED_TRUST: Final = (
     "The seed was drawn at random among more numbers than can be tried, and is kept secret: "
     "whoever has it can repeat the run on any guess of the table, and nothing is then protected. "
     "The generator is not cryptographic: that the seed cannot be worked out from the synthetic "
-    "values is assumed. It was used for this table alone: runs on two tables under one seed share "
-    "their random numbers, so their datasets are not independent, and their epsilons do not add up."
+    "values, or from the order of rows, is assumed. It was used for this table alone: runs on two "
+    "tables under one seed share their random numbers, so their datasets are not independent, and "
+    "their epsilons do not add up."
 )
 """Of a release whose randomness is all of its seed's."""
 
@@ -77,7 +78,7 @@ CAVEATS: Final = {
     "domain": (
         "The guarantee is for tables that the settings admit: at least 2 records, none with a "
         "missing value, outcomes that the model takes on its scale, range or levels, and no column "
-        "released unchanged that holds the outcome. Any other table is refused."
+        "released unchanged that is found to equal the outcome. Any other table is refused."
     ),
     "short seed": (
         "The seed of this run is short enough to be found by trial, from the synthetic values "
@@ -128,7 +129,8 @@ CAVEATS: Final = {
         "After the weights were chosen they were fitted once more, from a fresh seed and with "
         "several times the draws. The bound is the larger one of the two fits, and the synthetic "
         "datasets come from the longer one. Had it exceeded the target, other weights would have "
-        "been tried or nothing released. Still more draws may give more."
+        "been tried or nothing released, unless the agency accepts a larger figure. Still more "
+        "draws may give more."
     ),
     "chosen": (
         "The bound is that of the fit at which the search ended. Such a fit is often one whose "

@@ -145,6 +145,8 @@ def _statement(
     left_out = replaced / 2.0
     if mechanism.bins is None:  # The rule takes n, so all bins move where a record is left out.
         left_out = math.inf
+    if mechanism.edges_from_data:  # They show two records' values, whoever is a neighbour.
+        left_out = replaced = math.inf
     neighbours = {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours]
     strict = noisy.guarantee != "none"
     return {

@@ -105,7 +105,9 @@ def large_release(
             "memory. Raise --memory (in Python use fit), or leave records out."
         )
     columns = _columns(settings, table)
-    source = _in_an_order(table, columns, settings)
+    source: LargeTable | TalliedTable | LazyTable = table
+    if isinstance(source, LazyTable):
+        source = source.tallied(columns.modelled, columns.public)
     rows, typed = source.tally(columns.modelled)
     _refuse_too_few(typed)
     checked = check_table(
@@ -146,18 +148,6 @@ def large_release(
         if run.console:
             private_write(confidential / "engine.log", run.console.encode())
     return run.statement.released()
-
-
-def _in_an_order(
-    table: LargeTable | LazyTable, columns: RunColumns, settings: RunSettings
-) -> LargeTable | TalliedTable:
-    if isinstance(table, LargeTable):
-        return table
-    if settings.keep_order:
-        raise InputError(
-            f"{table.name}: its engine keeps no order of rows. Take keep_order out, or give a file."
-        )
-    return table.tallied(columns.modelled, columns.public)
 
 
 def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:

@@ -72,7 +72,7 @@ def collected(table: Any, settings: RunSettings) -> Any:
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
         return table
-    plan = open_lazy(table)
+    plan = open_lazy(table, keep_order=settings.keep_order)
     needed = set(run_columns(settings, plan).all)
     columns = [name for name in plan.columns if name in needed]
     with named_errors(plan.name, columns, plan.columns):

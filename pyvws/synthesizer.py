@@ -219,7 +219,7 @@ class Synthesizer(RunSettings):
         named = isinstance(table, str | Path)
         target = Path(folder)
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
-        source = open_large(Path(table)) if named else open_lazy(table)
+        source = open_large(Path(table)) if named else open_lazy(table, keep_order=self.keep_order)
         return large_release(
             self, source, target, seed=seed, overwrite=overwrite, listener=listener
         )

@@ -214,6 +214,27 @@ def test_what_is_said_only_where_it_applies():
         assert words in everything
 
 
+def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
+    made = statement(confirmed=True, target=5.0)
+    assert made.epsilon_per_dataset > made.target
+    said = " ".join(made.caveats())
+    assert "nothing released" in said
+    assert "nothing released." not in said
+
+
+def test_a_strict_claim_refuses_no_more_copies_than_are_found():
+    # A list of the outcome, or a sum of money as text, holds it too, and passes.
+    strict = statement(mechanism="censored", enforced=True, data_weights=False)
+    (domain,) = [said for said in strict.caveats() if "settings admit" in said]
+    assert "found to equal the outcome" in domain
+
+
+def test_the_seed_is_assumed_to_be_safe_in_all_that_shows_its_numbers():
+    assumed = " ".join(statement().released()["trust_assumptions"])
+    for shown in ("synthetic values", "order of rows"):
+        assert shown in assumed.partition("not cryptographic")[2]
+
+
 # Each caveat, and when a reader has to know it.
 WHEN = {
     "leave-one-out": lambda _: True,

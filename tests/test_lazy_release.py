@@ -154,6 +154,8 @@ def test_fit_collects_the_columns_that_it_reads(on: On) -> None:
 def test_an_engine_has_no_order_to_keep(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="engine keeps no order of rows"):
         synthesizer(keep_order=True).fit_to(on_duckdb(households()), tmp_path / "out", seed=1)
+    with pytest.raises(InputError, match="engine keeps no order of rows"):
+        synthesizer(keep_order=True).fit(on_duckdb(households()), seed=1)
     assert list(tmp_path.iterdir()) == []
 
 

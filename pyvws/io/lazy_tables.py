@@ -72,11 +72,11 @@ class TalliedTable:
             yield rows[np.searchsorted(ends, records, side="right")]
 
 
-def open_lazy(table: Any) -> LargeTable | LazyTable:
+def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable:
     """A plan to read a lazy frame that narwhals accepts, without running it.
 
     A polars plan keeps its rows' order and is read like a file. Raises InputError for another kind
-    of table, or one without distinct names.
+    of table, one without distinct names, or one whose engine has no order to keep.
     """
     with named_errors("the lazy frame"):
         frame = narwhal_view(table)
@@ -89,4 +89,8 @@ def open_lazy(table: Any) -> LargeTable | LazyTable:
         if frame.implementation.is_polars():
             plan = frame.to_native()
             return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
+        if keep_order:
+            raise InputError(
+                f"{name}: its engine keeps no order of rows. Take keep_order out, or give a file."
+            )
         return LazyTable(frame, column_names(frame), name)

@@ -21,8 +21,8 @@ class Field:
 _EPSILON = "0 and up, no unit (nats)"
 FIELDS: Final[dict[str, Field]] = {
     "epsilon_per_dataset": Field(
-        "Bound on how far one record can change the log-probability of anything that one synthetic "
-        "dataset shows.",
+        "Bound on how far one record can change the log-probability of the synthetic values of one "
+        "dataset. What the number of rows tells is apart from it.",
         _EPSILON,
         "larger = less private",
     ),
@@ -31,7 +31,9 @@ FIELDS: Final[dict[str, Field]] = {
     ),
     "epsilon_by_neighbours": Field(
         "What one dataset shows, and all together, for a table with one record left out and for "
-        "one with a record replaced. None where bins follow the number of records.",
+        "one with a record replaced. None where bins follow the number of records, or their "
+        "edges the data. What an exact number of rows tells of a record left out is not in the "
+        "figures.",
         _EPSILON,
         "larger = less private",
     ),

@@ -125,6 +125,11 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
     assert "asymptotic-dp" in {row[1] for row in _cells(public, "The guarantee") if row[0]}
 
 
+def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> None:
+    for name in ("epsilon_per_dataset", "epsilon_by_neighbours"):
+        assert "number of rows tells" in FIELDS[name].meaning
+
+
 def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:
     unweighted = [np.roll(values, 1) for values in read_public(out).outcomes]
     evidence = _evidence(out, unweighted=unweighted)

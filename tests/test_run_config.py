@@ -142,7 +142,7 @@ _HISTOGRAMS: st.SearchStrategy[Any] = st.one_of(
 )
 _RUN = {
     "outcome": st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6),
-    "formula": st.sampled_from(["~ 1", '~ factor(a, levels = c("x,y", "\\t"))', "~ `a b` + é"]),
+    "formula": st.sampled_from(["~ 1", '~ relevel(a, ref = "x,y") + `\\t`', "~ `a b` + é"]),
     "keep": _NAMES | st.just("all"),
     "datasets": st.integers(1, 40),
     "tolerance": _SHARES,

@@ -179,7 +179,12 @@ CAVEATS: Final = {
 
 
 def histogram_caveats(
-    *, neighbours: str, publishable: bool, edges_from_data: bool, rounded: bool
+    *,
+    neighbours: str,
+    publishable: bool,
+    edges_from_data: bool,
+    bins_from_records: bool,
+    rounded: bool,
 ) -> list[str]:
     """The sentences of a perturbed histogram."""
     said = [
@@ -194,6 +199,11 @@ def histogram_caveats(
     ]
     if neighbours == "replace":
         said.append(CAVEATS["records"])
+    if bins_from_records:
+        said.append(
+            "The number of bins follows the number of records, so no figure is stated for "
+            "neighbours of which one has a record less."
+        )
     if edges_from_data:
         said.append(
             "The range comes from the data, and its ends are two records' values; no guarantee is "

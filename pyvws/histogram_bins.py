@@ -98,7 +98,8 @@ def _number(bins: Any, public_n: int | None, n: int | None) -> int:
     if known is None:
         raise InputError(
             "Under 'loo' neighbours the number of records is protected, so no rule may read it. "
-            "Give bins as a number, or public_n, a number of records that is public anyway."
+            "Give bins as a number (--bins). perturbed_histogram also takes public_n, a number of "
+            "records that is public anyway."
         )
     return cube_root_bins(known)
 

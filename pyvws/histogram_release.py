@@ -132,6 +132,7 @@ def _statement(
         neighbours=noisy.neighbours,
         publishable=noisy.publishable,
         edges_from_data=mechanism.edges_from_data,
+        bins_from_records=mechanism.bins is None,
         rounded=settings.round,
     )
     if mechanism.allow_outside:

@@ -208,8 +208,10 @@ class Synthesizer(RunSettings):
         Raises
         ------
         InputError
-            Before any work, for a table or setting that the method cannot take: neither a perturbed
-            histogram nor an own Stan program can.
+            Before any work, for a table or setting that the method cannot take, such as a perturbed
+            histogram, an own Stan program or `records`.
+        ConvergenceError
+            As for `fit`.
         OutputError
             If the folder cannot be written; nothing is left behind.
         SearchError

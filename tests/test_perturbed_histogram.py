@@ -184,7 +184,8 @@ def test_records_stay_in_bins_that_have_a_count(counts, number):
         (
             {"range": (0, 8), "neighbours": "loo"},
             "Under 'loo' neighbours the number of records is protected, so no rule may read it. "
-            "Give bins as a number, or public_n, a number of records that is public anyway.",
+            "Give bins as a number (--bins). perturbed_histogram also takes public_n, a number of "
+            "records that is public anyway.",
         ),
         ({"range": (0, 4, 8)}, "range must be a pair (L, U). Got 3 numbers."),
         (

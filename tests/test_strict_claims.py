@@ -382,4 +382,6 @@ def test_a_histogram_whose_bins_follow_n_has_no_figure_for_deletion(
     )
     figures = made.privacy["epsilon_by_neighbours"]
     assert figures["leave-one-out"]["per_dataset"] == left_out
+    said = any("The number of bins follows" in caveat for caveat in made.privacy["caveats"])
+    assert said == (left_out is None)
     assert figures["replace-one"] == {"per_dataset": 1.0, "total": 1.0}

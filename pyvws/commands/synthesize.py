@@ -71,7 +71,9 @@ def synthesize(
     datasets: Annotated[int, typer.Option(help="Synthetic datasets; each spends epsilon.")] = 20,
     records: Annotated[
         str | None,
-        typer.Option(help="N or noisy: rows of a dataset, not as many as there are records."),
+        typer.Option(
+            help="Rows of a dataset: N, a public number, or noisy. One a record if not given."
+        ),
     ] = None,
     records_epsilon: Annotated[
         float | None, typer.Option(help="What --records noisy costs, once for all datasets.")
@@ -142,7 +144,8 @@ def synthesize(
     accept_above_target: Annotated[
         bool,
         _weighting(
-            "--accept-above-target", help="Release also where truncation ends above --epsilon."
+            "--accept-above-target",
+            help="Release also where truncation or downscaling ends above --epsilon.",
         ),
     ] = False,
     radius: Annotated[
@@ -176,11 +179,13 @@ def synthesize(
     accept_unconverged: Annotated[
         bool,
         _weighting(
-            "--accept-unconverged", help="Release chains that fall short, with guarantee none."
+            "--accept-unconverged",
+            help="Of a run that would be dp: release chains that fall short, as none.",
         ),
     ] = False,
     bins: Annotated[
-        int | None, _histogram(help="How many; the cube root of n, rounded up, if not given.")
+        int | None,
+        _histogram(help="How many; without it the cube root of n, rounded up, but under loo."),
     ] = None,
     neighbours: Annotated[
         Neighbours | None,

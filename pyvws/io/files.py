@@ -42,6 +42,9 @@ __all__ = [
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
 _CSV_RULE = "It must be UTF-8 with commas and a header."
+_PARTS_RULE = (
+    "Its parts need the same columns, each whole: name one file, or a folder of one table's parts."
+)
 _OTHER_SEPARATORS = (";", "\t", "|")
 _SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
 
@@ -87,7 +90,7 @@ def read_table(path: Path) -> TableFile:
     except InputError:
         raise
     except (*UNREADABLE, csv.Error) as error:
-        rule = _CSV_RULE if kind == "csv" else "Write it again."
+        rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
         if isinstance(error, UnicodeDecodeError):
             rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
         raise InputError(
@@ -119,11 +122,6 @@ def file_kind(path: Path) -> str:
     kind = _SUFFIXES.get(path.suffix.lower())
     if os.path.isdir(path) and kind != "csv":
         return folder_kind(path)
-    if kind is None:
-        raise InputError(
-            f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather. Save other "
-            "formats as one of these, or read them with pandas or R and call vws.synthesize."
-        )
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -132,6 +130,11 @@ def file_kind(path: Path) -> str:
         ) from None
     if not stat.S_ISREG(mode):
         raise InputError(f"{path}: is a folder or a pipe. Name a file.")
+    if kind is None:
+        raise InputError(
+            f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather. Save other "
+            "formats as one of these, or read them with pandas or R and call vws.synthesize."
+        )
     return kind
 
 

@@ -28,7 +28,8 @@ RELEASED_ROW: Final = "released_row"  # In records.parquet: a record's row in ea
 UNLINKED_ROW: Final = "released_row_of_tally"  # Of records that an engine counted: sorted ones.
 NOT_ALIGNED: Final = (
     "The rows of these datasets are not those of records, or the run kept no link between them, so "
-    "no record has a risk. Run again on a file or on a table in memory, under replace neighbours."
+    "no record has a risk. Run again on a file or on a table in memory, under replace neighbours "
+    "and without records."
 )
 TABLE_CHANGED: Final = (
     "The table changed while it was read: it has other records than its tally. Run again on a "

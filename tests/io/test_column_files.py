@@ -123,6 +123,13 @@ def test_folders_that_are_refused(tmp_path, read):
     assert "broken: not a readable parquet file (" in message(broken)
 
 
+def test_a_folder_of_several_tables_is_told_apart_from_a_damaged_one(tmp_path):
+    mixed = parted(tmp_path / "mixed", "parquet")
+    TABLE.select(other=1).write_parquet(mixed / "other.parquet")
+    with pytest.raises(InputError, match="Its parts need the same columns, each whole"):
+        read_table(mixed)
+
+
 @pytest.mark.parametrize("read", [read_table, open_large])
 @pytest.mark.parametrize("content", [b"", b"ARROW1", b"a,b\n1,2\n"])
 def test_an_arrow_file_that_is_none(tmp_path, read, content):

@@ -169,8 +169,9 @@ def test_files_that_are_refused(tmp_path, name, content, message):
     assert re.sub(r"\(\w+Error\)", "(Error)", str(caught.value)) == message
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    path = tmp_path / "gone.csv"
+@pytest.mark.parametrize("name", ["gone.csv", "gone"])
+def test_a_file_that_is_not_there(tmp_path, name):
+    path = tmp_path / name
     with pytest.raises(InputError) as caught:
         read_table(path)
     assert str(caught.value) == (

@@ -185,7 +185,9 @@ def synthesize(
     ] = False,
     bins: Annotated[
         int | None,
-        _histogram(help="How many; without it the cube root of n, rounded up, but under loo."),
+        _histogram(
+            help="How many, needed under loo; the cube root of n, rounded up, if not given."
+        ),
     ] = None,
     neighbours: Annotated[
         Neighbours | None,

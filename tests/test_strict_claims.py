@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import json
 import os
@@ -30,6 +31,8 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms import Censored, LipschitzWeighted, PerturbedHistogram
 from pyvws.models.registry import find_model
+from pyvws.report.board_page import board_page
+from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.run_settings import RunSettings
 from pyvws.synthesizer import Synthesizer
 
@@ -385,3 +388,12 @@ def test_a_histogram_whose_bins_follow_n_has_no_figure_for_deletion(
     said = any("The number of bins follows" in caveat for caveat in made.privacy["caveats"])
     assert said == (left_out is None)
     assert figures["replace-one"] == {"per_dataset": 1.0, "total": 1.0}
+
+
+def test_the_board_is_asked_about_the_epsilon_that_is_certified(tmp_path: Path) -> None:
+    for records, total, neighbours in ((None, "12", "replace-one"), (5, "6", "leave-one-out")):
+        made = Synthesizer(**strict(records=records)).fit(VISITS, seed=2**60)
+        out = made.write(tmp_path / neighbours)
+        page = board_page(read_public(out), read_confidential(out), None)
+        asked = f"Whether ε = {total} for the whole release, under {neighbours} neighbours"
+        assert asked in html.unescape(page)

@@ -109,8 +109,12 @@ def _checks(
     title, meaning = GUARANTEES[exact["guarantee"]]
     tone = {"none": "bad", "asymptotic-dp": "warn"}.get(exact["guarantee"], "good")
     made = [_Check(tone, f"The guarantee is: {title}. {meaning}")]
-    total = number(exact["epsilon_total"], 6)
-    made.append(_Check("warn", f"Whether ε = {total} for the whole release is acceptable."))
+    claimed = exact.get("certified") or exact
+    total, neighbours = number(claimed["epsilon_total"], 6), claimed["neighbours"]
+    text = (
+        f"Whether ε = {total} for the whole release, under {neighbours} neighbours, is acceptable."
+    )
+    made.append(_Check("warn", text))
     unchanged = exact["columns_released_unchanged"]
     if unchanged:
         text = f"Released row by row as they are, so they must be public: {', '.join(unchanged)}."

@@ -193,6 +193,7 @@ refused("na", plain$identification_risk(c(1, NA, 3), radius = 0.2))
 
 # One call of each reference, with a result known by hand or by what it must be.
 CALLS = {
+    "accounting": "all(statement(0.5, 2, 2)[12:13] == c(2, 4))",
     "authors": "run_function('f <- function(x) x + 1', 'f', list(x = 2)) == 3",
     "bootstrap": "bootstrap_estimate(list(c(5, 5, 5)), 'mean', 3, 4, 1) == 5",
     "censoring": "all(clamp_log_likelihood(matrix(-c(1, 9), 1), epsilon = 4) == c(-1, -2))",

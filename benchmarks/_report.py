@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from benchmarks._floors import FLOORS
 from benchmarks._found import Entry, Found, Table
-from pyvws._cores import usable_cores
-from pyvws.report._folder import whole_folder
+from pyvws._base.cores import usable_cores
+from pyvws._base.folders import whole_folder
 from pyvws.validation import provenance
 
 __all__ = ["FILES", "content", "machine", "to_markdown", "write"]

@@ -21,15 +21,15 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version, find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
-from pyvws.io.cells import make_cells
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
+from pyvws.tables.cells import make_cells
 
 __all__ = ["counts", "run"]
 

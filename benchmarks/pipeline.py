@@ -23,7 +23,7 @@ import polars as pl
 import pyvws as vws
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.engines._stan_run import paper_program
 from pyvws.engines.registry import engine_version
 from pyvws.engines.rstan import _program_file

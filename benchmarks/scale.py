@@ -71,9 +71,9 @@ def pipeline(
     path: Path, out: Path, formula: str, datasets: int, settings: SamplerSettings
 ) -> dict[str, Any]:
     """Seconds, peak gigabytes, fits and distinct records of one run from file to folder."""
-    from pyvws.io.large_files import open_large
-    from pyvws.large_release import large_release
-    from pyvws.run_settings import RunSettings
+    from pyvws.release.large import large_release
+    from pyvws.synthesis.settings import RunSettings
+    from pyvws.tables.large_files import open_large
 
     began = time.perf_counter()
     run = RunSettings(

@@ -1,7 +1,7 @@
 """What type checkers see of the names that are loaded when first used."""
 
-from pyvws.censoring import censored_share as censored_share
-from pyvws.censoring import clamp_log_likelihood as clamp_log_likelihood
+from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
+from pyvws.bounds.lipschitz import lipschitz_bounds as lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
 from pyvws.engines.user_program import UserProgram as UserProgram
 from pyvws.errors import ConvergenceError as ConvergenceError
@@ -23,22 +23,22 @@ from pyvws.evaluation.topcoding import topcode as topcode
 from pyvws.evaluation.utility_table import utility_table as utility_table
 from pyvws.evaluation.whack_a_mole import risk_summary as risk_summary
 from pyvws.evaluation.whack_a_mole import whack_a_mole as whack_a_mole
-from pyvws.existing_fit import ExistingFit as ExistingFit
-from pyvws.existing_fit import from_cmdstan_csv as from_cmdstan_csv
-from pyvws.existing_fit import from_log_lik as from_log_lik
-from pyvws.existing_fit import from_stanfit as from_stanfit
-from pyvws.identification_risk import identification_risk as identification_risk
-from pyvws.lipschitz import LipschitzBounds as LipschitzBounds
-from pyvws.lipschitz import lipschitz_bounds as lipschitz_bounds
-from pyvws.mechanisms import Censored as Censored
-from pyvws.mechanisms import CountWeighted as CountWeighted
-from pyvws.mechanisms import LipschitzWeighted as LipschitzWeighted
-from pyvws.mechanisms import MarginalWeighted as MarginalWeighted
-from pyvws.mechanisms import PairwiseWeighted as PairwiseWeighted
-from pyvws.mechanisms import PerturbedHistogram as PerturbedHistogram
-from pyvws.mechanisms import ScalarWeighted as ScalarWeighted
-from pyvws.mechanisms import Unweighted as Unweighted
-from pyvws.mechanisms import WeightedEpsilon as WeightedEpsilon
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram as NoisyHistogram
+from pyvws.mechanisms.histogram.perturbed_histogram import (
+    perturbed_histogram as perturbed_histogram,
+)
+from pyvws.mechanisms.histogram.perturbed_histogram import (
+    synthesize_from_histogram as synthesize_from_histogram,
+)
+from pyvws.mechanisms.settings import Censored as Censored
+from pyvws.mechanisms.settings import CountWeighted as CountWeighted
+from pyvws.mechanisms.settings import LipschitzWeighted as LipschitzWeighted
+from pyvws.mechanisms.settings import MarginalWeighted as MarginalWeighted
+from pyvws.mechanisms.settings import PairwiseWeighted as PairwiseWeighted
+from pyvws.mechanisms.settings import PerturbedHistogram as PerturbedHistogram
+from pyvws.mechanisms.settings import ScalarWeighted as ScalarWeighted
+from pyvws.mechanisms.settings import Unweighted as Unweighted
+from pyvws.mechanisms.settings import WeightedEpsilon as WeightedEpsilon
 from pyvws.models.beta import Beta as Beta
 from pyvws.models.gamma import Gamma as Gamma
 from pyvws.models.logistic import Logistic as Logistic
@@ -47,21 +47,25 @@ from pyvws.models.normal import Normal as Normal
 from pyvws.models.normal_mixture import NormalMixture as NormalMixture
 from pyvws.models.ordinal import Ordinal as Ordinal
 from pyvws.models.poisson import Poisson as Poisson
-from pyvws.pairwise import pairwise_weights as pairwise_weights
-from pyvws.perturbed_histogram import NoisyHistogram as NoisyHistogram
-from pyvws.perturbed_histogram import perturbed_histogram as perturbed_histogram
-from pyvws.perturbed_histogram import synthesize_from_histogram as synthesize_from_histogram
-from pyvws.r_random import RRandom as RRandom
-from pyvws.rarith import quantile as quantile
-from pyvws.report.release import Release as Release
-from pyvws.reweight import reweight as reweight
-from pyvws.synthesis import synthesize as synthesize
-from pyvws.synthesizer import Synthesizer as Synthesizer
-from pyvws.truncation import downscale as downscale
-from pyvws.truncation import weighted_epsilon_weights as weighted_epsilon_weights
-from pyvws.weights import lipschitz_weights as lipschitz_weights
-from pyvws.weights import risk_weights as risk_weights
-from pyvws.weights import scalar_weights as scalar_weights
+from pyvws.posterior.censoring import censored_share as censored_share
+from pyvws.posterior.censoring import clamp_log_likelihood as clamp_log_likelihood
+from pyvws.r_numbers.r_random import RRandom as RRandom
+from pyvws.r_numbers.rarith import quantile as quantile
+from pyvws.release.release import Release as Release
+from pyvws.release.synthesize import synthesize as synthesize
+from pyvws.release.synthesizer import Synthesizer as Synthesizer
+from pyvws.risks.identification_risk import identification_risk as identification_risk
+from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
+from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
+from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
+from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
+from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
+from pyvws.weights.reweight import reweight as reweight
+from pyvws.weights.truncation import downscale as downscale
+from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
+from pyvws.weights.weights import lipschitz_weights as lipschitz_weights
+from pyvws.weights.weights import risk_weights as risk_weights
+from pyvws.weights.weights import scalar_weights as scalar_weights
 
 __version__: str
 __all__: list[str]

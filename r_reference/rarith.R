@@ -1,4 +1,4 @@
-# R's own arithmetic on a numeric vector: what pyvws/rarith.py reproduces to the bit.
+# R's own arithmetic on a numeric vector: what pyvws/r_numbers/rarith.py reproduces to the bit.
 #
 # Each function is R's, under a name that the cases can call. Self-contained: source this file and
 # call. Works under Rscript and from Python alike.

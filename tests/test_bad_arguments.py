@@ -198,7 +198,7 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
         ),
         (
             lambda: vws.bootstrap_interval([Y], "mean", n=3, seed=1),
-            "statistic must be a function of a sample, such as pyvws.rarith.mean.",
+            "statistic must be a function of a sample, such as pyvws.r_numbers.rarith.mean.",
         ),
         *(
             (

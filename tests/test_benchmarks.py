@@ -24,13 +24,13 @@ from benchmarks import _report, engines, scale
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
-from pyvws import _resources
+from pyvws._base import resources as _resources
+from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.identification_risk import identification_risk
-from pyvws.lipschitz import lipschitz_bounds
 from pyvws.r.bridge import call
-from pyvws.reweight import reweight
-from pyvws.weights import weights_from_bounds
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import weights_from_bounds
 
 FITS = "fits: native over rstan"
 READ = "bounds: direct over one read of the matrix"

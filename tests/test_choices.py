@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyvws.commands import _choices
 from pyvws.engines.registry import ENGINES
-from pyvws.mechanisms import CENSORED_WEIGHTS, MECHANISMS
+from pyvws.mechanisms.settings import CENSORED_WEIGHTS, MECHANISMS
 from pyvws.models.registry import MODELS
 
 

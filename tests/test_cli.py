@@ -267,7 +267,7 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
     table = tmp_path / "x.csv"
     table.write_text("y\n1\n2\n")
     script = (
-        "import sys, pyvws.io.files as files, pyvws.cli as cli\n"
+        "import sys, pyvws.tables.files as files, pyvws.cli as cli\n"
         "def fail(path): raise RuntimeError('the salary 8675309')\n"
         "files.read_table = fail\n"
         f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', '--out', "
@@ -299,8 +299,8 @@ def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
 
 def test_validate_fails_when_a_function_is_changed() -> None:
     script = (
-        "import sys, numpy as np, pyvws.reweight as _, pyvws.cli as cli\n"
-        "module = sys.modules['pyvws.reweight']\n"
+        "import sys, numpy as np, pyvws.weights.reweight as _, pyvws.cli as cli\n"
+        "module = sys.modules['pyvws.weights.reweight']\n"
         "true = module.reweight\n"
         "module.reweight = lambda *a, **k: np.nextafter(true(*a, **k), 2)\n"
         "sys.argv = ['pyvws', 'validate', '--level', 'exact', '--cached']\n"

@@ -23,11 +23,11 @@ from typer.main import get_command
 
 import pyvws
 from pyvws import plots
-from pyvws.accounting import PrivacyStatement
+from pyvws._base.references import REFERENCES
 from pyvws.cli import app
-from pyvws.mechanisms import MECHANISMS
-from pyvws.perturbed_histogram import NoisyHistogram
-from pyvws.references import REFERENCES
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
+from pyvws.mechanisms.settings import MECHANISMS
+from pyvws.statement.accounting import PrivacyStatement
 from pyvws.validation.errata import conventions, errata
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}

@@ -16,7 +16,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from pyvws import plots
-from pyvws.references import REFERENCES
+from pyvws._base.references import REFERENCES
 from pyvws.validation.errata import Convention, Erratum, conventions, count, errata
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws import plots
-from pyvws.identification_risk import identification_risk
+from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies.negative_binomial_mixture import simulate, statistics
 
 Floats = NDArray[np.float64]

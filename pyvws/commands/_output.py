@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from pyvws.loop import Listener
+    from pyvws.synthesis.loop import Listener
 
 __all__ = ["AsJson", "Quiet", "fit_listener", "print_json", "tell_release"]
 
@@ -29,9 +29,9 @@ AsJson = Annotated[
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """Progress of fits on a console, or none."""
-    from pyvws._compiling import told_of_compiling
-    from pyvws.loop import SILENT
+    from pyvws._base.compiling import told_of_compiling
     from pyvws.report.console import console_listener
+    from pyvws.synthesis.loop import SILENT
 
     if silent:
         yield SILENT
@@ -57,7 +57,7 @@ def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
     """What a run made: the statement as released, and where it is; nothing exact."""
-    from pyvws.caveats import CAVEATS
+    from pyvws.statement.caveats import CAVEATS
 
     if as_json:
         places = {name: str(out / name) for name in ("release", "confidential")}

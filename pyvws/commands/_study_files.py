@@ -109,7 +109,7 @@ def _run(
     out: Path | None,
     overwrite: bool,
 ) -> None:
-    from pyvws.report._folder import check_folder, whole_folder
+    from pyvws._base.folders import check_folder, whole_folder
     from pyvws.report.console import console_listener
 
     if out is not None:

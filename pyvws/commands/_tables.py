@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pyvws._checks import Floats, positions
+from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
-from pyvws.io.files import read_table
-from pyvws.io.frame import check_columns, numeric_column, open_frame, plain_columns
-from pyvws.io.row_order import RowNumbers
 from pyvws.report.output_folder import aligned_files, is_output_folder, refuse_random_order
+from pyvws.tables.files import read_table
+from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.tables.row_order import RowNumbers
 
 __all__ = ["names", "read_outcomes", "read_records"]
 

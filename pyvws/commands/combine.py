@@ -33,7 +33,7 @@ def combine(
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
     from pyvws.evaluation.combining_rules import combine_formula
-    from pyvws.io.files import read_table
+    from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")

@@ -19,7 +19,7 @@ def demo(
     ] = False,
 ) -> None:
     """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
-    from pyvws.report._folder import check_folder, whole_folder
+    from pyvws._base.folders import check_folder, whole_folder
     from pyvws.report.console import console_listener
     from pyvws.studies import negative_binomial_mixture as study
 

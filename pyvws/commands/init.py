@@ -35,9 +35,9 @@ def init(
 
     Example: pyvws init run.toml
     """
+    from pyvws._base.folders import write_whole
     from pyvws.commands.synthesize import synthesize
-    from pyvws.report._folder import write_whole
-    from pyvws.run_config import commented
+    from pyvws.synthesis.config import commented
 
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists. Name another file, or use --overwrite.")

@@ -101,11 +101,11 @@ def _evidence(
 ) -> Any:
     """Risks and utility against the confidential table; utility alone where rows differ."""
     from pyvws.commands._tables import read_outcomes, read_records
-    from pyvws.io.column_files import file_digest
-    from pyvws.io.files import file_kind
-    from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW
     from pyvws.report.evidence import RiskSettings, gather
     from pyvws.report.output_folder import output_part
+    from pyvws.tables.column_files import file_digest
+    from pyvws.tables.files import file_kind
+    from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
 
     summary = confidential.summary
     files = [file.path for file in public.files]

@@ -57,7 +57,7 @@ def risk(
     from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk
     from pyvws.evaluation.whack_a_mole import risk_summary
-    from pyvws.identification_risk import identification_risk
+    from pyvws.risks.identification_risk import identification_risk
 
     y, values, patterns = read_records(original, synthetic, outcome, known)
     kind: Literal["percentage", "absolute"] = radius_kind  # type: ignore[assignment]
@@ -114,7 +114,7 @@ def _write(path: Path, columns: dict[str, object]) -> None:
 
     import polars as pl
 
-    from pyvws.report._folder import private_write
+    from pyvws._base.folders import private_write
 
     buffer = io.BytesIO()
     pl.DataFrame(columns).write_parquet(buffer)

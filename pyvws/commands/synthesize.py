@@ -46,7 +46,7 @@ def _take_config(context: typer.Context, path: Path | None) -> Path | None:
     """What the file sets becomes the default of each option; the command line goes before it."""
     if path is not None:
         from pyvws.commands.init import options_of
-        from pyvws.run_config import read_config
+        from pyvws.synthesis.config import read_config
 
         context.default_map = read_config(path, options_of(synthesize))
     return path
@@ -246,17 +246,17 @@ def synthesize(
     Example: pyvws synthesize ce.csv --outcome Expenditure --formula "~ Urban + Marital" --round
     --mechanism lw --reweight --datasets 20 --seed 1 --out out/
     """
+    from pyvws._base.folders import check_folder
     from pyvws.commands._tables import names
     from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws.engines.user_program import UserProgram
-    from pyvws.io.files import read_table
-    from pyvws.io.large_files import run_bytes
-    from pyvws.mechanisms import make_mechanism
+    from pyvws.mechanisms.settings import make_mechanism
     from pyvws.models.registry import find_model
-    from pyvws.report._folder import check_folder
-    from pyvws.run_columns import columns_used
-    from pyvws.run_settings import placed
-    from pyvws.synthesizer import Synthesizer
+    from pyvws.release.synthesizer import Synthesizer
+    from pyvws.synthesis.columns import columns_used
+    from pyvws.synthesis.settings import placed
+    from pyvws.tables.files import read_table
+    from pyvws.tables.large_files import run_bytes
 
     if k is not None and not reweight:
         raise InputError("--k belongs to --reweight. Add --reweight or leave --k out.")

@@ -34,11 +34,11 @@ def utility(
     """
     import pandas as pd
 
-    from pyvws import rarith
     from pyvws.commands._tables import read_outcomes
     from pyvws.evaluation.ecdf import ecdf_utility
     from pyvws.evaluation.pmse import pmse
     from pyvws.evaluation.utility_table import utility_table
+    from pyvws.r_numbers import rarith
 
     y, values = read_outcomes(original, synthetic, outcome)
     distance = ecdf_utility(y, values)

@@ -58,8 +58,8 @@ def validate(
     rows as well. Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row
     failed. 2: a row could not run.
     """
+    from pyvws._base.folders import check_folder, write_whole
     from pyvws.commands._tables import names
-    from pyvws.report._folder import check_folder, write_whole
     from pyvws.validation import authors as author_rows
     from pyvws.validation import document, report, runner
     from pyvws.validation import errata as errata_list

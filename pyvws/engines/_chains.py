@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from pyvws._cores import usable_cores
+from pyvws._base.cores import usable_cores
 from pyvws.engines._bound_process import bound_command
 from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings

@@ -17,12 +17,12 @@ from numba import carray
 from numba.core import types
 from numba.extending import overload
 
-from pyvws._censored_density import add_clamped
-from pyvws._checks import Floats
-from pyvws._kernels import callback
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import callback
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
 from pyvws.models._model import SampledScale
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.censored_density import add_clamped
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["CompiledTarget"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._cores import steady_sums
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.cores import steady_sums
+from pyvws._base.kernels import kernel
 from pyvws.models._conditional import from_conditional, pull_back_conditional, scaled_factors
 from pyvws.models._model import SampledScale, Start
 from pyvws.models._small_matrices import solve_lower, transposed_times

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from pyvws._claims import abandoned, claimed_folder
-from pyvws._compiling import compiling
+from pyvws._base.claims import abandoned, claimed_folder
+from pyvws._base.compiling import compiling
 from pyvws.errors import OutputError
 
 __all__ = ["cache_folder", "compiled"]

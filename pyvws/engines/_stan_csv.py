@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
 __all__ = ["read_draws"]

@@ -1,6 +1,6 @@
 """What every Stan engine shares: data, first values, and columns turned into named draws.
 
-Stan draws parameters and nothing else: the log-likelihood comes from `pyvws.log_likelihood`.
+Stan draws parameters and nothing else: the log-likelihood comes from `pyvws.bounds.log_likelihood`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyvws import _resources
-from pyvws._checks import Floats
+from pyvws._base import resources as _resources
+from pyvws._base.checks import Floats
 from pyvws.engines._engine import Engine, Posterior, Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._model import Model
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = [
     "Log",

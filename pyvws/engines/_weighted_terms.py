@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models._model import Draws
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 
 __all__ = ["Diagnostics", "diagnose"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Final
 
-from pyvws._checks import choice
+from pyvws._base.checks import choice
 from pyvws.engines._engine import Engine
 from pyvws.engines._stan_run import Log, StanEngine
 from pyvws.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyvws._checks import open_unit_interval, whole_number
+from pyvws._base.checks import open_unit_interval, whole_number
 from pyvws.errors import InputError
 
 __all__ = ["SamplerSettings"]

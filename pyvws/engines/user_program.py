@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._checks import Floats, choice, weight_vector
+from pyvws._base.checks import Floats, choice, weight_vector
 from pyvws.engines._engine import Progress
 from pyvws.engines._stan_run import StanEngine
 from pyvws.engines._weighted_terms import CHECKING_ENGINES, adds_its_log_lik

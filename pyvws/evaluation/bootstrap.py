@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats, dataset_list, finite_vector, open_unit_interval, whole_number
+from pyvws._base.checks import Floats, dataset_list, finite_vector, open_unit_interval, whole_number
 from pyvws.errors import InputError
-from pyvws.r_random import RRandom
+from pyvws.r_numbers import rarith
+from pyvws.r_numbers.r_random import RRandom
 
 __all__ = ["BootstrapInterval", "bootstrap_interval"]
 
@@ -52,7 +52,7 @@ def bootstrap_interval(
     datasets : sequence of array_like, each of shape (N_l,)
         Synthetic values; a list even for one dataset, or for the confidential data.
     statistic : callable
-        Takes a sample (n,) and returns a number. `pyvws.rarith.mean` and a quantile through
+        Takes a sample (n,) and returns a number. `pyvws.r_numbers.rarith.mean` and a quantile through
         `pyvws.quantile` give R's bits.
     n : int
         Size of a bootstrap sample, usually the number of records.
@@ -84,7 +84,9 @@ def bootstrap_interval(
     # 1 - 0.95 is not 0.05 in doubles; the tail that is meant is the short decimal.
     tail = round((1.0 - open_unit_interval(level, "level")) / 2.0, 12)
     if not callable(statistic):
-        raise InputError("statistic must be a function of a sample, such as pyvws.rarith.mean.")
+        raise InputError(
+            "statistic must be a function of a sample, such as pyvws.r_numbers.rarith.mean."
+        )
     found = dataset_list(datasets, "datasets")
     values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(found, start=1)]
     stream = RRandom(seed)

@@ -18,8 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pyvws import rarith
-from pyvws._checks import (
+from pyvws._base.checks import (
     choice,
     finite_vector,
     open_unit_interval,
@@ -27,6 +26,7 @@ from pyvws._checks import (
     positive,
 )
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 
 __all__ = ["Combined", "combine", "combine_formula"]
 

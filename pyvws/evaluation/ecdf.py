@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import dataset_list, finite_vector
+from pyvws._base.checks import dataset_list, finite_vector
+from pyvws.r_numbers import rarith
 
 __all__ = ["EcdfUtility", "ecdf_utility"]
 

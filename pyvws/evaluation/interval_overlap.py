@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
 __all__ = ["interval_overlap"]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.io.design import make_design
-from pyvws.io.frame import numeric_column, open_frame
+from pyvws.tables.design import make_design
+from pyvws.tables.frame import numeric_column, open_frame
 
 __all__ = ["LeastSquares", "fit_formula", "least_squares"]
 

@@ -16,10 +16,10 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy.special import expit
 
-from pyvws._checks import Floats, choice, whole_number
+from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
-from pyvws.io.design import make_design
-from pyvws.io.frame import open_frame, plain_columns
+from pyvws.tables.design import make_design
+from pyvws.tables.frame import open_frame, plain_columns
 
 __all__ = ["PropensityScore", "logistic_pmse", "pmse"]
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats, dataset_list, finite_vector
+from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 
 __all__ = ["UtilityTable", "utility_table"]
 

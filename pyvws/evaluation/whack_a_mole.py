@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws import rarith
-from pyvws._checks import Floats, finite_vector, positive, same_length, whole_number
+from pyvws._base.checks import Floats, finite_vector, positive, same_length, whole_number
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 
 __all__ = ["RiskSummary", "TopRecords", "WhackAMole", "risk_summary", "top_records", "whack_a_mole"]
 
@@ -96,7 +96,7 @@ def whack_a_mole(
     Parameters
     ----------
     unweighted, weighted : array_like, shape (N,)
-        Risks of the same records on synthetic data, from `pyvws.identification_risk`.
+        Risks of the same records on synthetic data, from `pyvws.risks.identification_risk`.
     rise : float
         Smallest increase, above 0, that counts.
     policy : float

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._kernels import kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._logit_link import sigmoid_parts

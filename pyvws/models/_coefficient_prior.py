@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 
 __all__ = [
     "LKJ_SHAPE",

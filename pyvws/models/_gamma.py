@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import gammaln
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 
 __all__ = [
     "LARGE_COUNT",

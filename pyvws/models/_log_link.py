@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceError
-from pyvws.io.cells import Cells
 from pyvws.models._model import Draws, Start
 from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
+from pyvws.tables.cells import Cells
 
 _LARGEST_MEAN = 1e15
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyvws._kernels import kernel
+from pyvws._base.kernels import kernel
 
 __all__ = ["log_sigmoid", "sigmoid_parts"]
 

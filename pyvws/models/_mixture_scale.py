@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import pull_back_factor
 from pyvws.models._conditional import scaled_factors
 from pyvws.models._model import SampledScale

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._checks import Floats
-from pyvws.io.cells import Cells
+from pyvws._base.checks import Floats
+from pyvws.tables.cells import Cells
 
 __all__ = ["RoughMixture", "rough_mixture"]
 

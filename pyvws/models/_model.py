@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells
+from pyvws.tables.cells import Cells
 
 __all__ = ["Draws", "Family", "Model", "SampledScale", "Start", "check_counts"]
 

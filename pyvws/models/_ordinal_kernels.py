@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._kernels import kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import log_coefficient_prior
 from pyvws.models._logit_link import log_sigmoid
 from pyvws.models._scale_prior import log_half_t

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pyvws._checks import Floats, choice
+from pyvws._base.checks import Floats, choice
 from pyvws.errors import ConvergenceError, InputError
 
 __all__ = [

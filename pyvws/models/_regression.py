@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
-from pyvws.io.cells import Cells
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models._model import Start
+from pyvws.tables.cells import Cells
 
 _SCORING_STEPS = 8
 

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import constrain_coefficients, unconstrain_coefficients
 
 __all__ = [

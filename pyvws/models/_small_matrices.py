@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._kernels import kernel
+from pyvws._base.kernels import kernel
 
 __all__ = [
     "cholesky",

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._log_link import predicted_mean
@@ -20,6 +19,7 @@ from pyvws.models._model import Draws, Family, Start
 from pyvws.models._outcome_scale import decode, scale_caveats
 from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
 from pyvws.models._scale_prior import constrain_with_inverse, log_half_cauchy, unconstrain_with_log
+from pyvws.tables.cells import Cells
 
 __all__ = ["Gamma"]
 

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
@@ -22,6 +21,7 @@ from pyvws.models._coefficient_prior import (
 from pyvws.models._logit_link import log_sigmoid
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._regression import LOGIT, linear_predictor, row_totals, scoring_start
+from pyvws.tables.cells import Cells
 
 __all__ = ["Logistic"]
 

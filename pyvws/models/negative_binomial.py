@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
-from pyvws.io.cells import Cells
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import (
     LARGE_COUNT,
@@ -24,6 +23,7 @@ from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mea
 from pyvws.models._model import Draws, Family, Start, check_counts
 from pyvws.models._regression import linear_predictor, row_sums, value_sums
 from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
+from pyvws.tables.cells import Cells
 
 __all__ = ["NegativeBinomial"]
 

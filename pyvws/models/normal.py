@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
-from pyvws.io.cells import Cells
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
@@ -21,6 +20,7 @@ from pyvws.models._coefficient_prior import (
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._regression import IDENTITY, linear_predictor, row_sums, scoring_start
 from pyvws.models._scale_prior import log_half_t, unconstrain_with_log
+from pyvws.tables.cells import Cells
 
 __all__ = ["Normal"]
 

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._checks import Floats, choice, non_negative, positive, whole_number
+from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._coefficient_prior import unconstrain_coefficients
 from pyvws.models._mixture_kernels import (
@@ -25,6 +24,7 @@ from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._regression import linear_predictor
+from pyvws.tables.cells import Cells
 
 __all__ = ["LABELS", "NormalMixture"]
 

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from pyvws._checks import Floats, finite_vector, told
+from pyvws._base.checks import Floats, finite_vector, told
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
@@ -20,6 +19,7 @@ from pyvws.models._coefficient_prior import (
 from pyvws.models._model import Draws, Family, Start
 from pyvws.models._ordinal_kernels import ordinal_cell_terms, ordinal_log_density, ordinal_table
 from pyvws.models._regression import IDENTITY, linear_predictor, row_totals, scoring_start
+from pyvws.tables.cells import Cells
 
 __all__ = ["Ordinal"]
 

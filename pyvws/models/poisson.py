@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from pyvws._checks import Floats
-from pyvws._kernels import kernel
-from pyvws.io.cells import Cells
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
     constrain_coefficients,
@@ -23,6 +22,7 @@ from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
 from pyvws.models._model import Draws, Family, Start, check_counts
 from pyvws.models._regression import linear_predictor, row_sums
+from pyvws.tables.cells import Cells
 
 __all__ = ["Poisson"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from pyvws._checks import choice
+from pyvws._base.checks import choice
 from pyvws.errors import InputError
 from pyvws.models._model import Model
 from pyvws.models.beta import Beta

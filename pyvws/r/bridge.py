@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r.session import SESSION
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
-from pyvws.engines._private_folder import private_folder
+from pyvws._base.private_folder import private_folder
 from pyvws.errors import MissingDependencyError, PyvwsError
 
 __all__ = ["SESSION", "Outcome", "Session"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pyvws._checks import Floats, finite_vector
+from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
 
 if TYPE_CHECKING:

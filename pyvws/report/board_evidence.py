@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
 from pyvws.evaluation.match_risk import MatchRisk
 from pyvws.evaluation.whack_a_mole import risk_summary, top_records, whack_a_mole
+from pyvws.r_numbers import rarith
 from pyvws.report import density_plots, risk_plots, utility_plots
 from pyvws.report.evidence import Evidence, RiskEvidence
 from pyvws.report.output_folder import PublicPart

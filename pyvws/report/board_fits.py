@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats
-from pyvws.io.row_order import RELEASED_ROW
+from pyvws._base.checks import Floats
+from pyvws.r_numbers import rarith
 from pyvws.report import density_plots, weight_plots
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import Picture, Section, Table, number, picture
 from pyvws.report.statement_fields import MECHANISMS
+from pyvws.tables.row_order import RELEASED_ROW
 
 __all__ = ["bounds_section", "fits_section", "histogram_section"]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from pyvws.engines._engine import Progress as Tick
-from pyvws.loop import Listener
+from pyvws.synthesis.loop import Listener
 
 __all__ = ["console_listener"]
 

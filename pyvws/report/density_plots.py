@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats, finite_vector
+from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 from pyvws.report._drawing import DASHED, colours, groups, panels, thinned, violins
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats, positive
+from pyvws._base.checks import Floats, positive
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.utility_table import UtilityTable, utility_table
-from pyvws.identification_risk import identification_risk
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
 
 __all__ = ["Evidence", "RiskEvidence", "RiskSettings", "gather"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyvws._checks import positive
+from pyvws._base.checks import positive
 from pyvws.errors import InputError
 from pyvws.report._drawing import HIGHLIGHT, colours, panels
 

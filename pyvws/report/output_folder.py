@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyvws._checks import Floats
-from pyvws.accounting import ROW_ORDERS
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError, PyvwsError
-from pyvws.io.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
-from pyvws.io.files import FORMATS
-from pyvws.io.formula import read_formula
-from pyvws.io.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
+from pyvws.statement.accounting import ROW_ORDERS
+from pyvws.tables.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
+from pyvws.tables.files import FORMATS
+from pyvws.tables.formula import read_formula
+from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 
 __all__ = [
     "ConfidentialPart",

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import __version__, rarith
-from pyvws._checks import Floats
-from pyvws.references import REFERENCES
+from pyvws import __version__
+from pyvws._base.checks import Floats
+from pyvws._base.references import REFERENCES
+from pyvws.r_numbers import rarith
 from pyvws.report.analysis_recipes import python_recipe, r_recipe
 from pyvws.report.density_plots import densities
 from pyvws.report.output_folder import PublicPart

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import finite_vector, positive
+from pyvws._base.checks import finite_vector, positive
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, violins
 
 if TYPE_CHECKING:

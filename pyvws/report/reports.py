@@ -8,9 +8,9 @@ import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from pyvws._claims import lives
+from pyvws._base.claims import lives
+from pyvws._base.folders import FILE_RIGHTS, private_write, umask
 from pyvws.errors import OutputError
-from pyvws.report._folder import FILE_RIGHTS, private_write, umask
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left

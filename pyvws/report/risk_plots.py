@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyvws._checks import finite_vector, non_negative, same_length
+from pyvws._base.checks import finite_vector, non_negative, same_length
 from pyvws.errors import InputError
 from pyvws.report._drawing import HIGHLIGHT, colours, groups, panels, violins
 
@@ -28,7 +28,7 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     risks : mapping of title to mapping of label to array_like of shape (N,)
-        Risks in [0, 1] of the records, from `pyvws.identification_risk`.
+        Risks in [0, 1] of the records, from `pyvws.risks.identification_risk`.
 
     Returns
     -------

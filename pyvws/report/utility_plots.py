@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyvws._checks import Floats, finite_vector
+from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
 from pyvws.report._drawing import DASHED, DATA_LINE, colours, legend_below, panels, violins
 

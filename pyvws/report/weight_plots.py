@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyvws._checks import finite_vector, same_length
+from pyvws._base.checks import finite_vector, same_length
 from pyvws.errors import InputError
 from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, violins
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
-from pyvws.loop import SILENT, Listener, SynthesisLoop
 from pyvws.models._model import Model
 from pyvws.models.registry import find_model
+from pyvws.synthesis.fit_sources import ModelSource
+from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
+from pyvws.tables.cells import make_cells
 
 __all__ = ["native_loop", "one_chain"]
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._checks import whole_number
-from pyvws.engines._private_folder import private_folder
+from pyvws._base.checks import whole_number
+from pyvws._base.private_folder import private_folder
 from pyvws.studies._replicates import ReplicatedStudy, Report, run_study
 from pyvws.studies._results import Key, Result
 
@@ -41,7 +41,7 @@ class Printed:
     Attributes
     ----------
     paper, table, row, column : str
-        Key of `pyvws.references` and the place.
+        Key of `pyvws._base.references` and the place.
     value : str
         As printed.
     mean, low, high : float

@@ -21,11 +21,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyvws._checks import choice, whole_number
-from pyvws._cores import one_core, usable_cores
-from pyvws.engines._private_folder import sweep
+from pyvws._base.checks import choice, whole_number
+from pyvws._base.cores import one_core, usable_cores
+from pyvws._base.folders import write_whole
+from pyvws._base.private_folder import sweep
 from pyvws.errors import ClusterError, InputError
-from pyvws.report._folder import write_whole
 from pyvws.studies._results import (
     Key,
     Result,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyvws._base.folders import check_folder, write_whole
 from pyvws.errors import InputError, OutputError
-from pyvws.report._folder import check_folder, write_whole
 
 __all__ = ["Key", "Result", "ResultFolder", "key_name", "open_folder"]
 

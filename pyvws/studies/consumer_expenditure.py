@@ -16,22 +16,22 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole
-from pyvws.identification_risk import identification_risk, pattern_codes
-from pyvws.io.design import make_design
-from pyvws.io.files import read_table
-from pyvws.io.frame import numeric_column, open_frame
-from pyvws.loop import SILENT, Listener
 from pyvws.models.normal_mixture import LABELS, NormalMixture
-from pyvws.pairwise import pairwise_weights
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk, pattern_codes
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop
-from pyvws.weighted_fit import WeightedFit
-from pyvws.weights import risk_weights
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.tables.design import make_design
+from pyvws.tables.files import read_table
+from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.weights.weights import risk_weights
 
 __all__ = ["ExpenditureStudy", "Row", "education_groups", "run", "table", "write"]
 

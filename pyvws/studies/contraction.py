@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws.r_random import RRandom
+from pyvws._base.checks import Floats
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.simulated_data import poisson_data
-from pyvws.truncation import weighted_epsilon_weights
-from pyvws.weighted_fit import WeightedFit
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.weights.truncation import weighted_epsilon_weights
 
 __all__ = ["COLUMNS", "MECHANISMS", "SETTINGS", "STUDY", "keys", "replicate", "simulate"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws.report._folder import write_whole
+from pyvws._base.checks import Floats
+from pyvws._base.folders import write_whole
 from pyvws.studies._paired import PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result

@@ -17,21 +17,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._checks import Floats, positive
-from pyvws.confidential_table import check_table
+from pyvws._base.checks import Floats, positive
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.io.files import read_table
-from pyvws.io.frame import open_frame
-from pyvws.loop import SILENT, Listener
-from pyvws.mechanisms import LipschitzWeighted
+from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
+from pyvws.mechanisms.settings import LipschitzWeighted
 from pyvws.models.beta import Beta
-from pyvws.perturbed_histogram import synthesize_from_histogram
 from pyvws.studies._native_loop import native_loop
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers
 from pyvws.studies.row_filters import filtered
+from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.tables.files import read_table
+from pyvws.tables.frame import open_frame
 
 __all__ = ["PUBLISHED", "Row", "SalaryStudy", "run", "table", "write"]
 

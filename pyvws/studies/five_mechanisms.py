@@ -17,18 +17,18 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.loop import SynthesisLoop
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.models.beta import Beta
-from pyvws.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
 from pyvws.studies.simulated_data import beta_proportions
-from pyvws.weighted_fit import WeightedFit
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.weighted_fit import WeightedFit
 
 __all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics", "truth"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
 from pyvws.studies._paired import PairedDifference, paired_difference
 from pyvws.studies._printed import LEVEL

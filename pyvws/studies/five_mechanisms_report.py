@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyvws.report._folder import write_whole
+from pyvws._base.folders import write_whole
 from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import SearchError
-from pyvws.loop import SynthesisLoop
-from pyvws.mechanisms import LipschitzWeighted
-from pyvws.perturbed_histogram import NoisyHistogram, perturbed_histogram
-from pyvws.pseudo_posterior import PseudoPosterior
-from pyvws.truncation import downscale, weighted_epsilon_weights
-from pyvws.weighted_fit import WeightedFit
-from pyvws.weighting import run_mechanism
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
+from pyvws.mechanisms.settings import LipschitzWeighted
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.synthesis.weighting import run_mechanism
+from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 
 __all__ = ["HISTOGRAM", "LABELS", "NAMES", "FiveSynthesizers", "Made", "largest_effect"]
 

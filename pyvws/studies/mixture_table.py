@@ -20,15 +20,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._checks import Floats
-from pyvws.identification_risk import identification_risk
-from pyvws.reweight import reweight
+from pyvws._base.checks import Floats
+from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._paired import PairedDifference, Recomputed, paired_difference
 from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
 from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
 from pyvws.studies._results import Key, Result
+from pyvws.weights.reweight import reweight
 
 __all__ = [
     "PAIRS",

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.identification_risk import identification_risk
-from pyvws.loop import SILENT, Listener
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._native_loop import native_loop
-from pyvws.weighted_fit import WeightedFit
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.weighted_fit import WeightedFit
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
 

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
-from pyvws.identification_risk import identification_risk
-from pyvws.pairwise import pairwise_weights
-from pyvws.r_random import RRandom
+from pyvws.r_numbers import rarith
+from pyvws.r_numbers.r_random import RRandom
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.simulated_data import risk_efficient_counts
-from pyvws.weighted_fit import WeightedFit
-from pyvws.weights import risk_weights
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.weights.weights import risk_weights
 
 __all__ = ["SETTINGS", "STUDY", "keys", "replicate", "simulate", "statistics"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
+from pyvws.r_numbers import rarith
 from pyvws.studies._paired import PairedDifference, paired_difference
 from pyvws.studies.risk_efficient import simulate, statistics
 from pyvws.studies.risk_efficient_published import DATA_ROW, PUBLISHED, Published

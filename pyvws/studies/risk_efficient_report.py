@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
+from pyvws._base.folders import write_whole
 from pyvws.evaluation.whack_a_mole import risk_summary
-from pyvws.identification_risk import identification_risk
-from pyvws.report._folder import write_whole
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result

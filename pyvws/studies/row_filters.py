@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from pyvws.errors import InputError
-from pyvws.io.frame import check_columns
+from pyvws.tables.frame import check_columns
 
 __all__ = ["filtered"]
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.io.files import read_table
-from pyvws.io.frame import numeric_column, open_frame
-from pyvws.loop import SILENT, Listener
 from pyvws.studies import negative_binomial_mixture as six_fits
 from pyvws.studies.doctorate_salaries import WHERE
 from pyvws.studies.row_filters import filtered
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.tables.files import read_table
+from pyvws.tables.frame import numeric_column, open_frame
 
 __all__ = ["SampledSalaries", "run", "table", "write"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyvws._checks import Floats, whole_number
-from pyvws.r_random import RRandom
+from pyvws._base.checks import Floats, whole_number
+from pyvws.r_numbers.r_random import RRandom
 
 __all__ = ["beta_proportions", "poisson_data", "risk_efficient_counts"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.validation.edits import Edit
 
 __all__ = ["AuthorCall", "AuthorCase", "InputEdit"]

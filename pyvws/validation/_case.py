@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
-from pyvws.references import REFERENCES
 
 __all__ = ["KINDS", "Case", "Cell", "numbers"]
 
@@ -43,7 +43,7 @@ class Case:
     id : str
         "module/quantity", unique.
     paper, cites : str
-        Key of `pyvws.references` and the place in it.
+        Key of `pyvws._base.references` and the place in it.
     script, r_function : str
         A file of `r_reference`, without ``.R``, and a function in it.
     python_function : str
@@ -84,7 +84,7 @@ class Case:
         if self.kind not in KINDS:
             raise InputError(f"Case {self.id}: kind must be one of {', '.join(KINDS)}.")
         if self.paper not in REFERENCES:
-            raise InputError(f"Case {self.id}: {self.paper} is not in pyvws.references.")
+            raise InputError(f"Case {self.id}: {self.paper} is not in pyvws._base.references.")
         if len(set(self.seeds)) < _LEAST_SEEDS or len(set(self.shapes)) < _LEAST_SHAPES:
             raise InputError(
                 f"Case {self.id} needs at least {_LEAST_SEEDS} seeds and {_LEAST_SHAPES} shapes."

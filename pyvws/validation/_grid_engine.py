@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines._engine import Posterior, Progress
 from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["GridEngine", "KnownDraws", "grid"]
 

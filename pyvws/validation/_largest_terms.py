@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from scipy.special import expit, gammaln, psi
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.models._model import Draws
 
 __all__ = ["largest_terms"]

@@ -17,13 +17,13 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceWarning
-from pyvws.histogram_bins import bin_counts
-from pyvws.mechanisms import Censored, PerturbedHistogram
+from pyvws.mechanisms.histogram.bins import bin_counts
+from pyvws.mechanisms.settings import Censored, PerturbedHistogram
 from pyvws.models._model import Model
-from pyvws.report.release import Release
-from pyvws.synthesis import synthesize
+from pyvws.release.release import Release
+from pyvws.release.synthesize import synthesize
 from pyvws.validation._grid_engine import GridEngine
 
 __all__ = ["CensoredRuns", "HistogramRuns", "Losses", "Word", "neighbourhood", "word"]

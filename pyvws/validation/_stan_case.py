@@ -11,13 +11,13 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
-from pyvws.io.cells import make_cells
 from pyvws.models._model import Model
 from pyvws.models.registry import find_model
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.report import Measurement, Row
 
@@ -163,7 +163,7 @@ def stan_row(case: StanCase) -> Row:
         paper=getattr(case, "paper", "vws2024, section 3"),
         level=case.kind,
         r_function=case.programs,
-        python_function="pyvws.pseudo_posterior:PseudoPosterior",
+        python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
         seeds=(1,),
         shapes=case.shapes,
         largest_difference=None,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 
 __all__ = ["epsilon_at_least"]
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.identification_risk import identification_risk
-from pyvws.pairwise import pairwise_weights
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation import author_inputs as inputs
 from pyvws.validation._author_case import AuthorCall, AuthorCase, InputEdit
 from pyvws.validation.edits import Edit
@@ -63,8 +63,8 @@ _ROW_NAMES: Final = InputEdit("plain-row-names", "row-name-matching", _plain_row
 _PATTERNS: Final = InputEdit("one-call-a-pattern", "pattern-size-fixed", _by_pattern)
 
 _SMALL: Final = (4, 12, 25)
-_RISK: Final = "pyvws.identification_risk:identification_risk"
-_PAIRWISE: Final = "pyvws.pairwise:pairwise_weights"
+_RISK: Final = "pyvws.risks.identification_risk:identification_risk"
+_PAIRWISE: Final = "pyvws.risks.pairwise:pairwise_weights"
 _BOOTSTRAP: Final = "pyvws.evaluation.bootstrap:bootstrap_interval"
 _INTERVAL: Final = "section 2.3.1"
 
@@ -111,7 +111,7 @@ CASES: Final[tuple[AuthorCase, ...]] = (
         "marginal-weights",
         "Equation 3",
         "ComputeAlphas_constant",
-        "pyvws.weights:risk_weights",
+        "pyvws.weights.weights:risk_weights",
         inputs.marginal,
     ),
     _case("pairwise", *_PW, inputs.confidential(pairwise_weights), sizes=_SMALL),

@@ -11,15 +11,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from pyvws import rarith
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.identification_risk import identification_risk
-from pyvws.pairwise import pairwise_weights
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation._author_case import AuthorCall
 from pyvws.validation._draws import Draws
-from pyvws.weights import risk_weights
+from pyvws.weights.weights import risk_weights
 
 __all__ = [
     "at_the_end",

@@ -94,7 +94,7 @@ def _density(name: str, sha256: str, program: str) -> Row:
         paper="risk2024, section 2.4.2",
         level="density",
         r_function=name,
-        python_function="pyvws.pseudo_posterior:PseudoPosterior",
+        python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
         seeds=(1,),
         shapes=((60, 1), (60, 3), (60, 8)),
         largest_difference=None,
@@ -131,7 +131,7 @@ def _loose(
     return find
 
 
-_SYNTHESIS: Final = "pyvws.synthesis:synthesize"
+_SYNTHESIS: Final = "pyvws.release.synthesize:synthesize"
 _SLIPS: Final = (
     _Slip(
         "authors/driver-source", "driver-sources-missing-file", "risk2024, section 2.4",
@@ -143,7 +143,7 @@ _SLIPS: Final = (
     ),
     _Slip(
         "authors/unused-known", "pattern-size-fixed", "risk2024, Equation 6",
-        "pyvws.pairwise:pairwise_weights",
+        "pyvws.risks.pairwise:pairwise_weights",
         _loose("IdentificationRisk_pw", "unused", ("known.vars", "all.known.vars")),
     ),
     _Slip(

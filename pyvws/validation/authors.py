@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation._author_case import AuthorCall, AuthorCase

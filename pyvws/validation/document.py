@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from pyvws.report._folder import whole_folder
+from pyvws._base.folders import whole_folder
 from pyvws.validation import errata, provenance
 from pyvws.validation._figures import figures
 from pyvws.validation.junit import to_junit

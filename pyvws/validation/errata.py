@@ -14,9 +14,9 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
+from pyvws._base.references import REFERENCES
 from pyvws.errors import PyvwsError
-from pyvws.references import REFERENCES
 
 __all__ = ["Convention", "Erratum", "conventions", "count", "errata", "render"]
 
@@ -32,7 +32,7 @@ class Erratum:
     id : str
         Unique; named edits and rows refer to it.
     sources : tuple of str
-        Keys of `pyvws.references`, "slides" or "authors" (the risk-efficient paper's scripts).
+        Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's scripts).
     place : str
         Section, equation, step or function.
     says, meant : str

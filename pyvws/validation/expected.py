@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import PyvwsError
 from pyvws.validation._case import Case
 from pyvws.validation._draws import digest

@@ -15,10 +15,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
+from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError, PyvwsError
-from pyvws.lipschitz import lipschitz_bounds
 from pyvws.r import bridge
 from pyvws.validation._case import numbers
 from pyvws.validation._draws import Draws
@@ -28,7 +28,7 @@ from pyvws.validation.edits import Edit, apply_edits
 from pyvws.validation.listing_edits import LISTING_EDITS, TODAYS_STAN, one_form
 from pyvws.validation.listing_text import Listing, Paper, find_listings, read_papers
 from pyvws.validation.report import Row
-from pyvws.weights import weights_from_bounds
+from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["run"]
 
@@ -48,14 +48,14 @@ _FIT: Final = {"weights": "stan_estimate_unweighted", "bounds": "stan_estimate_w
 # Our name of a quantity, the listing's variable, and where both are defined.
 _QUANTITIES: Final = {
     "weights": (
-        ("weights", "weights", "step 4", "pyvws.weights:weights_from_bounds"),
-        ("by-record", "log_ratio_data", "step 3", "pyvws.lipschitz:lipschitz_bounds.by_record"),
-        ("by-draw", "log_ratio_theta", "step 2", "pyvws.lipschitz:lipschitz_bounds.by_draw"),
-        ("database", "L", "step 2", "pyvws.lipschitz:lipschitz_bounds.database"),
+        ("weights", "weights", "step 4", "pyvws.weights.weights:weights_from_bounds"),
+        ("by-record", "log_ratio_data", "step 3", "pyvws.bounds.lipschitz:lipschitz_bounds.by_record"),
+        ("by-draw", "log_ratio_theta", "step 2", "pyvws.bounds.lipschitz:lipschitz_bounds.by_draw"),
+        ("database", "L", "step 2", "pyvws.bounds.lipschitz:lipschitz_bounds.database"),
     ),
     "bounds": (
-        ("by-draw", "log_ratio_theta", "step 7", "pyvws.lipschitz:lipschitz_bounds.by_draw"),
-        ("database", "L", "step 7", "pyvws.lipschitz:lipschitz_bounds.database"),
+        ("by-draw", "log_ratio_theta", "step 7", "pyvws.bounds.lipschitz:lipschitz_bounds.by_draw"),
+        ("database", "L", "step 7", "pyvws.bounds.lipschitz:lipschitz_bounds.database"),
     ),
 }  # fmt: skip
 _ENGINES: Final = (("rstan", ()), ("pystan", TODAYS_STAN))
@@ -202,7 +202,7 @@ def _stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterato
             blank,
             id=f"{blank.id}-{engine}",
             level="density",
-            python_function="pyvws.pseudo_posterior:PseudoPosterior",
+            python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
             seeds=(1,),
             shapes=((60, 1), (60, 3), (60, 8)),
             edits=tuple(edit.name for edit in named),

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from pyvws import __version__, _resources
+from pyvws import __version__
+from pyvws._base import resources as _resources
 from pyvws.engines.registry import engine_version
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._checks import choice
+from pyvws._base.checks import choice
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected

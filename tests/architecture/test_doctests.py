@@ -25,8 +25,13 @@ WITH_EXAMPLES = list(modules_with_examples())
 
 
 def test_public_functions_have_examples():
-    tables = {"pyvws.lipschitz", "pyvws.weights", "pyvws.reweight", "pyvws.identification_risk"}
-    assert tables | {"pyvws.rarith", "pyvws.evaluation.ecdf"} <= set(WITH_EXAMPLES)
+    tables = {
+        "pyvws.bounds.lipschitz",
+        "pyvws.weights.weights",
+        "pyvws.weights.reweight",
+        "pyvws.risks.identification_risk",
+    }
+    assert tables | {"pyvws.r_numbers.rarith", "pyvws.evaluation.ecdf"} <= set(WITH_EXAMPLES)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 import pyvws
-from pyvws._resources import RESOURCES
+from pyvws._base.resources import RESOURCES
 
 DATA = "pyvws/_resources_data/"
 
@@ -60,8 +60,8 @@ def test_works_unpacked(wheel, tmp_path):
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import pyvws\n"
-        "from pyvws._resources import RESOURCES, folder\n"
-        "from pyvws.weights import risk_weights\n"
+        "from pyvws._base.resources import RESOURCES, folder\n"
+        "from pyvws.weights.weights import risk_weights\n"
         "print(pyvws.__file__, *(folder(name) for name in RESOURCES), sep='\\n')\n"
         "assert risk_weights([0.25]).tolist() == [0.75]\n"
     )

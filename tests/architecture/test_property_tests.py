@@ -268,7 +268,14 @@ def test_a_new_function_or_a_plain_test_is_noticed(tmp_path: Path) -> None:
     assert "f" in reached(path, "test_a")
     assert "h" not in reached(path, "test_a")
     found = set(
-        public_functions(["pyvws.weights", "pyvws._checks", "pyvws.loop", "pyvws.io.files"])
+        public_functions(
+            [
+                "pyvws.weights.weights",
+                "pyvws._base.checks",
+                "pyvws.synthesis.loop",
+                "pyvws.tables.files",
+            ]
+        )
     )
     assert "weights.risk_weights" in found
     assert {name.split(".")[0] for name in found} == {"weights"}

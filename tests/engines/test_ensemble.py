@@ -9,7 +9,7 @@ from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
 from pyvws.validation.cases.posterior import largest_gap, quantities
 

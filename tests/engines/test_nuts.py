@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyvws._cores import one_core
+from pyvws._base.cores import one_core
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.io.cells import make_cells
 from pyvws.models._model import Start
 from pyvws.models.registry import MODELS
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
 from pyvws.validation._stan_case import seeded_target
 
 # Five Monte Carlo standard errors: a fair engine leaves them once in two million times.

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.engines import _private_folder
-from pyvws.engines._private_folder import private_folder, sweep
+from pyvws._base import private_folder as _private_folder
+from pyvws._base.private_folder import private_folder, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_it_goes_on_failure_and_interrupt(place, error):
 def test_what_a_killed_process_left_is_swept(place):
     script = (
         "import time\n"
-        "from pyvws.engines._private_folder import private_folder\n"
+        "from pyvws._base.private_folder import private_folder\n"
         "with private_folder() as folder:\n"
         "    (folder / 'data.json').write_text('{}')\n"
         "    print(folder, flush=True)\n"

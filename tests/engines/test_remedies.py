@@ -14,9 +14,9 @@ from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
-from pyvws.io.cells import make_cells
 from pyvws.models.registry import MODELS
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
 
 _MANY, _SCALE, _ELSE = "too many design columns", "Rescale the predictors", "leave enough of"
 

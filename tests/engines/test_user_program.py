@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyvws._resources import folder
+from pyvws._base.resources import folder
 from pyvws.engines._stan_run import StanRun
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import (

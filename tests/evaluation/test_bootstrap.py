@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws import rarith
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.r_random import RRandom
+from pyvws.r_numbers import rarith
+from pyvws.r_numbers.r_random import RRandom
 
 whole = st.integers(-9, 9).map(float)
 
@@ -110,7 +110,7 @@ def test_special_cases_collapse():
         ({"level": 1.0}, "level must lie strictly between 0 and 1. Got 1."),
         (
             {"statistic": "mean"},
-            "statistic must be a function of a sample, such as pyvws.rarith.mean.",
+            "statistic must be a function of a sample, such as pyvws.r_numbers.rarith.mean.",
         ),
         (
             {"statistic": lambda x: np.nan},

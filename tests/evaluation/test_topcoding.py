@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws import rarith
 from pyvws.errors import InputError
 from pyvws.evaluation.topcoding import topcode
-from pyvws.identification_risk import identification_risk
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
 
 
 def test_by_hand():

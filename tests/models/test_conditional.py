@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.models._coefficient_prior import cholesky_factor, coefficient_dimension
 from pyvws.models._conditional import from_conditional, pull_back_conditional
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from pyvws.io.cells import Cells, make_cells
 from pyvws.models.registry import MODELS, find_model
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 NAMES = sorted(name for name, model in MODELS.items() if model.cell_terms is not None)

@@ -16,12 +16,12 @@ from scipy.special import logsumexp
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.io.cells import Cells, make_cells
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 C = 3

@@ -8,9 +8,9 @@ from scipy import stats
 from scipy.special import expit
 
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.io.cells import make_cells
 from pyvws.models.registry import MODELS, find_model, model_settings
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
 
 REGRESSIONS = sorted(name for name, model in MODELS.items() if model.cell_terms is not None)
 COUNTS = ["negative-binomial", "poisson"]

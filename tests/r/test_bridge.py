@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge, session
 from pyvws.r.bridge import RError, call, r_available, r_versions

@@ -21,8 +21,8 @@ from random_parameters import (
 )
 
 from pyvws.r.bridge import call
-from pyvws.r_random._normal import normal_quantile
-from pyvws.r_random._stream import fresh_stream, uniform
+from pyvws.r_numbers._normal import normal_quantile
+from pyvws.r_numbers._stream import fresh_stream, uniform
 
 # Parameters that give a number without drawing.
 WITHOUT_DRAWING: list[Call] = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pyvws as vws
-from pyvws import _resources
+from pyvws._base import resources as _resources
 
 Run = Callable[[str, Path], subprocess.CompletedProcess[str]]
 

@@ -16,8 +16,8 @@ from judged_runs import run_here
 from platformdirs import user_cache_path
 from real_runs import table_with_canaries
 
+from pyvws._base.folders import private_write, write_whole
 from pyvws.errors import OutputError
-from pyvws.report._folder import private_write, write_whole
 
 _SIZE = "64k"
 

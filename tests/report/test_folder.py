@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pyvws._claims import claimed_folder
+from pyvws._base.claims import claimed_folder
+from pyvws._base.folders import check_folder, private_write, whole_folder, write_whole
 from pyvws.errors import OutputError
-from pyvws.report._folder import check_folder, private_write, whole_folder, write_whole
 
 
 def _hidden(parent: Path) -> list[str]:

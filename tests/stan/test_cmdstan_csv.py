@@ -6,7 +6,7 @@ import numpy as np
 
 from pyvws.engines._stan_run import shipped_program, stan_data
 from pyvws.engines.cmdstan import _executable
-from pyvws.existing_fit import from_cmdstan_csv
+from pyvws.synthesis.existing_fit import from_cmdstan_csv
 from pyvws.validation._stan_case import seeded_target
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.fit_sources import ModelSource
-from pyvws.loop import SynthesisLoop
+from pyvws.synthesis.fit_sources import ModelSource
+from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.validation._stan_case import seeded_target
 
 pytestmark = pytest.mark.draws

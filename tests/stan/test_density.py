@@ -7,7 +7,7 @@ import pytest
 
 from pyvws.engines import pystan
 from pyvws.engines._stan_run import shipped_program, stan_data
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import FAMILIES, seeded_target
 from pyvws.validation.cases import censored_density, density
 from pyvws.validation.report import Row

@@ -9,7 +9,7 @@ from test_programs import declared
 from pyvws.engines import pystan
 from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.models.normal_mixture import NormalMixture
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
 from pyvws.validation.cases import density, mixture_density
 

@@ -13,7 +13,7 @@ from pyvws.engines.registry import find_stan_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram, program_data
 from pyvws.errors import InputError
-from pyvws.existing_fit import from_log_lik
+from pyvws.synthesis.existing_fit import from_log_lik
 from pyvws.validation._stan_case import seeded_target
 
 

@@ -10,8 +10,8 @@ import pytest
 from pyvws.engines import rstan
 from pyvws.engines._stan_run import paper_program, stan_data
 from pyvws.errors import InputError
-from pyvws.existing_fit import from_stanfit
 from pyvws.r.bridge import call
+from pyvws.synthesis.existing_fit import from_stanfit
 from pyvws.validation._stan_case import seeded_target
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.identification_risk import identification_risk
-from pyvws.pairwise import pairwise_weights
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies import consumer_expenditure as study
 
 N = 150

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from pyvws.r_random import RRandom
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._replicates import run_study
 from pyvws.studies._results import Key
 from pyvws.studies.contraction import COLUMNS, MECHANISMS, SETTINGS, STUDY, keys, simulate
 from pyvws.studies.contraction_report import differences, predicted_bound, summary
 from pyvws.studies.registry import find_study
-from pyvws.weights import weights_from_bounds
+from pyvws.weights.weights import weights_from_bounds
 
 _SMALL = {**SETTINGS, "draws": 200, "warmup": 150, "sizes": [100, 200]}
 

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from pyvws.errors import PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.loop import SynthesisLoop
 from pyvws.models.beta import Beta
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import replicate_seed, run_study
@@ -38,6 +37,7 @@ from pyvws.studies.five_synthesizers import (
 )
 from pyvws.studies.registry import find_study
 from pyvws.studies.simulated_data import beta_proportions
+from pyvws.synthesis.loop import SynthesisLoop
 
 _SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 200, "warmup": 150}
 

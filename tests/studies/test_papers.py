@@ -9,12 +9,12 @@ import pytest
 
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.fit_sources import ModelSource
-from pyvws.io.cells import make_cells
-from pyvws.loop import SynthesisLoop
 from pyvws.models.registry import MODELS
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies.simulated_data import poisson_data
+from pyvws.synthesis.fit_sources import ModelSource
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.tables.cells import make_cells
 
 pytestmark = pytest.mark.draws
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import InputError, SearchError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.studies import mixture_table, poisson_figures, risk_efficient_tables

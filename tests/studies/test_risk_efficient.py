@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from pyvws import rarith
 from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws.r_numbers import rarith
 from pyvws.studies._replicates import run_study
 from pyvws.studies.registry import STUDIES, find_study
 from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys, statistics

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from pyvws.r_random import RRandom
+from pyvws.r_numbers.r_random import RRandom
 
 __all__ = ["RANDOM_MISTAKES"]
 

@@ -128,25 +128,27 @@ def a_quarter_of_the_noise(scale: Any) -> Any:
     return half_the_noise(half_the_noise(scale))
 
 
-_STATEMENT = "pyvws.posterior_release:PrivacyStatement"
+_STATEMENT = "pyvws.release.posterior:PrivacyStatement"
 
 # What is replaced, each place with its wrong version.
 PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "epsilon is Delta": ((_STATEMENT, delta_for_epsilon),),
     "total without m": ((_STATEMENT, one_dataset_for_all),),
-    "figures rounded down": (("pyvws.ledger:rounded_up", down_to_a_tenth),),
-    "a word that ignores the weights": (("pyvws.posterior_release:data_weights", no_data_weights),),
-    "clamp at epsilon": (("pyvws.pseudo_posterior:censored_density", clamped_at_epsilon),),
+    "figures rounded down": (("pyvws.statement.ledger:rounded_up", down_to_a_tenth),),
+    "a word that ignores the weights": (("pyvws.release.posterior:data_weights", no_data_weights),),
+    "clamp at epsilon": (
+        ("pyvws.posterior.pseudo_posterior:censored_density", clamped_at_epsilon),
+    ),
     "two-sided window": (
-        ("pyvws.weighting:Window", on_either_side),
-        ("pyvws.posterior_release:_held", whatever_was_reached),
+        ("pyvws.synthesis.weighting:Window", on_either_side),
+        ("pyvws.release.posterior:_held", whatever_was_reached),
     ),
     "uncapped re-weighting": (
-        ("pyvws.loop:reweight", without_a_cap),
-        ("pyvws.pseudo_posterior:weight_vector", any_weights),
+        ("pyvws.synthesis.loop:reweight", without_a_cap),
+        ("pyvws.posterior.pseudo_posterior:weight_vector", any_weights),
     ),
     "replacement at the price of deletion": ((_STATEMENT, certified_for_deletion),),
-    "the clamp's sign": (("pyvws._censored_density:add_clamped", other_sign),),
+    "the clamp's sign": (("pyvws.posterior.censored_density:add_clamped", other_sign),),
 }
 
 _MADE = "pyvws.validation.cases.accounting:"

@@ -15,13 +15,13 @@ import pytest
 
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.identification_risk import identification_risk
-from pyvws.pairwise import pairwise_weights
-from pyvws.r_random import RRandom
+from pyvws.r_numbers.r_random import RRandom
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation import author_cases, authors
 from pyvws.validation.author_cases import CASES
 from pyvws.validation.author_files import find_functions, missing_files
-from pyvws.weights import risk_weights
+from pyvws.weights.weights import risk_weights
 
 THREE = np.array([100.0, 110.0, 400.0])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import GenericAlias
 
 import numpy as np
 import pytest
 
-from pyvws import _resources
+import pyvws
+from pyvws._base import resources as _resources
 from pyvws.validation import expected, refresh
 from pyvws.validation._case import Case
 from pyvws.validation._draws import digest
@@ -22,19 +22,19 @@ from pyvws.validation.runner import run
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
-    "pyvws.rarith:extended_sum",
-    "pyvws.lipschitz:blockwise_bounds",
+    "pyvws.r_numbers.rarith:extended_sum",
+    "pyvws.bounds.lipschitz:blockwise_bounds",
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.least_squares:fit_formula",
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.whack_a_mole:risk_summary",
     "pyvws.evaluation.whack_a_mole:top_records",
-    "pyvws.censoring:half_epsilon",
-    "pyvws.histogram_bins:public_edges",
-    "pyvws.perturbed_histogram:synthesize_from_histogram",
-    "pyvws.identification_risk:paired_outcomes",
-    "pyvws.identification_risk:pattern_codes",
-    "pyvws.rarith:column_means",
+    "pyvws.posterior.censoring:half_epsilon",
+    "pyvws.mechanisms.histogram.bins:public_edges",
+    "pyvws.mechanisms.histogram.perturbed_histogram:synthesize_from_histogram",
+    "pyvws.risks.identification_risk:paired_outcomes",
+    "pyvws.risks.identification_risk:pattern_codes",
+    "pyvws.r_numbers.rarith:column_means",
 }
 
 
@@ -92,10 +92,9 @@ def test_every_reference_function_of_a_case_exists() -> None:
 def test_every_reference_has_a_module_and_a_case() -> None:
     scripts = {path.stem for path in _resources.folder("r_reference").glob("*.R")}
     assert {case.script for case in CASES} <= scripts
-    for script in {case.script for case in CASES}:
-        assert any(
-            find_spec(f"pyvws.{folder}{script}") for folder in ("", "evaluation.", "studies.")
-        ), script
+    rooms = [room for room in Path(pyvws.__file__).parent.iterdir() if room.name != "validation"]
+    modules = {path.stem for room in rooms for path in room.rglob("*.py")}
+    assert {case.script for case in CASES} <= modules
 
 
 def test_every_function_of_a_compared_module_is_compared() -> None:

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import OutputError
 from pyvws.validation import document, errata, provenance
 from pyvws.validation._figures import figures
@@ -30,7 +30,7 @@ EXACT = Row(
     paper="vws2024, Algorithm 1",
     level="exact",
     r_function="weights.R:lipschitz_weights",
-    python_function="pyvws.weights:lipschitz_weights",
+    python_function="pyvws.weights.weights:lipschitz_weights",
     seeds=(1, 2, 3, 4, 5),
     shapes=((1, 2), (5, 8)),
     largest_difference=0,

@@ -38,8 +38,8 @@ COMPUTED = [
 SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
 CENSORED = SAMPLED["guarantee/tester-censored-normal"]
 HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=800)
-BOUND = "pyvws.pseudo_posterior:censored_density"
-SCALE = "pyvws.perturbed_histogram:noise_scale"
+BOUND = "pyvws.posterior.pseudo_posterior:censored_density"
+SCALE = "pyvws.mechanisms.histogram.perturbed_histogram:noise_scale"
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
@@ -75,7 +75,7 @@ def test_a_run_that_is_refused_for_its_data_is_seen(monkeypatch: pytest.MonkeyPa
     def refused(*_args: object) -> bool:
         raise InputError("Nothing is left to tell.")
 
-    monkeypatch.setattr("pyvws.judged_fits.clamps_everything", refused)
+    monkeypatch.setattr("pyvws.synthesis.judged_fits.clamps_everything", refused)
     row = row_of(COMPUTED[0])
     assert (row.verdict, row.reason) == ("fail", "Nothing is left to tell.")
 

@@ -204,14 +204,14 @@ def without_scale(function: Any) -> Any:
 
 
 def next_seed(_: Any) -> Any:
-    from pyvws.r_random import RRandom
+    from pyvws.r_numbers.r_random import RRandom
 
     return lambda seed: RRandom(seed - 1 if seed > 0 else seed + 1)
 
 
 def rounded_down(_: Any) -> Any:
     """The rule of R before 3.6: floor(n u) + 1."""
-    from pyvws.r_random import RRandom
+    from pyvws.r_numbers.r_random import RRandom
 
     class Stream(RRandom):
         def sample(self, n: int, size: int) -> Any:
@@ -379,16 +379,19 @@ def without_psi(function: Any) -> Any:
     return lambda *args, psi=None, **options: function(*args, **options)
 
 
-SUM, MEAN = "pyvws.rarith:sum_in_order", "pyvws.rarith:mean"
-VAR, QUANTILE = "pyvws.rarith:var", "pyvws.rarith:quantile"
-ECDF, BOUNDS = "pyvws.rarith:ecdf_at", "pyvws.lipschitz:lipschitz_bounds"
+SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
+VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
+ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
 WEIGHTED = "pyvws.validation.cases.lipschitz:weighted_bounds"
-LW, FROM_BOUNDS = "pyvws.weights:lipschitz_weights", "pyvws.weights:weights_from_bounds"
-SCALED = "pyvws.weights:scaled_bounds"
-CW, SW = "pyvws.weights:risk_weights", "pyvws.weights:scalar_weights"
+LW, FROM_BOUNDS = (
+    "pyvws.weights.weights:lipschitz_weights",
+    "pyvws.weights.weights:weights_from_bounds",
+)
+SCALED = "pyvws.weights.weights:scaled_bounds"
+CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws.validation.cases.weights:count_weights"
-REWEIGHT = "pyvws.reweight:reweight"
-RISK = "pyvws.identification_risk:identification_risk"
+REWEIGHT = "pyvws.weights.reweight:reweight"
+RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
 UNIFORM = "pyvws.validation.cases.r_random:uniforms"
 SAMPLE = "pyvws.validation.cases.r_random:positions"
@@ -402,20 +405,29 @@ PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
 RISKS = "pyvws.validation.cases.whack_a_mole:"
-PAIRS, TRIPLES = "pyvws.pairwise:pairwise_weights", "pyvws.pairwise:three_way_weights"
-BINS, HISTOGRAM = "pyvws.histogram_bins:", "pyvws.perturbed_histogram:"
+PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
+BINS, HISTOGRAM = (
+    "pyvws.mechanisms.histogram.bins:",
+    "pyvws.mechanisms.histogram.perturbed_histogram:",
+)
 HISTOGRAMS = "pyvws.validation.cases.perturbed_histogram:"
-CLAMP, SHARE = "pyvws.censoring:clamp_log_likelihood", "pyvws.censoring:censored_share"
-TRUNCATED, DOWN = "pyvws.truncation:weighted_epsilon_weights", "pyvws.truncation:downscale"
+CLAMP, SHARE = (
+    "pyvws.posterior.censoring:clamp_log_likelihood",
+    "pyvws.posterior.censoring:censored_share",
+)
+TRUNCATED, DOWN = (
+    "pyvws.weights.truncation:weighted_epsilon_weights",
+    "pyvws.weights.truncation:downscale",
+)
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
 MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
-    (SUM, "pyvws.rarith:extended_sum", pairwise_extended_sum),
-    (MEAN, "pyvws.rarith:extended_sum", pairwise_extended_sum),
+    (SUM, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
+    (MEAN, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
     (MEAN, MEAN, numpy_mean),
-    (VAR, "pyvws.rarith:extended_sum", pairwise_extended_sum),
+    (VAR, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
     (VAR, VAR, lambda _: lambda x: float(np.var(x, ddof=1))),
     (VAR, VAR, lambda _: lambda x: float(np.var(x))),
     (QUANTILE, QUANTILE, numpy_quantile),
@@ -423,57 +435,57 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (BOUNDS, BOUNDS, wrong_axis),
     (BOUNDS, BOUNDS, without_threshold),
     (BOUNDS, BOUNDS, always_direct),
-    (BOUNDS, "pyvws.rarith:quantile", numpy_quantile),
-    (BOUNDS, "pyvws.lipschitz:_threshold", strict_threshold),
+    (BOUNDS, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
+    (BOUNDS, "pyvws.bounds.lipschitz:_threshold", strict_threshold),
     (WEIGHTED, BOUNDS, wrong_axis),
     (WEIGHTED, BOUNDS, without_threshold),
     (WEIGHTED, BOUNDS, one_ulp_more),
-    (LW, "pyvws.weights:_scaled", unclipped),
-    (LW, "pyvws.weights:_scaled", without_shift),
+    (LW, "pyvws.weights.weights:_scaled", unclipped),
+    (LW, "pyvws.weights.weights:_scaled", without_shift),
     (LW, FROM_BOUNDS, scaled_by_the_largest),
-    (LW, "pyvws.weights:lipschitz_bounds", without_threshold),
-    (LW, "pyvws.weights:lipschitz_bounds", one_ulp_more),
+    (LW, "pyvws.weights.weights:lipschitz_bounds", without_threshold),
+    (LW, "pyvws.weights.weights:lipschitz_bounds", one_ulp_more),
     (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
     (SCALED, SCALED, shares_of_the_largest),
-    (CW, "pyvws.weights:_scaled", unclipped),
-    (CW, "pyvws.weights:_scaled", without_shift),
+    (CW, "pyvws.weights.weights:_scaled", unclipped),
+    (CW, "pyvws.weights.weights:_scaled", without_shift),
     (COUNT, CW, one_ulp_more),
-    (COUNT, "pyvws.weights:_scaled", unclipped),
-    (COUNT, "pyvws.identification_risk:count_inside", open_ball),
+    (COUNT, "pyvws.weights.weights:_scaled", unclipped),
+    (COUNT, "pyvws.risks.identification_risk:count_inside", open_ball),
     (SW, SW, unlimited_scalar),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
-    (RISK, "pyvws.identification_risk:count_inside", open_ball),
-    (RISK, "pyvws.identification_risk:_share_outside", without_the_record_itself),
-    (RISK, "pyvws.identification_risk:pattern_codes", one_pattern_for_all),
-    (RISK, "pyvws.identification_risk:pattern_codes", only_the_first_column),
-    (RISK, "pyvws.identification_risk:make_balls", other_norm),
-    (RISK, "pyvws.rarith:column_means", numpy_column_means),
+    (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),
+    (RISK, "pyvws.risks.identification_risk:_share_outside", without_the_record_itself),
+    (RISK, "pyvws.risks.identification_risk:pattern_codes", one_pattern_for_all),
+    (RISK, "pyvws.risks.identification_risk:pattern_codes", only_the_first_column),
+    (RISK, "pyvws.risks.identification_risk:make_balls", other_norm),
+    (RISK, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
     (MATCH, "pyvws.evaluation.match_risk:count_inside", closed_ball),
     (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
-    (MATCH, "pyvws.rarith:sum_in_order", lambda _: np.sum),
-    (MATCH, "pyvws.rarith:column_means", numpy_column_means),
-    (PAIRS, "pyvws.pairwise:_covered", with_the_record_itself),
-    (PAIRS, "pyvws.pairwise:_covered", half_open_balls),
-    (PAIRS, "pyvws.pairwise:pattern_codes", only_the_first_column),
+    (MATCH, "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
+    (MATCH, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
+    (PAIRS, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (PAIRS, "pyvws.risks.pairwise:_covered", half_open_balls),
+    (PAIRS, "pyvws.risks.pairwise:pattern_codes", only_the_first_column),
     (PAIRS, PAIRS, without_scale),
-    (TRIPLES, "pyvws.pairwise:_covered", with_the_record_itself),
+    (TRIPLES, "pyvws.risks.pairwise:_covered", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
     (CLAMP, CLAMP, weights_outside_the_clamp),
     (CLAMP, CLAMP, only_from_below),
-    (CLAMP, "pyvws.censoring:half_epsilon", whole_epsilon),
-    (SHARE, "pyvws.censoring:half_epsilon", ties_too),
+    (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),
+    (SHARE, "pyvws.posterior.censoring:half_epsilon", ties_too),
     (SHARE, SHARE, other_margin),
-    (TRUNCATED, "pyvws.truncation:half_epsilon", whole_epsilon),
-    (TRUNCATED, "pyvws.truncation:half_epsilon", ties_too),
-    (DOWN, "pyvws.truncation:half_epsilon", whole_epsilon),
+    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
+    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", ties_too),
+    (DOWN, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
     (DOWN, DOWN, down_to_the_database),
     (DOWN, DOWN, without_psi),
     (BINS + "cube_root_bins", BINS + "cube_root_bins", nearest_root),
     (BINS + "equal_edges", BINS + "equal_edges", numpy_edges),
     (BINS + "bin_counts", BINS + "bin_counts", upper_ends),
     (BINS + "bin_probabilities", BINS + "bin_probabilities", size_of_counts),
-    (BINS + "bin_probabilities", "pyvws.rarith:sum_in_order", lambda _: np.sum),
+    (BINS + "bin_probabilities", "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
     (HISTOGRAM + "noise_scale", HISTOGRAM + "noise_scale", variance_for_scale),
     (HISTOGRAM + "seeded_laplace", HISTOGRAM + "seeded_laplace", one_sided_noise),
     (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "noise_scale", variance_for_scale),
@@ -487,9 +499,9 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", next_seed),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:bootstrap_interval", a_stream_each),
-    (BOOTSTRAP, "pyvws.rarith:mean", numpy_mean),
+    (BOOTSTRAP, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (COMBINE, COMBINE, other_kind),
-    (COMBINE, "pyvws.rarith:mean", numpy_mean),
+    (COMBINE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (COMBINED + "interval", COMBINED + "combine", other_kind),
     (COMBINED + "regression", COMBINED + "combine_formula", other_kind),
     (COMBINED + "regression", SQUARES, divided_by_n),
@@ -497,18 +509,18 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (OVERLAP, OVERLAP, one_sided_overlap),
     (PROPENSITY, PROPENSITY, without_the_constant),
     (TOPCODE, TOPCODE, removed_not_coded),
-    (TOPCODE, "pyvws.rarith:quantile", numpy_quantile),
+    (TOPCODE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (MOLES, MOLES, by_ratio),
     (RISKS + "summary", "pyvws.evaluation.whack_a_mole:risk_summary", at_or_above),
-    (RISKS + "summary", "pyvws.rarith:quantile", numpy_quantile),
+    (RISKS + "summary", "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (RISKS + "top", "pyvws.evaluation.whack_a_mole:top_records", smallest_first),
-    (UTILITY, "pyvws.rarith:ecdf_at", strictly_below),
-    (UTILITY, "pyvws.rarith:mean", numpy_mean),
+    (UTILITY, "pyvws.r_numbers.rarith:ecdf_at", strictly_below),
+    (UTILITY, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY, UTILITY, first_dataset_only),
     (UTILITY, UTILITY, root_of_the_average),
-    (UTILITY_TABLE, "pyvws.rarith:quantile", numpy_quantile),
-    (UTILITY_TABLE, "pyvws.rarith:mean", numpy_mean),
-    (UTILITY_TABLE, "pyvws.rarith:column_means", numpy_column_means),
+    (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
+    (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
+    (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
     (UTILITY_TABLE, UTILITY_TABLE, first_dataset_only),
     *RANDOM_MISTAKES,
     *STATEMENT_MISTAKES,

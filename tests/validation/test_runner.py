@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pyvws import _resources
+from pyvws._base import resources as _resources
 from pyvws.errors import InputError
 from pyvws.r import bridge
 from pyvws.validation import expected, refresh, report, runner
@@ -144,7 +144,7 @@ _ULPS = 0
 
 
 def moved(log_lik: Any) -> Any:
-    from pyvws.weights import lipschitz_weights
+    from pyvws.weights.weights import lipschitz_weights
 
     return (lipschitz_weights(log_lik).view(np.int64) + _ULPS).view(np.float64)
 
@@ -197,7 +197,7 @@ def halved(log_lik: Any) -> Any:
     ("change", "message"),
     [
         ({"kind": "near"}, "kind must be one of exact, density, posterior"),
-        ({"paper": "nobody1999"}, "nobody1999 is not in pyvws.references"),
+        ({"paper": "nobody1999"}, "nobody1999 is not in pyvws._base.references"),
         ({"seeds": (1, 1, 1, 1, 1)}, "at least 5 seeds and 3 shapes"),
         ({"shapes": ((1, 2), (3, 4))}, "at least 5 seeds and 3 shapes"),
         ({"tolerance": 1}, "needs a why"),
@@ -216,7 +216,7 @@ def test_rows_are_plain_json() -> None:
     assert row["paper"] == "vws2024, Algorithm 1, steps 1 to 4"
     assert row["level"] == "exact"
     assert row["r_function"] == "weights.R:lipschitz_weights"
-    assert row["python_function"] == "pyvws.weights:lipschitz_weights"
+    assert row["python_function"] == "pyvws.weights.weights:lipschitz_weights"
     assert row["seeds"] == [1, 2, 3, 4, 5]
     assert row["shapes"] == [[1, 2], [5, 8], [20, 40]]
     assert row["largest_difference"] == 0

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pyvws import rarith
+from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.combining_rules import combine
 from pyvws.evaluation.match_risk import match_risk
 from pyvws.evaluation.topcoding import topcode
-from pyvws.identification_risk import identification_risk
-from pyvws.lipschitz import lipschitz_bounds
+from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.models._scale_prior import log_half_t
-from pyvws.pairwise import pairwise_weights
-from pyvws.perturbed_histogram import noise_scale
-from pyvws.reweight import reweight
-from pyvws.truncation import weighted_epsilon_weights
+from pyvws.r_numbers import rarith
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation._draws import Draws
-from pyvws.weights import lipschitz_weights, risk_weights, scalar_weights
+from pyvws.weights.reweight import reweight
+from pyvws.weights.truncation import weighted_epsilon_weights
+from pyvws.weights.weights import lipschitz_weights, risk_weights, scalar_weights
 
 THREE = np.array([100.0, 110.0, 400.0])
 

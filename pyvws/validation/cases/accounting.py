@@ -1,4 +1,4 @@
-"""Cases of `pyvws.accounting`: what whole runs write, against R from the same outcomes and draws.
+"""Cases of `pyvws.statement.accounting`: what whole runs write, against R from the same outcomes and draws.
 
 An engine that gives known draws takes the sampler out, so every figure follows from arguments.
 """
@@ -10,17 +10,17 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._checks import Floats
-from pyvws.mechanisms import (
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.settings import (
     Censored,
     LipschitzWeighted,
     Mechanism,
     Unweighted,
     WeightedEpsilon,
 )
-from pyvws.pseudo_posterior import PseudoPosterior
-from pyvws.report.release import Release
-from pyvws.synthesis import synthesize
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.release.release import Release
+from pyvws.release.synthesize import synthesize
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws

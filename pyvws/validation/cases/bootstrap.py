@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import rarith
 from pyvws.evaluation import bootstrap as package
+from pyvws.r_numbers import rarith
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws
 

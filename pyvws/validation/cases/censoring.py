@@ -1,4 +1,4 @@
-"""Cases of `pyvws.censoring`: clamped terms, and which they are."""
+"""Cases of `pyvws.posterior.censoring`: clamped terms, and which they are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _case(name: str, arguments: Any, part: str | None = None) -> Case:
         cites="censored likelihood",
         script="censoring",
         r_function=f"{function}_{part}" if part else function,
-        python_function=f"pyvws.censoring:{function}",
+        python_function=f"pyvws.posterior.censoring:{function}",
         part=part,
         arguments=arguments,
         shapes=((1, 1), (5, 8), (20, 40)),

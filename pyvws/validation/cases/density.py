@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
 from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target

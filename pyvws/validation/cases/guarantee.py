@@ -15,11 +15,11 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.errors import MissingDependencyError, PyvwsError
-from pyvws.mechanisms import Censored, PerturbedHistogram
-from pyvws.synthesis import synthesize
-from pyvws.synthesizer import Synthesizer
+from pyvws.mechanisms.settings import Censored, PerturbedHistogram
+from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import Synthesizer
 from pyvws.validation._adversarial import FAMILIES
 from pyvws.validation._grid_engine import GridEngine
 from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, Word, word
@@ -206,7 +206,7 @@ def _row(
         paper=case.paper,
         level=case.kind,
         r_function="",
-        python_function="pyvws.synthesis:synthesize",
+        python_function="pyvws.release.synthesize:synthesize",
         seeds=() if seed is None else (seed,),
         shapes=(),
         largest_difference=None,

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.identification_risk`: confidential and synthetic data, radii, patterns."""
+"""Cases of `pyvws.risks.identification_risk`: confidential and synthetic data, radii, patterns."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _case(name: str, arguments: Any, paper: str, cites: str) -> Case:
         cites=cites,
         script="identification_risk",
         r_function="identification_risk",
-        python_function="pyvws.identification_risk:identification_risk",
+        python_function="pyvws.risks.identification_risk:identification_risk",
         arguments=arguments,
         shapes=_SHAPES,
     )

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.lipschitz`: bounds by record, by draw and of the database."""
+"""Cases of `pyvws.bounds.lipschitz`: bounds by record, by draw and of the database."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import lipschitz
-from pyvws.lipschitz import LipschitzBounds
+from pyvws.bounds import lipschitz
+from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws
 
@@ -87,7 +87,7 @@ def _case(
         python_function=(
             "pyvws.validation.cases.lipschitz:weighted_bounds"
             if weighted
-            else "pyvws.lipschitz:lipschitz_bounds"
+            else "pyvws.bounds.lipschitz:lipschitz_bounds"
         ),
         part=part,
         arguments=arguments,

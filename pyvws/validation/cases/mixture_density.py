@@ -11,13 +11,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from pyvws._checks import Floats
+from pyvws._base.checks import Floats
 from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models._model import Draws
 from pyvws.models.normal_mixture import NormalMixture
-from pyvws.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import Judgement, seeded_target
 from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
 from pyvws.validation.cases.posterior import LIMIT, largest_gap

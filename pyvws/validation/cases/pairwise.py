@@ -1,4 +1,4 @@
-"""Cases of `pyvws.pairwise`: weights from pairs and from triples."""
+"""Cases of `pyvws.risks.pairwise`: weights from pairs and from triples."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _case(
         cites=more.pop("cites", "Equations 6 to 9"),
         script="pairwise",
         r_function=r_function,
-        python_function=f"pyvws.pairwise:{function}",
+        python_function=f"pyvws.risks.pairwise:{function}",
         arguments=arguments,
         shapes=tuple((size,) for size in sizes),
         **more,

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.perturbed_histogram` and `pyvws.histogram_bins`.
+"""Cases of `pyvws.mechanisms.histogram.perturbed_histogram` and `pyvws.mechanisms.histogram.bins`.
 
 Secret noise cannot be repeated, so it is handed over as an argument, or drawn from R's stream.
 """
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.histogram_bins import bin_counts, bin_probabilities, equal_edges
-from pyvws.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
-from pyvws.r_random import RRandom
+from pyvws.mechanisms.histogram.bins import bin_counts, bin_probabilities, equal_edges
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws, Floats
 
@@ -130,7 +130,10 @@ def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"counts": counts, "edges": edges, "size": shape[0], "seed": seed}
 
 
-_BINS, _HISTOGRAM = "pyvws.histogram_bins:", "pyvws.perturbed_histogram:"
+_BINS, _HISTOGRAM = (
+    "pyvws.mechanisms.histogram.bins:",
+    "pyvws.mechanisms.histogram.perturbed_histogram:",
+)
 _HERE: Final = "pyvws.validation.cases.perturbed_histogram:"
 
 

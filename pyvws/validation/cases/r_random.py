@@ -1,4 +1,4 @@
-"""Cases of `pyvws.r_random`: each generator along parameters that reach its branches, one stream.
+"""Cases of `pyvws.r_numbers.r_random`: each generator along parameters that reach its branches, one stream.
 
 The longest of those without parameters take more than the generator's 624 words.
 """
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.r_random import RRandom
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws, Floats
 

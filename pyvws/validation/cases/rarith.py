@@ -1,4 +1,4 @@
-"""Cases of `pyvws.rarith`: R's sum, mean, var, quantile and ecdf."""
+"""Cases of `pyvws.r_numbers.rarith`: R's sum, mean, var, quantile and ecdf."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CASES: Final = (
         cites="Appendix 1, step 2",
         script="rarith",
         r_function="arithmetic_sum",
-        python_function="pyvws.rarith:sum_in_order",
+        python_function="pyvws.r_numbers.rarith:sum_in_order",
         arguments=_values,
         shapes=_SIZES,
     ),
@@ -56,7 +56,7 @@ CASES: Final = (
         cites="Appendix 1, step 2",
         script="rarith",
         r_function="arithmetic_sum",
-        python_function="pyvws.rarith:sum_in_order",
+        python_function="pyvws.r_numbers.rarith:sum_in_order",
         arguments=_log_lik,
         shapes=_SIZES,
     ),
@@ -66,7 +66,7 @@ CASES: Final = (
         cites="section 3",
         script="rarith",
         r_function="arithmetic_mean",
-        python_function="pyvws.rarith:mean",
+        python_function="pyvws.r_numbers.rarith:mean",
         arguments=_values,
         shapes=_SIZES,
     ),
@@ -76,7 +76,7 @@ CASES: Final = (
         cites="utility of point estimates",
         script="rarith",
         r_function="arithmetic_var",
-        python_function="pyvws.rarith:var",
+        python_function="pyvws.r_numbers.rarith:var",
         arguments=_values,
         shapes=_SIZES[1:],
     ),
@@ -86,7 +86,7 @@ CASES: Final = (
         cites="type 7",
         script="rarith",
         r_function="arithmetic_quantile",
-        python_function="pyvws.rarith:quantile",
+        python_function="pyvws.r_numbers.rarith:quantile",
         arguments=_probabilities,
         shapes=_SIZES,
     ),
@@ -96,7 +96,7 @@ CASES: Final = (
         cites="section 3",
         script="rarith",
         r_function="arithmetic_ecdf",
-        python_function="pyvws.rarith:ecdf_at",
+        python_function="pyvws.r_numbers.rarith:ecdf_at",
         arguments=_points,
         shapes=_SIZES,
     ),

@@ -1,4 +1,4 @@
-"""Case of `pyvws.reweight`: Algorithm 3."""
+"""Case of `pyvws.weights.reweight`: Algorithm 3."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CASES: Final = (
         cites="Equation 6",
         script="reweight",
         r_function="reweight",
-        python_function="pyvws.reweight:reweight",
+        python_function="pyvws.weights.reweight:reweight",
         arguments=_weighted_fit,
         shapes=((1,), (15,), (80,)),
     ),

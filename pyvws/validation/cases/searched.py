@@ -11,8 +11,8 @@ import polars as pl
 from scipy.stats import norm
 
 from pyvws.errors import SearchError
-from pyvws.mechanisms import LipschitzWeighted, Mechanism, ScalarWeighted
-from pyvws.synthesis import synthesize
+from pyvws.mechanisms.settings import LipschitzWeighted, Mechanism, ScalarWeighted
+from pyvws.release.synthesize import synthesize
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws
@@ -92,7 +92,7 @@ class SearchedStatement:
             paper="vws2024, Equation 3",
             level=self.kind,
             r_function="",
-            python_function="pyvws.synthesis:synthesize",
+            python_function="pyvws.release.synthesize:synthesize",
             seeds=self.seeds,
             shapes=(_SEARCHED,),
             largest_difference=None,

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.truncation`: Weighted-epsilon and downscaling."""
+"""Cases of `pyvws.weights.truncation`: Weighted-epsilon and downscaling."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _case(name: str, function: str, arguments: Any, cites: str) -> Case:
         cites=cites,
         script="truncation",
         r_function=function,
-        python_function=f"pyvws.truncation:{function}",
+        python_function=f"pyvws.weights.truncation:{function}",
         arguments=arguments,
         shapes=((1,), (15,), (80,)),
     )

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.weights`: LW, CW and marginal, SW."""
+"""Cases of `pyvws.weights.weights`: LW, CW and marginal, SW."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws import weights as package
-from pyvws.identification_risk import identification_risk
+from pyvws.risks.identification_risk import identification_risk
 from pyvws.validation._case import Case
 from pyvws.validation._draws import Draws, Floats
+from pyvws.weights import weights as package
 
 __all__ = ["CASES", "count_weights"]
 
@@ -94,7 +94,7 @@ def _lw(name: str, arguments: Any, cites: str = _LW) -> Case:
         cites=cites,
         script="weights",
         r_function="lipschitz_weights",
-        python_function="pyvws.weights:lipschitz_weights",
+        python_function="pyvws.weights.weights:lipschitz_weights",
         arguments=arguments,
         shapes=_SHAPES,
     )
@@ -111,7 +111,7 @@ CASES: Final = (
         cites="Algorithm 1, steps 3 and 4",
         script="weights",
         r_function="weights_from_bounds",
-        python_function="pyvws.weights:weights_from_bounds",
+        python_function="pyvws.weights.weights:weights_from_bounds",
         arguments=_bounds,
         shapes=_SHAPES,
     ),
@@ -121,7 +121,7 @@ CASES: Final = (
         cites="Algorithm 1, step 3",
         script="weights",
         r_function="scaled_bounds",
-        python_function="pyvws.weights:scaled_bounds",
+        python_function="pyvws.weights.weights:scaled_bounds",
         arguments=_only_bounds,
         shapes=_SHAPES,
     ),
@@ -131,7 +131,7 @@ CASES: Final = (
         cites="Algorithm 2, step 4",
         script="weights",
         r_function="weights_from_risks",
-        python_function="pyvws.weights:risk_weights",
+        python_function="pyvws.weights.weights:risk_weights",
         arguments=_risks,
         shapes=_RECORDS,
     ),
@@ -151,7 +151,7 @@ CASES: Final = (
         cites="section 3",
         script="weights",
         r_function="scalar_weights",
-        python_function="pyvws.weights:scalar_weights",
+        python_function="pyvws.weights.weights:scalar_weights",
         arguments=_scalar,
         shapes=_RECORDS,
     ),

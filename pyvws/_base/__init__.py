@@ -1,0 +1,1 @@
+"""Argument checks, kernels, cores, resources, citations and folder locks."""

@@ -1,0 +1,242 @@
+"""Write a folder whole or not at all: built beside its place under a private name, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pyvws._base.claims import abandoned, claimed_folder
+from pyvws.errors import OutputError
+
+__all__ = ["FILE_RIGHTS", "check_folder", "private_write", "umask", "whole_folder", "write_whole"]
+
+_PARTIAL, _OLD = "partial", "old"
+FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # At most.
+
+
+def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -> None:
+    """Raise OutputError now if `whole_folder` could not write there later.
+
+    `source` is the input: a file, which a replaced folder must not contain, or a folder of parts,
+    which must not contain the output.
+    """
+    try:
+        _check(folder, overwrite, source)
+    except OutputError:
+        raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise _output_error(folder, error) from None
+
+
+def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
+    place = folder.resolve()
+    parent = place.parent
+    if source is not None and source.is_dir():
+        there = [path for path in (place, *place.parents) if path.exists()]
+        if any(path.samefile(source) for path in there):
+            raise OutputError(
+                f"{folder} is in the input folder, whose parts the next run reads. Name another "
+                "folder."
+            )
+    _sweep(place)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file. Name a folder for the output.")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not overwrite:
+            raise _not_empty(folder)
+        inside = [Path.cwd().resolve(), *([source.resolve()] if source else [])]
+        if any(place == other or place in other.parents for other in inside):
+            raise OutputError(
+                f"{folder} holds the working folder or the input, so it is not replaced. Name "
+                "another folder."
+            )
+    while not parent.exists():
+        parent = parent.parent
+    if not os.access(parent, os.W_OK | os.X_OK) or not parent.is_dir():
+        raise OutputError(
+            f"{parent} cannot be written to. Name another folder, or change its rights."
+        )
+
+
+@contextmanager
+def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a private folder to fill; rename it to `folder` at the end, remove it on any failure.
+
+    A run that was killed leaves such a folder behind; the next check of a place beside it removes
+    it.
+    Of runs that fill one place at once, the last to end has it with `overwrite`, the first without.
+    """
+    place = folder.resolve()
+    check_folder(folder, overwrite=overwrite)
+    partial = _beside(place, _PARTIAL)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with claimed_folder(partial):
+            yield partial
+            _limit_rights(partial)
+            with _uninterrupted():
+                _put(partial, place, overwrite=overwrite)
+    except OutputError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) or _is_full(error):
+            raise _output_error(folder, error) from None
+        raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _limit_rights(folder: Path) -> None:
+    """Others may read what they already may, and write nothing, whatever the umask and writer."""
+    for parent, folders, files in os.walk(folder):
+        for names, most in ((folders, _FOLDER_RIGHTS), (files, FILE_RIGHTS)):
+            for name in names:
+                path = Path(parent, name)
+                path.chmod(path.stat().st_mode & most)
+    folder.chmod(_FOLDER_RIGHTS & ~umask())
+
+
+def _put(partial: Path, place: Path, *, overwrite: bool) -> None:
+    """Rename `partial` to `place`; what stands there, put meanwhile by other runs too, goes."""
+    old: list[Path] = []
+    try:
+        while True:
+            try:
+                partial.rename(place)  # An empty folder gives way to it.
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                if not overwrite:
+                    raise _not_empty(place) from None
+            with suppress(FileNotFoundError):
+                aside = _beside(place, _OLD)
+                place.rename(aside)
+                old.append(aside)
+    except BaseException:
+        for aside in old[-1:]:
+            with suppress(OSError):
+                aside.rename(place)
+        raise
+    for aside in old:
+        _remove(aside)
+
+
+def _remove(old: Path) -> None:
+    """Under another name first: what keeps the name of an old folder is always whole."""
+    with suppress(OSError):
+        rest = old.with_suffix(f".{_PARTIAL}")
+        old.rename(rest)
+        shutil.rmtree(rest, ignore_errors=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold signals back while folders are renamed; they arrive at the end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _beside(place: Path, mark: str) -> Path:
+    return place.parent / f".{place.name}.{os.getpid()}-{secrets.token_hex(4)}.{mark}"
+
+
+def _sweep(place: Path) -> None:
+    """Remove what runs that no longer live left in the folder of `place`, whatever their output.
+
+    A folder of `place` itself that was caught between two renames comes back.
+    """
+    made = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
+    if not place.parent.is_dir():
+        return
+    for left in list(place.parent.iterdir()):
+        found = made.fullmatch(left.name)
+        if found is None:
+            continue
+        ours = found[1] == place.name
+        if not (ours or found[3] == _PARTIAL):
+            continue  # It may be the only copy of another output.
+        if not abandoned(left, int(found[2]), surely=not ours):
+            continue
+        if found[3] == _OLD and not place.exists():
+            with suppress(OSError):
+                left.rename(place)
+        elif found[3] == _OLD:
+            _remove(left)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def umask() -> int:
+    """The rights that new files do without."""
+    now = os.umask(0)
+    os.umask(now)
+    return now
+
+
+def _not_empty(folder: Path) -> OutputError:
+    return OutputError(
+        f"{folder} is not empty. Name another folder, or use --overwrite (overwrite=True in "
+        "Python) to replace it whole."
+    )
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether an error means a full disk; polars has the number in its words alone."""
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return f"(os error {errno.ENOSPC})" in str(error)
+
+
+def _output_error(folder: Path, error: Exception) -> OutputError:
+    if _is_full(error):
+        return OutputError(f"No space is left where {folder} goes. Free some; nothing was written.")
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return OutputError(
+        f"{folder} could not be written ({reason}); nothing was left behind. Name another folder, "
+        "or mend the cause."
+    )
+
+
+def private_write(path: Path, content: bytes) -> None:
+    """Write a new file that only its owner can read (mode 0600), whole or not at all."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under another name, then rename it, so that no reader meets half of it."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
+    try:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_RIGHTS)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"{path} could not be written ({error.strerror}). Name another file, or mend the cause."
+        ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

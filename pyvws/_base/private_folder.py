@@ -1,0 +1,58 @@
+"""A folder for confidential files of one fit: readable by its owner, gone when the fit ends."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyvws._base.claims import abandoned, claimed_folder
+
+__all__ = ["private_folder", "sweep"]
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A new folder of mode 0700 in the system's temporary folder.
+
+    It is removed on success, failure and interrupt. A process that was killed leaves its folder
+    behind; the next run on the same machine removes it. TMPDIR moves it to another disk.
+
+    Yields
+    ------
+    Path
+        An empty folder.
+    """
+    sweep()
+    name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = Path(tempfile.gettempdir()) / name
+    try:
+        with claimed_folder(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> int:
+    """Remove the folders of processes of this user and machine that no longer run; their number."""
+    removed = 0
+    name = re.compile(re.escape(_prefix()) + r"(\d+)-")
+    for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+        match = name.match(path.name)
+        if match is not None and abandoned(path, int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += not path.exists()
+    return removed
+
+
+def _prefix() -> str:
+    """Names this machine, so that containers that share a temporary folder leave each other be."""
+    machine = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    return f"pyvws-{machine}-"

@@ -1,0 +1,50 @@
+"""Files that travel with the package but are not Python: R references, Stan programs, results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pyvws.errors import InputError, MissingDependencyError
+
+__all__ = ["RESOURCES", "folder"]
+
+RESOURCES: Final = ("r_reference", "stan", "validation")
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+
+def folder(name: str) -> Path:
+    """The folder `name`: the packaged copy of a wheel, else the one of the checkout.
+
+    Parameters
+    ----------
+    name : {"r_reference", "stan", "validation"}
+        What to find.
+
+    Returns
+    -------
+    Path
+        An existing folder. It may be read-only: nothing is compiled or cached in it.
+
+    Raises
+    ------
+    InputError
+        For another name.
+    MissingDependencyError
+        If neither folder exists, which means that the installation is incomplete.
+
+    Examples
+    --------
+    >>> folder("r_reference").name
+    'r_reference'
+    """
+    if name not in RESOURCES:
+        raise InputError(f"A resource is one of {', '.join(RESOURCES)}. Got {name!r}.")
+    for place in (_PACKAGE / "_resources_data" / name, _PACKAGE.parent / name):
+        if place.is_dir():
+            return place
+    raise MissingDependencyError(
+        f"The folder {name} is neither in the installed package nor beside it. "
+        "Reinstall pyvws, or install it in editable mode from a checkout."
+    )

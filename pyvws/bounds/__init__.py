@@ -1,0 +1,1 @@
+"""Lipschitz bounds of records and of the database."""

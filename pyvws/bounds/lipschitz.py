@@ -1,0 +1,215 @@
+"""Lipschitz bounds: how far one record can move the log pseudo posterior.
+
+Delta_{alpha,x_i} = max_s |alpha_i log p(x_i | theta_s)| by record, Delta_{alpha,x} = max_i of
+those for the database, and epsilon_x = 2 Delta_{alpha,x} (Algorithm 1, steps 1 to 3, 6 and 7 of
+[vws2024]). The bound is local to the database and estimated from S posterior draws.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, choice, log_lik_matrix, threshold_level
+from pyvws._base.cores import share_out
+from pyvws.bounds._kernels import add_largest, largest_sizes
+from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
+
+__all__ = ["Block", "LipschitzBounds", "blockwise_bounds", "lipschitz_bounds"]
+
+Block = tuple[slice, slice, Callable[[], Floats]]
+"""Places of B draws, places of C cells, and a function that gives their log-likelihoods (B, C)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LipschitzBounds:
+    """Bounds of a log-likelihood matrix, all in nats, all larger = riskier.
+
+    Attributes
+    ----------
+    by_record : ndarray, shape (N,)
+        Delta_{alpha,x_i}: the largest absolute value over the kept draws.
+    by_draw : ndarray, shape (S,)
+        The largest absolute value over the records, before any draw is dropped.
+    database : float
+        Delta_{alpha,x}: the `threshold` quantile (type 7) of `by_draw`; its maximum at 1.
+    kept_draws : ndarray of bool, shape (S,)
+        Draws whose `by_draw` does not exceed `database`; all of them at a threshold of 1.
+    """
+
+    by_record: Floats
+    by_draw: Floats
+    database: float
+    kept_draws: NDArray[np.bool_]
+
+    @property
+    def epsilon(self) -> float:
+        """epsilon_x = 2 Delta_{alpha,x}, of one draw and so of one synthetic dataset."""
+        return 2.0 * self.database
+
+    def clamped(self, bound: float) -> LipschitzBounds:
+        """The bounds of terms that are clamped to [-bound, bound], in nats."""
+        return LipschitzBounds(
+            np.minimum(self.by_record, bound),
+            np.minimum(self.by_draw, bound),
+            min(self.database, bound),
+            self.kept_draws,
+        )
+
+
+def lipschitz_bounds(
+    log_lik: Any,
+    *,
+    method: Literal["direct", "leave_one_out"] = "direct",
+    threshold: float = 1.0,
+) -> LipschitzBounds:
+    """Lipschitz bounds of a log-likelihood matrix (Algorithm 1 of [vws2024]).
+
+    Parameters
+    ----------
+    log_lik : array_like, shape (S, N)
+        Log-likelihood of N records at S posterior draws, in nats; already multiplied by the
+        weights when the bounds of a weighted fit are wanted.
+    method : {"direct", "leave_one_out"}
+        "direct" takes |l_i(theta_s)|. "leave_one_out" takes
+        |sum_j l_j(theta_s) - sum_{j != i} l_j(theta_s)| as the paper's R listing does, with R's
+        extended-precision sums; the same number but for rounding, at a cost of S N^2 / 2 sums.
+    threshold : float
+        Quantile of the draws' maxima that the database bound takes, in (0, 1]. Only 1 supports
+        the guarantee; below 1 the bound is optimistic.
+
+    Returns
+    -------
+    LipschitzBounds
+        A record with a non-finite log-likelihood has an infinite bound (larger = riskier).
+
+    Raises
+    ------
+    InputError
+        If log_lik is not (S, N), or threshold or method is not allowed.
+
+    Examples
+    --------
+    >>> bounds = lipschitz_bounds([[-1.0, -2.0], [-3.0, -0.5]])
+    >>> bounds.by_record.tolist(), bounds.epsilon
+    ([3.0, 2.0], 6.0)
+    """
+    matrix = log_lik_matrix(log_lik)
+    level = threshold_level(threshold)
+    choice(method, "method", ("direct", "leave_one_out"))
+    ratios = matrix if method == "direct" else _leave_one_out(matrix)
+    by_draw, by_record = largest_sizes(ratios)
+    database, kept = _threshold(by_draw, level)
+    if not kept.all():
+        kept_record = largest_sizes(ratios[kept])[1]
+        by_record = np.where(np.isfinite(by_record), kept_record, np.inf)
+    return LipschitzBounds(by_record, by_draw, database, kept)
+
+
+def blockwise_bounds(
+    blocks: Callable[[], Iterable[Block]],
+    *,
+    draws: int,
+    weights: Floats,
+    largest_weights: Floats,
+    cell_of_record: NDArray[np.intp],
+    threshold: float = 1.0,
+) -> tuple[LipschitzBounds, Floats]:
+    """Bounds of alpha_i l_i and the unweighted max_s |l_i|, without holding the (S, N) matrix.
+
+    Parameters
+    ----------
+    blocks : callable
+        Gives each `Block` of the unweighted log-likelihood by cell, in nats, from the start each
+        time it is called. Blocks are computed on as many threads as there are processors.
+    draws : int
+        S.
+    weights : ndarray, shape (N,)
+        alpha_i of each record; a weight of 0 makes the record's bound 0.
+    largest_weights : ndarray, shape (C,)
+        The largest alpha_i in each cell.
+    cell_of_record : ndarray of int, shape (N,)
+        Cell of each record.
+    threshold : float
+        As in `lipschitz_bounds`; below 1 the blocks are read twice.
+
+    Returns
+    -------
+    LipschitzBounds, ndarray of shape (N,)
+        The same bits as `lipschitz_bounds` of the whole weighted matrix, since rounding keeps
+        order.
+    """
+    everything = np.ones(draws, dtype=np.bool_)
+    by_draw, maxima = _reduced(blocks(), everything, largest_weights)
+    database, kept = _threshold(by_draw, threshold_level(threshold))
+    kept_maxima = maxima
+    if not kept.all():
+        _, kept_maxima = _reduced(blocks(), kept, largest_weights)
+        kept_maxima[~np.isfinite(maxima)] = np.inf
+    by_record = np.zeros(len(weights))
+    positive = weights > 0
+    by_record[positive] = weights[positive] * kept_maxima[cell_of_record][positive]
+    return LipschitzBounds(by_record, by_draw, database, kept), maxima[cell_of_record]
+
+
+def _reduced(
+    blocks: Iterable[Block], kept: NDArray[np.bool_], largest_weights: Floats
+) -> tuple[Floats, Floats]:
+    """max_i alpha_i |l_i| of each draw (S,) and max_s |l_i| of each cell (C,), over kept draws.
+
+    A largest value is the same in any order, so threads change nothing.
+    """
+    by_draw, maxima = np.zeros(len(kept)), np.zeros(len(largest_weights))
+    lock = threading.Lock()
+
+    def reduce(block: Block) -> None:
+        rows, columns, compute = block
+        found = compute()
+        if not kept[rows].all():
+            found = found[kept[rows]]
+        found = np.ascontiguousarray(found)
+        by_row, by_column = np.zeros(len(found)), np.zeros(found.shape[1])
+        add_largest(found, largest_weights[columns], by_row, by_column)
+        with lock:
+            places = np.flatnonzero(kept[rows]) + rows.start
+            by_draw[places] = np.maximum(by_draw[places], by_row)
+            np.maximum(maxima[columns], by_column, out=maxima[columns])
+
+    share_out(reduce, blocks)
+    return by_draw, maxima
+
+
+def _threshold(by_draw: Floats, level: float) -> tuple[float, NDArray[np.bool_]]:
+    """The quantile L of the draws' maxima, and the draws that do not exceed it."""
+    if level == 1.0:
+        return float(by_draw.max()), np.ones(len(by_draw), dtype=np.bool_)
+    database = float(rarith.quantile(by_draw, level))
+    return database, np.asarray(by_draw <= database)
+
+
+def _leave_one_out(log_lik: Floats) -> Floats:
+    """|sum of a row - sum of the row without i|, every sum in order and in extended precision.
+
+    The sum without record i shares its first i - 1 terms with the full sum, so it starts from
+    that prefix; the terms after i are then added to all such sums at once.
+    """
+    if not np.isfinite(log_lik).all():
+        raise InputError(
+            "leave_one_out needs finite values: one infinite term spoils every sum. "
+            'Use method="direct".'
+        )
+    draws, records = log_lik.shape
+    without = np.zeros((records, draws), dtype=np.longdouble)
+    prefix = np.zeros(draws, dtype=np.longdouble)
+    for i, column in enumerate(np.ascontiguousarray(log_lik.T).astype(np.longdouble)):
+        without[:i] += column
+        without[i] = prefix
+        prefix = prefix + column
+    full = prefix.astype(np.float64)
+    return np.abs(full - without.astype(np.float64)).T

@@ -1,0 +1,52 @@
+"""From draws to record log-likelihoods, in blocks, and what a non-finite one means.
+
+Whatever engine drew the parameters, l_i(theta_s) is computed here. A log-likelihood that is
+infinite or not a number counts as -inf: its record's bound is then infinite and its LW weight 0
+(section 1.4 of [vws2024]).
+
+A block stays within a processor's cache, whatever the numbers of draws and cells are, so the memory
+that the log-likelihood takes depends on neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.bounds.lipschitz import Block
+from pyvws.engines._engine import Posterior
+from pyvws.models._model import Model
+from pyvws.tables.cells import Cells
+
+__all__ = ["log_likelihood_blocks", "record_log_likelihood"]
+
+_CELLS = 1 << 14
+_ENTRIES = 1 << 17
+
+
+def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> Iterator[Block]:
+    """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
+    the other.
+    """
+    step = max(1, _ENTRIES // min(_CELLS, cells.n_cells))
+    for first in range(0, cells.n_cells, _CELLS):
+        columns = slice(first, min(first + _CELLS, cells.n_cells))
+        part = cells if columns == slice(0, cells.n_cells) else cells.part(columns)
+        for at in range(0, posterior.n_draws, step):
+            rows = slice(at, min(at + step, posterior.n_draws))
+
+            def compute(rows: slice = rows, part: Cells = part) -> Floats:
+                return model.log_likelihood(posterior.block(rows), part)
+
+            yield rows, columns, compute
+
+
+def record_log_likelihood(model: Model, posterior: Posterior, cells: Cells) -> Floats:
+    """The whole matrix by record, (S, N), in nats: for audits of small tables."""
+    by_cell = np.empty((posterior.n_draws, cells.n_cells))
+    for rows, columns, compute in log_likelihood_blocks(model, posterior, cells):
+        by_cell[rows, columns] = compute()
+    by_cell[~np.isfinite(by_cell)] = -np.inf
+    return by_cell[:, cells.cell_of_record]

@@ -1,0 +1,1 @@
+"""The mechanisms as settings, and the perturbed histogram."""

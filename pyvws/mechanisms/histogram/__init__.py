@@ -1,0 +1,1 @@
+"""The perturbed histogram: bins, noise, draws."""

@@ -1,0 +1,120 @@
+"""Bins of a histogram: how many, where they end, how many records each holds, their probabilities.
+
+Edges are for a private histogram, so they are fixed without the data. A bin holds its lower end;
+the last one holds both ends.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, finite_number, finite_vector, whole_number
+from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
+
+__all__ = ["bin_counts", "bin_probabilities", "cube_root_bins", "equal_edges", "public_edges"]
+
+
+def public_edges(edges: Any, range: Any, bins: Any, public_n: int | None, n: int | None) -> Floats:
+    """Edges (B + 1,) as given, or of equal bins of the range; the rule reads public_n or n.
+
+    n is None where the number of records is protected. Raises InputError for what does not go
+    together.
+    """
+    if edges is None:
+        return equal_edges(*_pair(range), bins=_number(bins, public_n, n))
+    if bins is not None or public_n is not None:
+        raise InputError("edges fix the bins, so bins and public_n cannot be given.")
+    return _ascending(edges)
+
+
+def cube_root_bins(n: int) -> int:
+    """ceil(n^(1/3)) in whole numbers: the default number of bins; InputError for n below 1."""
+    records = whole_number(n, "n", least=1)
+    bins = math.ceil(records ** (1 / 3))
+    # The power is rounded, and just past a cube that decides.
+    while (bins - 1) ** 3 >= records:
+        bins -= 1
+    while bins**3 < records:
+        bins += 1
+    return bins
+
+
+def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
+    """Edges (bins + 1,) of equal bins: lower + (upper - lower) (b / bins), the last one upper.
+
+    Raises InputError unless lower < upper with room for so many bins.
+    """
+    low, high = finite_number(lower, "lower"), finite_number(upper, "upper")
+    parts = whole_number(bins, "bins", least=1)
+    if not low < high or math.isinf(high - low):
+        raise InputError("A range needs a lower end below its upper end, a finite way apart.")
+    edges = low + (high - low) * (np.arange(parts + 1) / parts)
+    edges[-1] = high
+    if (np.diff(edges) <= 0).any():
+        raise InputError(f"The range is too narrow for {parts} bins. Use fewer.")
+    return np.asarray(edges, dtype=np.float64)
+
+
+def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
+    """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end.
+
+    Raises InputError, with how many and no value, where any of outcome (N,) is outside the edges.
+    """
+    y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
+    outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
+    if outside:
+        raise InputError(
+            f"{outside} of {len(y)} records are outside the public range. Check the unit of the "
+            "outcome, give a range known to hold every possible value, or count them in the first "
+            "and last bins with --allow-outside (allow_outside=True in Python)."
+        )
+    places = np.searchsorted(cuts[:-1], y, side="right") - 1
+    return np.bincount(places, minlength=len(cuts) - 1).astype(np.int64)
+
+
+def bin_probabilities(counts: Any) -> Floats:
+    """max(D_j, 0) over its sum (B,), from noisy counts D_j; 1 / B each where none is above 0."""
+    kept = np.maximum(finite_vector(counts, "counts"), 0.0)
+    total = rarith.sum_in_order(kept)
+    return kept / total if total > 0 else np.full(len(kept), 1.0 / len(kept))
+
+
+def _number(bins: Any, public_n: int | None, n: int | None) -> int:
+    """The number of bins as asked for, or by the rule from a public n; `n` is None if protected."""
+    if bins is not None and bins != "cube-root":
+        if public_n is not None:
+            raise InputError(
+                "public_n is for the rule 'cube-root'. Leave it out, or leave out bins."
+            )
+        if isinstance(bins, str):
+            raise InputError(f"bins must be a whole number or 'cube-root'. Got {bins!r}.")
+        return whole_number(bins, "bins", least=1)
+    known = n if public_n is None else whole_number(public_n, "public_n", least=1)
+    if known is None:
+        raise InputError(
+            "Under 'loo' neighbours the number of records is protected, so no rule may read it. "
+            "Give bins as a number (--bins). perturbed_histogram also takes public_n, a number of "
+            "records that is public anyway."
+        )
+    return cube_root_bins(known)
+
+
+def _pair(range: Any) -> tuple[float, float]:
+    ends = finite_vector(range, "range")
+    if len(ends) != 2:
+        raise InputError(f"range must be a pair (L, U). Got {len(ends)} numbers.")
+    return float(ends[0]), float(ends[1])
+
+
+def _ascending(edges: Any) -> Floats:
+    cuts = finite_vector(edges, "edges")
+    with np.errstate(over="ignore"):
+        ascend = len(cuts) > 1 and (np.diff(cuts) > 0).all() and np.isfinite(cuts[-1] - cuts[0])
+    if not ascend:
+        raise InputError("edges must be two or more ascending numbers, a finite way apart.")
+    return cuts

@@ -1,0 +1,1 @@
+"""The pseudo posterior, the clamp, and what its draws predict."""

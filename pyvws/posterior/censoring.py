@@ -1,0 +1,137 @@
+"""The clamp of a censored likelihood: no record's term leaves [-epsilon / 2, epsilon / 2].
+
+The slides of [global2022] state it for p(x_i | theta)^alpha_i, pmf or density, bounded by
+exp(-epsilon / 2) and exp(epsilon / 2): with weights inside (Censor_w) or all of them 1 (Censor_uw).
+A clamped likelihood is bounded below everywhere, so every prior has to be proper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats, log_lik_matrix, same_length, told, weight_vector
+from pyvws.errors import InputError
+
+__all__ = ["CensoredShare", "censored_share", "clamp_log_likelihood", "half_epsilon"]
+
+
+@dataclass(frozen=True, slots=True)
+class CensoredShare:
+    """How much of a log-likelihood a bound clamps; larger = further from the model.
+
+    Attributes
+    ----------
+    by_record : ndarray, shape (N,)
+        Share of the draws at which a record is clamped.
+    by_draw : ndarray, shape (S,)
+        Share of the records that are clamped at a draw.
+    overall : float
+        Share of all S N terms.
+    constant : bool
+        True where every term is clamped or has weight 0: the draws then tell nothing of the data,
+        and what a sampler would give is the prior.
+    """
+
+    by_record: Floats
+    by_draw: Floats
+    overall: float
+    constant: bool
+
+
+def half_epsilon(epsilon: Any) -> float:
+    """The bound epsilon / 2 in nats, infinity for none; InputError unless epsilon is above 0."""
+    try:
+        number = float(epsilon)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"epsilon must be a number. Got {told(epsilon)}.") from None
+    if not number > 0:
+        raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
+    return number / 2.0
+
+
+def clamp_log_likelihood(log_lik: Any, weights: Any = None, *, epsilon: float) -> Floats:
+    """min(max(alpha_i l_i, -epsilon / 2), epsilon / 2) at every draw (slides of [global2022]).
+
+    Inferred from the slides: the bound is one on the log-likelihood with its weight inside, on both
+    sides, and a term that is no number counts as one that is infinitely unlikely. A weight of 0
+    makes a term 0 whatever the likelihood.
+
+    Parameters
+    ----------
+    log_lik : array_like, shape (S, N)
+        Unweighted log-likelihood of N records at S draws, in nats; any of it may be infinite.
+    weights : array_like, shape (N,), optional
+        alpha_i in [0, 1]; all of them 1 if left out.
+    epsilon : float
+        Above 0; larger = riskier. Infinity clamps nothing.
+
+    Returns
+    -------
+    ndarray, shape (S, N)
+        Terms in nats, none of them larger in size than epsilon / 2.
+
+    Raises
+    ------
+    InputError
+        If log_lik is not (S, N), a weight is outside [0, 1], or epsilon is not above 0.
+
+    Examples
+    --------
+    >>> clamp_log_likelihood([[-1.0, -9.0, 4.0]], [1.0, 0.5, 1.0], epsilon=5.0).tolist()
+    [[-1.0, -2.5, 2.5]]
+    """
+    half = half_epsilon(epsilon)
+    weighted, _ = _weighted(log_lik, weights)
+    return np.clip(weighted, -half, half)
+
+
+def censored_share(log_lik: Any, weights: Any = None, *, epsilon: float) -> CensoredShare:
+    """Which records and draws the clamp changes: |alpha_i l_i| > epsilon / 2.
+
+    Parameters
+    ----------
+    log_lik : array_like, shape (S, N)
+        Unweighted log-likelihood of N records at S draws, in nats.
+    weights : array_like, shape (N,), optional
+        alpha_i in [0, 1]; all of them 1 if left out.
+    epsilon : float
+        Above 0.
+
+    Returns
+    -------
+    CensoredShare
+        A term of just epsilon / 2 is not clamped.
+
+    Raises
+    ------
+    InputError
+        If log_lik is not (S, N), a weight is outside [0, 1], or epsilon is not above 0.
+
+    Examples
+    --------
+    >>> share = censored_share([[-1.0, -9.0], [-2.0, -3.0]], epsilon=5.0)
+    >>> share.by_record.tolist(), share.overall, share.constant
+    ([0.0, 1.0], 0.5, False)
+    """
+    half = half_epsilon(epsilon)
+    weighted, alpha = _weighted(log_lik, weights)
+    clamped = np.abs(weighted) > half
+    draws, records = clamped.shape
+    return CensoredShare(
+        by_record=clamped.sum(axis=0) / draws,
+        by_draw=clamped.sum(axis=1) / records,
+        overall=float(clamped.sum() / clamped.size),
+        constant=bool((clamped | (alpha == 0)).all()),
+    )
+
+
+def _weighted(log_lik: Any, weights: Any) -> tuple[Floats, Floats]:
+    """alpha_i l_i (S, N), and alpha (N,)."""
+    matrix = log_lik_matrix(log_lik)
+    alpha = np.ones(matrix.shape[1]) if weights is None else weight_vector(weights)
+    same_length(alpha, matrix.T, ("weights", "log_lik"))
+    terms = np.where(np.isnan(matrix), -np.inf, matrix)
+    return np.multiply(alpha, terms, out=np.zeros_like(terms), where=alpha > 0), alpha

@@ -1,0 +1,1 @@
+"""R's arithmetic and R's random numbers, in Python."""

@@ -1,0 +1,87 @@
+"""Parameters of the generators: checked, and one value for each number drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, positions
+from pyvws._base.kernels import inlined_kernel
+from pyvws.errors import InputError
+
+__all__ = [
+    "ABOVE_ZERO",
+    "ANY",
+    "NOT_NEGATIVE",
+    "PROBABILITY",
+    "TRIALS",
+    "Rule",
+    "at",
+    "parameter",
+    "probabilities",
+    "whole_numbers",
+]
+
+_MOST_TRIALS: Final = 2**31 - 2  # From the next number on R draws in another way.
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What every value of a parameter must be, in words and as a check."""
+
+    words: str
+    holds: Callable[[Floats], NDArray[np.bool_]]
+
+
+ANY: Final = Rule("finite", lambda x: np.isfinite(x))
+ABOVE_ZERO: Final = Rule("finite and above 0", lambda x: x > 0.0)
+NOT_NEGATIVE: Final = Rule("finite and at least 0", lambda x: x >= 0.0)
+PROBABILITY: Final = Rule("in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0))
+TRIALS: Final = Rule(
+    f"a whole number from 0 to {_MOST_TRIALS}",
+    lambda x: (x >= 0.0) & (x <= _MOST_TRIALS) & (x == np.floor(x)),
+)
+
+
+def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
+    """One number as shape (1,), a vector as n numbers, repeated from its start as R repeats it."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number or a vector of numbers.") from None
+    if array.ndim > 1 or array.size == 0:
+        raise InputError(
+            f"{name} must be a number or have shape (k,) with k of at least 1. "
+            f"Got shape {array.shape}."
+        )
+    array = array.reshape(-1)
+    bad = ~(np.isfinite(array) & rule.holds(array))
+    if bad.any():
+        raise InputError(f"{name} must be {rule.words}. Not so: {positions(bad)}.")
+    return array if array.size == 1 else array[np.arange(n) % array.size]
+
+
+@inlined_kernel
+def at(values: Floats, i: int) -> float:
+    """The value of a `parameter` for number i."""
+    return values[i if len(values) > 1 else 0]
+
+
+def probabilities(value: Any, name: str) -> Floats:
+    """Weights of at least 0 over their sum, shape (K,)."""
+    array = parameter(value, name, np.size(value), NOT_NEGATIVE)
+    total = np.add.accumulate(array)[-1]  # in order, as R adds them
+    if not 0.0 < total < np.inf:
+        raise InputError(f"{name} must have a finite sum above 0. Give one value above 0 at least.")
+    return array / total
+
+
+def whole_numbers(counts: Floats) -> NDArray[np.int64]:
+    """Counts as integers."""
+    if not (counts < 2.0**63).all():
+        raise InputError("A count above 2^63 - 1 was drawn. Lower the mean.")
+    return counts.astype(np.int64)

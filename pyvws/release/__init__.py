@@ -1,0 +1,1 @@
+"""From a table and settings to release/ and confidential/."""

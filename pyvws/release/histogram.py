@@ -1,0 +1,179 @@
+"""A release from a perturbed histogram: no model, no draws, one noisy histogram."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from pyvws import __version__
+from pyvws.errors import InputError
+from pyvws.mechanisms.histogram.perturbed_histogram import (
+    NoisyHistogram,
+    perturbed_histogram,
+    synthesize_from_histogram,
+)
+from pyvws.mechanisms.settings import PerturbedHistogram
+from pyvws.release.release import Release
+from pyvws.release.summary import library_version, table_like
+from pyvws.statement.accounting import ROW_ORDERS
+from pyvws.statement.caveats import CAVEATS, TRUST, histogram_caveats
+from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, rounded_up
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.config import config_text
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.row_order import RELEASED_ROW, order_stream, released_rows, row_order
+
+__all__ = ["histogram_release"]
+
+
+def histogram_release(
+    settings: RunSettings,
+    mechanism: PerturbedHistogram,
+    table: ConfidentialTable,
+    *,
+    source: Any,
+    seed: int,
+    input_sha256: str | None,
+    began: float,
+) -> Release:
+    """Perturb the outcome's histogram and draw every dataset from it.
+
+    The noise is secret, and with it the order of rows; `seed` makes the draws from the noisy
+    histogram repeatable, which cost nothing more. Under "loo" neighbours the number of records is
+    protected too, so a dataset has as many records as the noisy counts add up to, and no column can
+    be kept.
+    """
+    _refuse_columns(mechanism, table)
+    noisy = perturbed_histogram(
+        table.y,
+        epsilon=mechanism.epsilon,
+        range=mechanism.range,
+        bins=mechanism.bins,
+        neighbours=cast(Literal["replace", "loo"], mechanism.neighbours),
+        noise=cast(Literal["secret", "seeded-float"], mechanism.noise),
+        seed=seed % 2**31 if mechanism.noise == "seeded-float" else None,
+        edges_from_data=mechanism.edges_from_data,
+        allow_outside=mechanism.allow_outside,
+    )
+    records = len(table.y)
+    size = records if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
+    streams = np.random.SeedSequence(seed).spawn(settings.datasets)
+    outcomes = [
+        synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
+    ]
+    secret = mechanism.noise == "secret"
+    stream = np.random.default_rng() if secret else order_stream(seed)
+    order = None if settings.keep_order else row_order(stream, records)
+    columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
+    if mechanism.neighbours == "replace":
+        columns[RELEASED_ROW] = released_rows(order, records)
+    return Release(
+        datasets=table.datasets(
+            source, outcomes, outcome=settings.outcome, round=settings.round, order=order
+        ),
+        privacy=_statement(settings, mechanism, table, noisy, round_up=True),
+        records=table_like(columns, table.implementation),
+        posterior=table_like(
+            {
+                "lower": noisy.edges[:-1],
+                "upper": noisy.edges[1:],
+                "noisy_count": np.asarray(noisy.counts, dtype=np.float64),
+                "probability": noisy.probabilities,
+            },
+            table.implementation,
+        ),
+        summary={
+            "epsilon_total": noisy.epsilon,
+            "privacy": _statement(settings, mechanism, table, noisy, round_up=False),
+            "timings": {"total_seconds": time.perf_counter() - began},
+            "records": records,
+            "settings": settings.recorded(table.model),
+            "seed": seed,
+            "input_sha256": input_sha256 or table.sha256,
+            "versions": {
+                "pyvws": __version__,
+                "python": platform.python_version(),
+                "numpy": library_version("numpy"),
+            },
+        },
+        config=config_text(settings, seed=None),
+        config_with_seed=config_text(settings, seed=seed),
+    )
+
+
+def _refuse_columns(mechanism: PerturbedHistogram, table: ConfidentialTable) -> None:
+    if table.design.predictors:
+        raise InputError(
+            "perturbed-histogram synthesizes one column without predictors. Take formula out; keep "
+            "names columns to release beside it."
+        )
+    if mechanism.neighbours == "loo" and len(table.released) > 1:
+        raise InputError(
+            "Under loo neighbours the number of records is protected, so no column can be kept. "
+            "Take keep out, or choose replace."
+        )
+
+
+def _statement(
+    settings: RunSettings,
+    mechanism: PerturbedHistogram,
+    table: ConfidentialTable,
+    noisy: NoisyHistogram,
+    *,
+    round_up: bool,
+) -> dict[str, Any]:
+    epsilon = rounded_up(noisy.epsilon) if round_up else noisy.epsilon
+    unchanged = [column for column in table.released if column != settings.outcome]
+    caveats = histogram_caveats(
+        neighbours=noisy.neighbours,
+        publishable=noisy.publishable,
+        edges_from_data=mechanism.edges_from_data,
+        bins_from_records=mechanism.bins is None,
+        rounded=settings.round,
+    )
+    if mechanism.allow_outside:
+        caveats.append("Values outside the range, if any, were counted in the first or last bin.")
+    if unchanged:
+        caveats.append(CAVEATS["unchanged"])
+    if settings.keep_order:
+        caveats.append(CAVEATS["kept order"])
+    # One count moves where a record is left out, two by one each where it is replaced.
+    replaced = noisy.epsilon if noisy.neighbours == "replace" else 2.0 * noisy.epsilon
+    left_out = replaced / 2.0
+    if mechanism.bins is None:  # The rule takes n, so all bins move where a record is left out.
+        left_out = math.inf
+    if mechanism.edges_from_data:  # They show two records' values, whoever is a neighbour.
+        left_out = replaced = math.inf
+    neighbours = {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours]
+    strict = noisy.guarantee != "none"
+    return {
+        "mechanism": mechanism.name,
+        "model": "none",
+        "guarantee": noisy.guarantee,
+        "unit_of_privacy": "one record",
+        "neighbours": neighbours,
+        "epsilon_per_dataset": epsilon,
+        "epsilon_total": epsilon,
+        "epsilon_by_neighbours": by_neighbours(
+            (left_out, left_out), (replaced, replaced), round_up
+        ),
+        "certified": (
+            certified(neighbours, (noisy.epsilon, noisy.epsilon), round_up) if strict else None
+        ),
+        "number_of_rows": "exact" if noisy.neighbours == "replace" else "noisy",
+        "datasets": settings.datasets,
+        "bins": len(noisy.probabilities),
+        "noise_scale": noisy.scale,
+        "publishable": noisy.publishable,
+        "columns_released_unchanged": unchanged,
+        "row_order": ROW_ORDERS[settings.keep_order],
+        "ledger": [
+            LedgerEntry("one noisy histogram, for all datasets", noisy.epsilon).written(round_up)
+        ],
+        "trust_assumptions": list(TRUST),
+        "caveats": caveats,
+    }

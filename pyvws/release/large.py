@@ -1,0 +1,282 @@
+"""A release from a table never held whole: tallied, fitted on the tally, drawn in steps.
+
+What a likelihood can tell apart is the distinct rows of outcome, predictors and known columns. They
+are fitted as records with multiplicities; then the records are read again, in steps, and each one's
+synthetic outcomes and confidential figures are written as they are drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats, whole_number
+from pyvws._base.cores import usable_cores
+from pyvws._base.folders import private_write, whole_folder
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
+from pyvws.models._model import Model
+from pyvws.posterior.prediction import AT_ONCE, predicted
+from pyvws.release.posterior import FittedRun, fitted_run
+from pyvws.release.release import json_bytes, parquet_bytes, synthetic_name
+from pyvws.release.summary import posterior_columns, record_columns
+from pyvws.synthesis.columns import RunColumns, run_columns
+from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.config import config_text
+from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.large_files import COUNT, LargeTable
+from pyvws.tables.lazy_tables import LazyTable, TalliedTable
+from pyvws.tables.outcome_copies import OutcomeCopies
+from pyvws.tables.row_order import (
+    RELEASED_ROW,
+    TABLE_CHANGED,
+    UNLINKED_ROW,
+    RowNumbers,
+    laid_out,
+    order_stream,
+    released_rows,
+    row_order,
+)
+from pyvws.tables.table_writers import TableWriter, table_writer
+
+__all__ = ["large_release"]
+
+_PLACE = "place of this kind in the tally"
+
+
+def large_release(
+    settings: RunSettings,
+    table: LargeTable | LazyTable,
+    folder: Path,
+    *,
+    seed: int,
+    overwrite: bool = False,
+    listener: Listener = SILENT,
+) -> dict[str, Any]:
+    """Synthesize a table into a folder as `Synthesizer.fit` and `Release.write` do together.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        As for `Synthesizer`; any mechanism but a perturbed histogram, no own Stan program.
+    table : LargeTable or LazyTable
+        The confidential file, which is read twice, or a lazy frame, which is counted on its engine.
+    folder : Path
+        Gets `release/` and `confidential/`, whole or not at all.
+    seed : int
+        Of sampling and synthesis. Without weights from the data the datasets are those of
+        `Synthesizer.fit` on the same rows in the same order, bit for bit; sums of weights are
+        rounded in another order here.
+
+    Returns
+    -------
+    dict
+        The statement as released.
+
+    Raises
+    ------
+    InputError
+        Before any work, for a table or setting that the method cannot take.
+    OutputError
+        If the folder cannot be written; nothing is left behind.
+    """
+    began = time.perf_counter()
+    seed = whole_number(seed, "seed", least=0)
+    mechanism = cast(Mechanism, settings.mechanism)
+    if settings.program is not None or isinstance(mechanism, PerturbedHistogram):
+        raise InputError(
+            "An own Stan program and perturbed-histogram take a table that fits in memory. Raise "
+            "--memory (in Python use fit), or choose another mechanism."
+        )
+    if settings.records is not None:
+        raise InputError(
+            "records draws rows that are none of the table's, which takes a table that fits in "
+            "memory. Raise --memory (in Python use fit), or leave records out."
+        )
+    columns = _columns(settings, table)
+    source: LargeTable | TalliedTable | LazyTable = table
+    if isinstance(source, LazyTable):
+        source = source.tallied(columns.modelled, columns.public)
+    rows, typed = source.tally(columns.modelled)
+    _refuse_too_few(typed)
+    checked = check_table(
+        typed,
+        outcome=settings.outcome,
+        model=cast(Model, settings.model),
+        mechanism=mechanism,
+        formula=settings.formula,
+        keep=(),
+        round=settings.round,
+        least=1,
+    )
+    early = OutcomeCopies(checked.design.predictors, source.columns, settings.outcome)
+    early.look(typed.to_dict(), checked.unrounded)
+    early.refuse()
+    checked = replace(checked, released=columns.released)
+    counts = typed[COUNT].to_numpy().astype(np.float64)
+    run = fitted_run(
+        settings, mechanism, checked, seed=seed, listener=listener, multiplicity=counts
+    )
+    digest, digest_of = source.digest(), "file"
+    if digest is None:
+        digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"
+    with whole_folder(folder, overwrite=overwrite) as partial:
+        release, confidential = partial / "release", partial / "confidential"
+        release.mkdir(mode=0o755)
+        confidential.mkdir(mode=0o700)
+        _write_records(run, source, rows, columns, partial, seed=seed)
+        (release / "privacy.json").write_bytes(json_bytes(run.statement.released()))
+        (release / "run.toml").write_text(config_text(settings, seed=None), encoding="utf-8")
+        private_write(confidential / "run.toml", config_text(settings, seed=seed).encode())
+        draws = pl.DataFrame(posterior_columns(run.final.posterior))
+        private_write(confidential / "posterior.parquet", parquet_bytes(draws))
+        summary = run.summary(
+            seed=seed, input_sha256=digest, input_sha256_of=digest_of, began=began
+        )
+        private_write(confidential / "summary.json", json_bytes(summary))
+        if run.console:
+            private_write(confidential / "engine.log", run.console.encode())
+    return run.statement.released()
+
+
+def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
+    if COUNT in table.columns or _PLACE in table.columns:
+        raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
+    return run_columns(settings, table)
+
+
+def _refuse_too_few(tally: pl.DataFrame) -> None:
+    records = int(tally[COUNT].sum())
+    if records < 2:
+        raise InputError(f"The table needs at least 2 records. Got {records}.")
+
+
+def _tally_digest(rows: pl.DataFrame) -> str:
+    """sha256 of a tally as csv."""
+    text = io.BytesIO()
+    rows.write_csv(text)
+    return hashlib.sha256(text.getbuffer()).hexdigest()
+
+
+def _write_records(
+    run: FittedRun,
+    table: LargeTable | TalliedTable,
+    tally: pl.DataFrame,
+    columns: RunColumns,
+    partial: Path,
+    *,
+    seed: int,
+) -> None:
+    """Read the records once more; write each dataset and records.parquet step by step."""
+    settings = run.settings
+    number = int(tally[COUNT].sum())
+    order = None if settings.keep_order else row_order(order_stream(seed), number)
+    rows = released_rows(order, number)
+    with ExitStack() as files:
+        records = files.enter_context(
+            table_writer(partial / "confidential/records.parquet", format="parquet", mode=0o600)
+        )
+        batches = _public_rows(run, table, tally, columns, rows, records)
+        if order is not None:
+            del order
+            batches = laid_out(batches, rows, size=AT_ONCE, folder=partial)
+        _write_datasets(run, batches, columns.released, partial / "release", table.format)
+
+
+def _public_rows(
+    run: FittedRun,
+    table: LargeTable | TalliedTable,
+    tally: pl.DataFrame,
+    columns: RunColumns,
+    rows: RowNumbers,
+    records: TableWriter,
+) -> Iterator[pl.DataFrame]:
+    """Each record's public columns and its row in the tally; what is confidential is written.
+
+    `rows` (N,) says which row of the datasets a record becomes, from 1.
+    """
+    per_kind = record_columns(run.own, run.final)
+    places = tally.select(columns.modelled).with_columns(
+        pl.Series(_PLACE, np.arange(len(tally)), dtype=pl.UInt32)
+    )
+    row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
+    copies, read = OutcomeCopies(columns.public, table.columns, run.settings.outcome), 0
+    for batch in table.batches(columns.all, AT_ONCE):
+        kind = _kinds(batch, places, columns.modelled)
+        copies.look(batch.to_dict(), run.table.unrounded[kind])
+        become = rows[read : read + batch.height]
+        read += batch.height
+        if len(become) < batch.height:
+            raise InputError(TABLE_CHANGED)
+        of_kind = {name: values[kind] for name, values in per_kind.items()}
+        records(pl.DataFrame({row_name: become, **of_kind}))
+        yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
+    if read < len(rows):
+        raise InputError(TABLE_CHANGED)
+    copies.refuse()
+    copies.warn()
+
+
+def _write_datasets(
+    run: FittedRun,
+    batches: Iterable[pl.DataFrame],
+    released: list[str],
+    release: Path,
+    format: str,
+) -> None:
+    """Draw the outcomes of rows as they come, for each dataset on its own stream."""
+    settings = run.settings
+    draw_outcomes = _outcome_maker(run)
+    streams = run.loop.predictors(run.final, settings.datasets)
+    with ExitStack() as files, ThreadPoolExecutor(usable_cores()) as pool:
+        writers = [
+            files.enter_context(
+                table_writer(
+                    release / synthetic_name(number, settings.datasets, format), format=format
+                )
+            )
+            for number in range(1, settings.datasets + 1)
+        ]
+        for batch in batches:
+
+            def write(number: int, batch: pl.DataFrame = batch) -> None:
+                draw, rng = streams[number]
+                values = draw_outcomes(draw, rng, batch[_PLACE].to_numpy())
+                outcome = pl.Series(settings.outcome, values)
+                writers[number](batch.with_columns(outcome).select(released))
+
+            for job in [pool.submit(write, number) for number in range(settings.datasets)]:
+                job.result()
+
+
+def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:
+    """The tally's row of each record (n,)."""
+    place = batch.join(places, on=modelled, how="left", maintain_order="left")[_PLACE]
+    if place.null_count():
+        raise InputError(TABLE_CHANGED)
+    return place.to_numpy()
+
+
+def _outcome_maker(run: FittedRun) -> Callable[[Any, np.random.Generator, Any], Any]:
+    """A function from draw, stream and the records' kinds (n,) to their outcomes as written."""
+    model, design, cells = run.loop.model, run.table.design.matrix, run.loop.cells
+    seen = cells.outcome[cells.cell_of_record] if model.reads_outcome else None
+    made: Any = {"whole": np.int64, "real": np.float64, "boolean": np.bool_}[run.table.kind]
+
+    def outcomes(draw: Any, rng: np.random.Generator, kind: Any) -> Any:
+        given: Floats | None = None if seen is None else seen[kind]
+        values = predicted(model, draw, design[kind], rng, outcome=given)
+        return (np.rint(values) if run.settings.round else values).astype(made)
+
+    return outcomes

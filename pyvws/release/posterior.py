@@ -1,0 +1,284 @@
+"""A release from a pseudo posterior: weigh, fit, draw, and say what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.engines._weighted_terms import CHECKING_ENGINES
+from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.errors import SearchError
+from pyvws.mechanisms.settings import Censored, CountWeighted, Mechanism
+from pyvws.release.number_of_rows import ROWS_FROM, number_of_rows
+from pyvws.release.release import Release
+from pyvws.release.summary import posterior_columns, record_columns, summarize, table_like
+from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.config import config_text
+from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
+from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
+from pyvws.synthesis.loop import Listener, SynthesisLoop
+from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.synthesis.weighting import (
+    Downscaling,
+    Weighting,
+    data_weights,
+    run_mechanism,
+    target_window,
+)
+from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.row_order import RELEASED_ROW, RowNumbers, order_stream, released_rows, row_order
+
+__all__ = ["FittedRun", "fitted_run", "posterior_release"]
+
+_SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRun:
+    """A run up to its datasets.
+
+    `own` is the mechanism's fit and its risks, `final` the fit that makes the datasets, `constants`
+    what searches found, `console` what Stan printed. `rows` is the number of rows that a setting
+    names, None for one a record; `tells_nothing` whether the clamp left the prior alone.
+    """
+
+    settings: RunSettings
+    table: ConfidentialTable
+    loop: SynthesisLoop
+    own: Weighting
+    final: WeightedFit
+    constants: dict[str, float]
+    statement: PrivacyStatement
+    console: str
+    rows: int | None
+    tells_nothing: bool
+
+    def summary(
+        self,
+        *,
+        seed: int,
+        input_sha256: str | None,
+        began: float,
+        input_sha256_of: str = "file",
+    ) -> dict[str, Any]:
+        """summary.json."""
+        told = {"posterior_is_prior": self.tells_nothing} if self.own.bound else {}
+        return told | summarize(
+            self.loop,
+            self.final,
+            self.statement,
+            seed=seed,
+            input_sha256=input_sha256,
+            input_sha256_of=input_sha256_of,
+            table=self.table,
+            settings={**self.settings.recorded(self.table.model), **self.constants},
+            seconds=time.perf_counter() - began,
+        )
+
+
+def fitted_run(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    table: ConfidentialTable,
+    *,
+    seed: int,
+    listener: Listener,
+    multiplicity: Floats | None = None,
+) -> FittedRun:
+    """Fits as the mechanism says, on a table whose records stand for `multiplicity` (N,) each."""
+    console: list[str] = []
+    model = table.model
+    rows = number_of_rows(settings, table)
+    cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=_source(settings, cells, table, console),
+        settings=settings.settings,
+        seed=seed,
+        listener=listener,
+    )
+    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+    nothing = tells_nothing(settings, loop, weighting)
+    judge_convergence(settings, loop, clamped=weighting.bound is not None)
+    statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
+    said = "".join(console)
+    return FittedRun(
+        settings, table, loop, weighting, final, constants, statement, said, rows, nothing
+    )
+
+
+def posterior_release(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    table: ConfidentialTable,
+    *,
+    source: Any,
+    seed: int,
+    listener: Listener,
+    input_sha256: str | None,
+    began: float,
+) -> Release:
+    """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
+    run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
+    records, design = len(table.y), table.design.matrix
+    columns = record_columns(run.own, run.final)
+    order: RowNumbers | None
+    if run.rows is not None:  # There are no predictors, so one row of the design is like another.
+        order = np.zeros(run.rows, dtype=np.intp)
+        outcomes = run.loop.synthetic(run.final, design[order], settings.datasets)
+    else:
+        order = None if settings.keep_order else row_order(order_stream(seed), records)
+        columns = {RELEASED_ROW: released_rows(order, records), **columns}
+        outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
+    return Release(
+        datasets=table.datasets(
+            source, outcomes, outcome=settings.outcome, round=settings.round, order=order
+        ),
+        privacy=run.statement.released(),
+        records=table_like(columns, table.implementation),
+        posterior=table_like(posterior_columns(run.final.posterior), table.implementation),
+        summary=run.summary(seed=seed, input_sha256=input_sha256, began=began),
+        console=run.console,
+        config=config_text(settings, seed=None),
+        config_with_seed=config_text(settings, seed=seed),
+    )
+
+
+def _fitted(
+    settings: RunSettings, mechanism: Mechanism, loop: SynthesisLoop, table: ConfidentialTable
+) -> tuple[Weighting, WeightedFit, dict[str, float]]:
+    """The mechanism's own fit, the one that makes the datasets, and the constants found."""
+    target = settings.target_epsilon
+    rule = None
+    if settings.downscale and target is not None:
+        rule = Downscaling(target, settings.passes, settings.psi)
+    weighting = run_mechanism(
+        loop,
+        mechanism,
+        y=table.y,
+        known=table.known,
+        tolerance=settings.tolerance,
+        epsilon=None if settings.downscale else settings.epsilon,
+        downscaling=rule,
+        confirm=not settings.reweight,
+    )
+    final, constants = weighting.fit, dict(weighting.constants)
+    if settings.reweight:
+        final, constants["k"] = loop.reweighted(
+            final,
+            k=settings.k,
+            tolerance=settings.tolerance,
+            window=None
+            if settings.epsilon is None
+            else target_window(settings.epsilon, settings.tolerance),
+        )
+    if target is not None and weighting.bound is None:
+        final = _held(settings, loop, final, target)
+    return weighting, final, constants
+
+
+def _held(
+    settings: RunSettings, loop: SynthesisLoop, final: WeightedFit, target: float
+) -> WeightedFit:
+    """The fit once it is confirmed; SearchError where it misses the target unless accepted."""
+
+    def refuse_missed(fit: WeightedFit) -> None:
+        if fit.bounds.epsilon > target and not settings.accept_above_target:
+            raise SearchError(
+                "The bound of the last fit lies above the epsilon that was asked for, so nothing "
+                "is released. Let downscale (--downscale) lower the weights, with more passes "
+                "(--passes) where it ran out of them; take mechanism lw with this epsilon, which "
+                "searches; or release the larger figure with accept_above_target "
+                "(--accept-above-target)."
+            )
+
+    refuse_missed(final)
+    if not final.confirmed:
+        final = loop.confirmed(final)
+        refuse_missed(final)
+    return final
+
+
+def _statement(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    loop: SynthesisLoop,
+    table: ConfidentialTable,
+    weighting: Weighting,
+    final: WeightedFit,
+    *,
+    seed: int,
+) -> PrivacyStatement:
+    enforced = weighting.bound is not None
+    return PrivacyStatement(
+        mechanism=mechanism.name,
+        model=loop.model.name,
+        reweighted=settings.reweight,
+        searched=bool(loop.tries),
+        lipschitz_bound=final.bounds.database if weighting.bound is None else weighting.bound,
+        enforced=enforced,
+        data_weights=data_weights(mechanism, downscaled=settings.downscale),
+        prepared_from_data=loop.model.prepared_from_data,
+        downweights=bool((final.weights < 1.0).any()),
+        confirmed=final.confirmed,
+        target=settings.target_epsilon,
+        growth=growth_per_doubling(final.bounds.by_draw),
+        datasets=settings.datasets,
+        draws=final.posterior.n_draws,
+        threshold=settings.threshold,
+        columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
+        rounded=settings.round,
+        keep_order=settings.keep_order,
+        reads_outcome=loop.model.reads_outcome,
+        model_caveats=loop.model.caveats,
+        problems=tuple(loop.problems()),
+        uses=_uses(mechanism, loop, final),
+        own_program=_own_program(settings),
+        short_seed=seed < _SHORT_SEED,
+        accepts_unconverged=settings.accept_unconverged,
+        records=ROWS_FROM[type(settings.records)],
+        records_epsilon=settings.records_epsilon or 0.0,
+    )
+
+
+def _own_program(settings: RunSettings) -> str:
+    """Which caveat an own Stan program has; none without one."""
+    if settings.program is None:
+        return ""
+    return "own program" if settings.engine in CHECKING_ENGINES else "unchecked program"
+
+
+def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[str, ...]:
+    """What was done with the confidential data before the fit that made the datasets."""
+    fits = Counter(fit.label for fit in loop.fits if fit is not final)
+    uses = [
+        f"fit {label!r}" + (f", {count} times" if count > 1 else "")
+        for label, count in fits.items()
+    ]
+    counted = isinstance(mechanism, CountWeighted) or (
+        isinstance(mechanism, Censored) and mechanism.weights == "cw"
+    )
+    return (*(["identification risks, for the weights"] if counted else []), *uses)
+
+
+def _source(
+    settings: RunSettings, cells: Cells, table: ConfidentialTable, console: list[str]
+) -> FitSource:
+    log, model = console.append, table.model
+    if settings.program is not None:
+        engine = find_stan_engine(str(settings.engine), log=log)
+        y, X = model.encode(table.y), table.design.matrix
+        return ProgramSource(
+            settings.program, engine, y, X, model.predicts_from, settings.threshold
+        )
+    named = settings.engine
+    sampler = find_engine(named, log=log) if isinstance(named, str) else named
+    return ModelSource(model, cells, sampler, settings.threshold)

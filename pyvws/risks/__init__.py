@@ -1,0 +1,1 @@
+"""Identification risks: balls around outcomes, marginal and pairwise."""

@@ -1,0 +1,58 @@
+"""Compiled counts of points in boxes and ellipsoids, among candidates found by a search.
+
+`points` (N, P) are ordered by their first outcome; those of rows start_i to end_i - 1 may lie in
+the ball with `centre` and `reach` (N, P) of record i. The arithmetic and its order are those of
+`pyvws.risks.balls.Balls.hold`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
+
+__all__ = ["count_box", "count_ellipsoid"]
+
+Places = NDArray[np.intp]
+
+
+@kernel
+def count_box(
+    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, closed: bool
+) -> Places:
+    """Points with every outcome within its own reach, for each record (N,)."""
+    inside = np.zeros(len(centre), dtype=np.intp)
+    for i in range(len(centre)):
+        for h in range(start[i], end[i]):
+            all_in = True
+            for p in range(points.shape[1]):
+                low, high = centre[i, p] - reach[i, p], centre[i, p] + reach[i, p]
+                value = points[h, p]
+                edge = value in (low, high)
+                if value < low or value > high or (edge and not closed):
+                    all_in = False
+                    break
+            inside[i] += all_in
+    return inside
+
+
+@kernel
+def count_ellipsoid(
+    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, closed: bool
+) -> Places:
+    """Points whose offsets over the reaches have a sum of squares of at most 1, for each record."""
+    inside = np.zeros(len(centre), dtype=np.intp)
+    for i in range(len(centre)):
+        for h in range(start[i], end[i]):
+            squared = 0.0
+            for p in range(points.shape[1]):
+                off = points[h, p] - centre[i, p]
+                if reach[i, p] > 0:
+                    share = off / reach[i, p]
+                    squared += share * share
+                elif off != 0 or not closed:
+                    squared = np.inf
+            inside[i] += squared <= 1 if closed else squared < 1
+    return inside

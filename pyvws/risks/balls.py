@@ -1,0 +1,152 @@
+"""Balls around confidential values: how large they are, and what lies inside.
+
+B(y_i, r) is an interval for one outcome. For P outcomes it is by default a box, every outcome
+within its own reach rho_ip; under the Euclidean norm it is the ellipsoid with half-axes rho_ip, so
+that units of outcomes never mix. A closed ball includes its edge, as the papers' risks have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, choice, finite_vector, positions, positive, vector
+from pyvws.errors import InputError
+
+__all__ = ["NORMS", "RADIUS_KINDS", "Balls", "amounts", "count_inside", "make_balls", "outcomes"]
+
+RADIUS_KINDS: Final = ("percentage", "absolute", "fixed")
+NORMS: Final = ("box", "euclidean")
+_MARGIN: Final = 1.0 + 1e-9  # The search along one outcome looks a little past a rounded edge.
+
+
+@dataclass(frozen=True, slots=True)
+class Balls:
+    """One ball a record: `centre` and `reach` (N, P), each in its outcome's unit, and the norm."""
+
+    centre: Floats
+    reach: Floats
+    norm: str
+
+    def in_order(self, order: NDArray[np.intp]) -> Balls:
+        """The same balls, records rearranged."""
+        return Balls(self.centre[order], self.reach[order], self.norm)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """centre - reach and centre + reach, (N, P) each; infinite where no number is as large."""
+        with np.errstate(over="ignore"):
+            return self.centre - self.reach, self.centre + self.reach
+
+    def hold(self, values: Floats, *, closed: bool = True) -> NDArray[np.bool_]:
+        """Whether each record's own row of `values` (N, P) is inside its ball, shape (N,)."""
+        if self.norm == "box" or self.centre.shape[1] == 1:
+            low, high = self.ends()
+            if closed:
+                return np.asarray(((values >= low) & (values <= high)).all(axis=1))
+            return np.asarray(((values > low) & (values < high)).all(axis=1))
+        squared = np.zeros(len(values))
+        for p in range(values.shape[1]):
+            off, reach = values[:, p] - self.centre[:, p], self.reach[:, p]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = off / reach
+            share[reach == 0] = np.where(off[reach == 0] == 0, 0.0 if closed else np.inf, np.inf)
+            squared += share * share
+        return squared <= 1 if closed else squared < 1
+
+
+def amounts(values: Any, name: str) -> Floats:
+    """Values of any shape as floats; InputError, naming the column, for what is no amount."""
+    array = np.asarray(values)
+    label = getattr(values, "name", None)
+    category = str(getattr(values, "dtype", "")) == "category" or array.dtype.kind not in "iufO"
+    if not category and array.dtype.kind == "O":
+        category = any(isinstance(value, (str, bool, np.bool_)) for value in array.flat)
+    try:
+        if not category:
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    named = f" (column {label!r})" if isinstance(label, str) and label else ""
+    raise InputError(
+        f"{name}{named} must be numeric. A radius has no meaning for categories; put them in "
+        "known=."
+    )
+
+
+def outcomes(values: Any, name: str) -> Floats:
+    """Outcomes (N, P) without missing values, from shape (N,) or (N, P)."""
+    if np.ndim(values) != 2:
+        return finite_vector(amounts(values, name), name)[:, None]
+    table = np.ascontiguousarray(amounts(values, name))
+    if 0 in table.shape:
+        raise InputError(f"{name} must have at least one record and one outcome.")
+    bad = np.asarray(~np.isfinite(table).all(axis=1))
+    if bad.any():
+        raise InputError(
+            f"{name} has missing or infinite values: {positions(bad)}. Remove or impute them first."
+        )
+    return table
+
+
+def make_balls(y: Floats, radius: Any, radius_kind: str, norm: str) -> Balls:
+    """The balls around y (N, P): rho_ip = r_p |y_ip| ("percentage") or r_p.
+
+    `radius` is one number above 0, or one for each outcome. Raises InputError for another number
+    of radii, a radius not above 0, or an unknown word.
+    """
+    choice(radius_kind, "radius_kind", RADIUS_KINDS)
+    choice(norm, "norm", NORMS)
+    if np.ndim(radius) == 0:
+        size = np.full(y.shape[1], positive(radius, "radius"))
+    else:
+        size = np.array([positive(r, "radius") for r in vector(radius, "radius")])
+    if len(size) != y.shape[1]:
+        raise InputError(
+            f"radius must be one number or one for each outcome. Got {len(size)} for {y.shape[1]}."
+        )
+    with np.errstate(over="ignore"):  # A reach beyond any number holds them all.
+        reach = size * np.abs(y) if radius_kind == "percentage" else np.tile(size, (len(y), 1))
+    return Balls(y, reach, norm)
+
+
+def count_inside(
+    values: Floats, balls: Balls, codes: NDArray[np.intp], *, closed: bool = True
+) -> NDArray[np.intp]:
+    """How many rows of `values` (N, P) of a record's pattern are in its ball, shape (N,).
+
+    Records come in the order of their pattern `codes`. One outcome takes two searches a record;
+    several take a search along the first and a look at what it finds.
+    """
+    inside = np.empty(len(values), dtype=np.intp)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    count = _along_a_line if values.shape[1] == 1 else _in_space
+    for start, stop in zip(starts, np.append(starts[1:], len(codes)), strict=True):
+        part = slice(start, stop)
+        centre, reach = balls.centre[part], balls.reach[part]
+        inside[part] = count(values[part], Balls(centre, reach, balls.norm), closed)
+    return inside
+
+
+def _along_a_line(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
+    ordered = np.sort(values[:, 0])
+    low, high = (end[:, 0] for end in balls.ends())
+    first, last = ("left", "right") if closed else ("right", "left")
+    found = np.searchsorted(ordered, high, side=last)  # type: ignore[call-overload]
+    found -= np.searchsorted(ordered, low, side=first)  # type: ignore[call-overload]
+    return np.maximum(found, 0)  # An open ball of radius 0 is empty.
+
+
+def _in_space(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
+    from pyvws.risks._ball_kernels import count_box, count_ellipsoid
+
+    ordered = np.ascontiguousarray(values[np.argsort(values[:, 0])])
+    centre, reach = balls.centre, balls.reach
+    wide = reach[:, 0] * _MARGIN
+    start = np.searchsorted(ordered[:, 0], np.nextafter(centre[:, 0] - wide, -np.inf), side="left")
+    end = np.searchsorted(ordered[:, 0], np.nextafter(centre[:, 0] + wide, np.inf), side="right")
+    count = count_box if balls.norm == "box" else count_ellipsoid
+    found: NDArray[np.intp] = count(ordered, centre, reach, start, end, closed)
+    return found

@@ -1,0 +1,1 @@
+"""The settings of a run, its table, and the loop of its fits."""

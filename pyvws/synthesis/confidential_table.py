@@ -1,0 +1,154 @@
+"""A confidential table, checked before any work, as the parts that a run needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import (
+    Censored,
+    CountWeighted,
+    LipschitzWeighted,
+    Mechanism,
+    PerturbedHistogram,
+    WeightedEpsilon,
+)
+from pyvws.models._model import Model
+from pyvws.tables.design import Design, make_design
+from pyvws.tables.frame import (
+    OutcomeKind,
+    check_columns,
+    open_frame,
+    outcome_column,
+    plain_columns,
+    with_outcome,
+)
+from pyvws.tables.hidden_values import without_notes
+from pyvws.tables.row_order import RowNumbers
+
+__all__ = ["ConfidentialTable", "check_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentialTable:
+    """Outcome (N,) in its own unit, and as it was before rounding, the model prepared for it,
+    design, the known columns' values, and the columns to release in order.
+    """
+
+    y: Floats
+    unrounded: Floats
+    kind: OutcomeKind
+    model: Model
+    design: Design
+    known: list[Any]
+    released: list[str]
+    implementation: Any
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the outcome and the design matrix as float64."""
+        return hashlib.sha256(self.y.tobytes() + self.design.matrix.tobytes()).hexdigest()
+
+    def datasets(
+        self,
+        source: Any,
+        outcomes: Sequence[Floats],
+        *,
+        outcome: str,
+        round: bool,
+        order: RowNumbers | None,
+    ) -> list[Any]:
+        """The columns to release of the native table `source`, once for each synthetic outcome.
+
+        The column `outcome` is replaced, by whole numbers where `round` is set. Row j is of record
+        order[j], without the label that pandas has for it, or of record j.
+        """
+        frame = open_frame(source)
+        if order is not None:
+            frame = nw.maybe_reset_index(frame.select(self.released)[order])
+        made = [
+            with_outcome(
+                frame,
+                columns=self.released,
+                outcome=outcome,
+                values=np.rint(values) if round else values,
+                kind=self.kind,
+            )
+            for values in outcomes
+        ]
+        return [without_notes(dataset) for dataset in made]
+
+
+def check_table(
+    table: Any,
+    *,
+    outcome: str,
+    model: Model,
+    mechanism: Mechanism,
+    formula: str,
+    keep: Sequence[str] | str,
+    round: bool,
+    least: int = 2,
+) -> ConfidentialTable:
+    """Raise InputError for what the method cannot take; `keep` is "all" or column names.
+
+    `least` is the fewest rows: 1 of a tally, whose rows stand for several records.
+    """
+    frame = open_frame(table, least=least)
+    found = outcome_column(frame, outcome)
+    y = np.rint(found) if round else found
+    modelled = not isinstance(mechanism, PerturbedHistogram)
+    prepared = model.prepare(y, outcome) if modelled else model
+    whole = modelled and prepared.whole_numbers
+    kind: OutcomeKind = "whole" if round or whole else "real"
+    if frame[outcome].dtype == nw.Boolean and whole:
+        kind = "boolean"
+    _refuse_constant(y, outcome, mechanism)
+    if modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean):
+        _refuse_radius(outcome, mechanism)
+    design = make_design(frame, formula, outcome=outcome)
+    known = plain_columns(frame, getattr(mechanism, "known", ()), role="known")
+    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
+    check_columns(frame, kept, role="keep")
+    public = {outcome, *design.predictors, *kept}
+    released = [name for name in frame.columns if name in public]
+    return ConfidentialTable(
+        y=y,
+        unrounded=found,
+        kind=kind,
+        model=prepared,
+        design=design,
+        known=[np.asarray(column.astype(object)) for column in known.values()],
+        released=released,
+        implementation=frame.implementation,
+    )
+
+
+def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
+    scales = (
+        isinstance(mechanism, LipschitzWeighted | WeightedEpsilon)
+        or (isinstance(mechanism, Censored) and mechanism.weights == "lw")
+        or getattr(mechanism, "match", None) == "lw"
+    )
+    if scales and (y == y[0]).all():
+        raise InputError(
+            f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
+            "scale. Check the column."
+        )
+
+
+def _refuse_radius(outcome: str, mechanism: Mechanism) -> None:
+    counts = isinstance(mechanism, Censored) and mechanism.weights == "cw"
+    if counts or isinstance(mechanism, CountWeighted):
+        raise InputError(
+            f"mechanism {mechanism.name!r} counts the values within a radius, and those of column "
+            f"{outcome!r} are codes of categories, between which no distance has a meaning. Use lw "
+            "or sw."
+        )

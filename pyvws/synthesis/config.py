@@ -1,0 +1,152 @@
+"""The settings of a run as TOML, under the names of the command line's options."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Collection, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pyvws.engines.user_program import UserProgram
+from pyvws.errors import InputError
+from pyvws.models.registry import find_model, model_settings
+from pyvws.synthesis.settings import RunSettings
+
+__all__ = ["config_text", "read_config", "toml_line"]
+
+_ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
+_RUN = (
+    *("formula", "keep", "datasets", "reweight", "tolerance", "accept_above_target"),
+    *("threshold", "round", "keep_order"),
+)
+
+
+def config_text(settings: RunSettings, *, seed: int | None) -> str:
+    """What `pyvws synthesize TABLE --out FOLDER --config FILE` needs to repeat a run.
+
+    Without a seed it holds nothing confidential: what a user chose, and nothing that was found.
+    """
+    model, mechanism = settings.model, settings.mechanism
+    family: Any = model
+    weighing: Any = mechanism
+    chosen: dict[str, Any] = {"outcome": settings.outcome}
+    chosen["model"] = family.name
+    usual = find_model(family.name)
+    chosen |= {
+        name: getattr(family, name)
+        for name in model_settings(family)
+        if getattr(family, name) != getattr(usual, name)
+    }
+    chosen["mechanism"] = weighing.name
+    chosen |= asdict(weighing)
+    if chosen.get("match") is not None:
+        chosen.pop("c", None)  # It is what is found.
+    chosen |= {name: getattr(settings, name) for name in _RUN}
+    if settings.reweight:
+        chosen["k"] = settings.k
+    if settings.epsilon is not None:
+        chosen["epsilon"] = settings.epsilon
+    if settings.records is not None:
+        chosen |= {"records": str(settings.records), "records_epsilon": settings.records_epsilon}
+    chosen["accept_unconverged"] = settings.accept_unconverged
+    if settings.downscale:
+        chosen |= {"downscale": True, "psi": settings.psi, "passes": settings.passes}
+    chosen |= asdict(settings.settings)
+    engine = settings.engine
+    chosen["engine"] = engine if isinstance(engine, str) else engine.name
+    if seed is not None:
+        chosen["seed"] = seed
+    lines = [toml_line(name, value) for name, value in chosen.items() if _is_given(value)]
+    if isinstance(settings.program, UserProgram):
+        lines.append(toml_line("stan_log_lik", settings.program.log_lik))
+        lines.append("# An own Stan program was used: name its file with --stan.")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_given(value: Any) -> bool:
+    empty = isinstance(value, (str, tuple, list)) and len(value) == 0
+    return not (value is None or value is False or empty)
+
+
+def toml_line(name: str, value: Any) -> str:
+    """One setting; several values become one text with commas, as on the command line.
+
+    A number keeps every digit: it is the shortest text that gives the same float again.
+    """
+    plain = _line_text(value) if isinstance(value, (tuple, list)) else _plain(value)
+    text = json.dumps(plain, ensure_ascii=False)
+    return f"{name} = {text.replace(chr(127), chr(92) + 'u007f')}"  # TOML takes no bare DEL.
+
+
+def _line_text(values: Iterable[Any]) -> str:
+    """Names or numbers with commas between them, as `pyvws.commands` reads them."""
+    return ",".join(
+        _name_text(value) if isinstance(value, str) else _number_text(_plain(value))
+        for value in values
+    )
+
+
+def _name_text(name: str) -> str:
+    """A name, in quotes where it would be read as another, or as several."""
+    if name in ("", "all") or name != name.strip() or "," in name or name.startswith('"'):
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"'
+    return name
+
+
+def _number_text(value: Any) -> str:
+    return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """A setting as TOML has it: NumPy's and other numbers as Python's own, digit for digit."""
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    return value.item() if hasattr(value, "item") else float(value)
+
+
+def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
+    """The settings in a TOML file, whose names may have hyphens; InputError for unknown ones."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            f"{path}: cannot be read. Name a TOML file, as pyvws init writes."
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"{path.name}: not TOML ({error}). Compare it with what pyvws init writes."
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"{path.name}: brackets within brackets. A setting is one value."
+        ) from None
+    given = {name.replace("-", "_"): value for name, value in found.items()}
+    for name, value in given.items():
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " pyvws init writes all of them."
+            if name in _ON_THE_LINE:
+                hint = " It is given on the command line: pyvws synthesize TABLE --out FOLDER."
+            raise InputError(f"{path.name}: pyvws synthesize has no setting {name!r}.{hint}")
+        if isinstance(value, dict):
+            raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
+    return {
+        name: _line_text(value) if isinstance(value, list) else value
+        for name, value in given.items()
+    }
+
+
+def commented(options: Iterable[tuple[str, Any, str]]) -> str:
+    """A TOML file with every option, its help above it, each commented out."""
+    parts = [
+        "# Settings of pyvws synthesize. Take the # away before those that you set.\n"
+        "# Run: pyvws synthesize TABLE --out FOLDER --config THIS-FILE\n"
+    ]
+    for name, default, said in options:
+        shown = default if _is_given(default) else ("..." if default is None else default)
+        parts.append(f"\n# {said}\n# {toml_line(name, shown)}\n")
+    return "".join(parts)

@@ -1,0 +1,212 @@
+"""Start from a fit that exists already: weigh it, bound it, re-weight it, without refitting.
+
+Algorithms 1 and 3 of [vws2024] need nothing of a fit but its log-likelihood matrix. Mind what the
+matrix holds: the papers' Stan programs write weights[i] * l_i into log_lik, so the log_lik of a
+weighted fit is weighted already, and its largest size is Delta_{alpha,x} as it stands. A program
+that leaves the weights out of log_lik is told apart with log_lik="plain".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pyvws._base.checks import Floats, choice, log_lik_matrix, same_length, weight_vector
+from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.engines._stan_csv import read_draws
+from pyvws.errors import InputError
+from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import weights_from_bounds
+
+__all__ = ["ExistingFit", "from_cmdstan_csv", "from_log_lik", "from_stanfit"]
+
+Content = Literal["weighted", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingFit:
+    """The log-likelihood of a fit made elsewhere.
+
+    Attributes
+    ----------
+    log_lik : ndarray, shape (S, N)
+        alpha_i l_i(theta_s) in nats: with the weights in it.
+    weights : ndarray, shape (N,), optional
+        alpha_i in [0, 1] that the fit was made with; None for an unweighted fit.
+    """
+
+    log_lik: Floats
+    weights: Floats | None = None
+
+    def bounds(self, *, threshold: float = 1.0) -> LipschitzBounds:
+        """Delta_{alpha,x_i}, Delta_{alpha,x} and epsilon_x of the fit, in nats.
+
+        They are local to the database and asymptotic, as `lipschitz_bounds` says.
+        """
+        return lipschitz_bounds(self.log_lik, threshold=threshold)
+
+    def lipschitz_weights(
+        self, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0
+    ) -> Floats:
+        """LW weights (N,) in [0, 1] for the refit; InputError unless the fit is unweighted."""
+        if self.weights is not None and (self.weights != 1).any():
+            raise InputError(
+                "LW weights come from the unweighted fit, and this fit has weights under 1. Start "
+                "from the unweighted fit, or call reweight."
+            )
+        return weights_from_bounds(self.bounds(threshold=threshold).by_record, c=c, g=g)
+
+    def reweight(self, k: float) -> Floats:
+        """Algorithm 3's weights (N,) in [0, 1] for the refit; k strictly between 0 and 1.
+
+        Raises InputError unless the fit has its weights.
+        """
+        if self.weights is None:
+            raise InputError(
+                "reweight needs the weights that the fit was made with. Give weights= when you "
+                "read the fit."
+            )
+        return reweight(self.weights, self.bounds().by_record, k=k)
+
+
+def from_log_lik(
+    matrix: Any, weights: Any | None = None, *, log_lik: Content = "weighted"
+) -> ExistingFit:
+    """A fit from its log-likelihood matrix.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (S, N)
+        Log-likelihood of N records at S posterior draws, in nats.
+    weights : array_like, shape (N,), optional
+        alpha_i in [0, 1] that the fit was made with; leave out for an unweighted fit.
+    log_lik : {"weighted", "plain"}
+        Whether the matrix holds alpha_i l_i, as the papers' programs write it, or l_i.
+
+    Returns
+    -------
+    ExistingFit
+
+    Raises
+    ------
+    InputError
+        If the matrix is not (S, N), or the weights do not fit it.
+
+    Examples
+    --------
+    >>> fit = from_log_lik([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]])
+    >>> fit.bounds().epsilon, fit.lipschitz_weights().tolist()
+    (12.0, [1.0, 0.75, 0.0])
+    >>> weighted = from_log_lik([[-1.0, -2.0], [-2.0, -1.5]], [1.0, 0.5])
+    >>> weighted.reweight(0.5).tolist()
+    [0.5, 0.25]
+    """
+    values = log_lik_matrix(matrix)
+    choice(log_lik, "log_lik", ("weighted", "plain"))
+    if weights is None:
+        return ExistingFit(values)
+    alpha = weight_vector(weights)
+    same_length(alpha, values[0], ("weights", "columns of log_lik"))
+    if log_lik == "plain":
+        # A record of weight 0 adds nothing, even where its log-likelihood is infinite.
+        values = np.where(alpha > 0, values * np.where(alpha > 0, alpha, 1.0), 0.0)
+    return ExistingFit(values, alpha)
+
+
+def from_stanfit(
+    fit: Any, weights: Any | None = None, *, log_lik: Content = "weighted"
+) -> ExistingFit:
+    """A fit of R's rstan, from a file written with saveRDS or from an rpy2 object.
+
+    Parameters
+    ----------
+    fit : path or rpy2 object
+        A stanfit with log_lik among its quantities.
+    weights : array_like, shape (N,), optional
+        As in `from_log_lik`.
+    log_lik : {"weighted", "plain"}
+        As in `from_log_lik`.
+
+    Returns
+    -------
+    ExistingFit
+        Its rows are the draws after warm-up, chain after chain.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it holds no stanfit with log_lik.
+    MissingDependencyError
+        If R, rpy2 or rstan is missing.
+    """
+    from pyvws.engines.rstan import object_log_lik, saved_log_lik
+
+    if isinstance(fit, (str, os.PathLike)):
+        path = Path(fit)
+        if not path.is_file():
+            raise InputError(f"There is no file {path}. Write one in R with saveRDS(fit, file).")
+        found = saved_log_lik(path)
+    else:
+        found = object_log_lik(fit)
+    if found is None:
+        raise InputError(
+            "What was given is not a stanfit with log_lik. Fit a program whose generated "
+            "quantities write log_lik, and save the result of rstan's sampling() or stan()."
+        )
+    return from_log_lik(found, weights, log_lik=log_lik)
+
+
+def from_cmdstan_csv(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    weights: Any | None = None,
+    *,
+    log_lik: Content = "weighted",
+) -> ExistingFit:
+    """A fit of CmdStan, from the CSV files of its chains. Needs no CmdStan.
+
+    Parameters
+    ----------
+    files : path or sequence of paths
+        One file a chain.
+    weights : array_like, shape (N,), optional
+        As in `from_log_lik`.
+    log_lik : {"weighted", "plain"}
+        As in `from_log_lik`.
+
+    Returns
+    -------
+    ExistingFit
+        Its rows are the draws after warm-up, in the order of the files.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, has no log_lik columns, or differs in their number from the first.
+    """
+    paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not paths:
+        raise InputError("files must name at least one CSV file of CmdStan.")
+    chains = [_csv_log_lik(Path(path)) for path in paths]
+    if len({chain.shape[1] for chain in chains}) > 1:
+        raise InputError(
+            "The CSV files differ in their number of log_lik columns. Name the chains of one fit."
+        )
+    return from_log_lik(np.concatenate(chains), weights, log_lik=log_lik)
+
+
+def _csv_log_lik(path: Path) -> Floats:
+    """log_lik (draws, N) of one chain, warm-up left out."""
+    names, values = read_draws(
+        path, lambda name: re.fullmatch(r"log_lik(\.\d+)?", name) is not None
+    )
+    if not names:
+        raise InputError(
+            f"{path.name} has no column log_lik. Fit a program whose generated quantities write it."
+        )
+    return values

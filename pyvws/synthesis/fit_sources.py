@@ -1,0 +1,169 @@
+"""Where a weighted fit and its bounds come from: a model's own density, or a user's program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
+from pyvws.bounds.log_likelihood import log_likelihood_blocks
+from pyvws.engines._engine import Engine, Posterior, Progress
+from pyvws.engines._stan_run import StanEngine
+from pyvws.engines.diagnostics import diagnose
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
+from pyvws.errors import InputError
+from pyvws.models._model import Model
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import Cells
+
+__all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything"]
+
+
+class FitSource(Protocol):
+    """Samples under weights (N,) and bounds what it sampled."""
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
+
+        With a `bound` each term is clamped to it, in the fit and in its bounds. `previous` is a fit
+        under other weights to start from.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model of the package under any engine; its log-likelihood is computed from the draws."""
+
+    model: Model
+    cells: Cells
+    engine: Engine
+    threshold: float = 1.0
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`."""
+        target = PseudoPosterior(self.model, self.cells, weights, bound)
+        posterior = self.engine.sample(
+            target, settings, seed=seed, progress=progress, previous=previous
+        )
+        bounds, maxima = blockwise_bounds(
+            lambda: log_likelihood_blocks(self.model, posterior, self.cells),
+            draws=posterior.n_draws,
+            weights=weights,
+            largest_weights=self.cells.largest_weights(weights),
+            cell_of_record=self.cells.cell_of_record,
+            threshold=self.threshold,
+        )
+        return posterior, bounds if bound is None else bounds.clamped(bound), maxima
+
+
+def clamps_everything(
+    model: Model, cells: Cells, posterior: Posterior, weights: Floats, bound: float
+) -> bool:
+    """Whether no draw leaves any record's term inside the bound: the posterior is the prior."""
+    least = cells.smallest_positive_weights(weights)
+    used = np.isfinite(least)
+    for _, columns, block in log_likelihood_blocks(model, posterior, cells):
+        of = used[columns]
+        if (np.abs(block()[:, of]) * least[columns][of] < bound).any():
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """A user's Stan program: its own log_lik is bounded, and its draws must predict like a model.
+
+    `predicts_from` names the parameters that the model's predictive draw reads, beta among them.
+    InputError where the program's parameters block lacks one: what the program computes under that
+    name may hold more of the records than their weighted terms let through.
+    """
+
+    program: UserProgram
+    engine: StanEngine
+    y: Floats
+    design: Floats
+    predicts_from: tuple[str, ...]
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        declared = parameter_names(self.program.text)
+        missing = [name for name in self.predicts_from if name not in declared]
+        if missing:
+            raise InputError(
+                f"The parameters block of the Stan program does not declare {', '.join(missing)}, "
+                "which the model's predictive draw reads. Declare it there: what is computed in "
+                "transformed parameters or generated quantities may tell of the records past "
+                "their weights. Or choose the model that the program fits."
+            )
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        bound: float | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`; a record of weight 0 has a bound of 0.
+
+        A program of one's own starts where Stan does, whatever was fitted before.
+        """
+        if bound is not None:
+            raise InputError(
+                "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
+                "the terms in the program and choose another mechanism."
+            )
+        fit = self.program.fit(
+            self.engine,
+            program_data(self.y, self.design, weights),
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+        weighted = fit.log_lik.copy()
+        used = weights > 0
+        weighted[:, ~used] = 0.0
+        if self.program.log_lik == "plain":
+            weighted[:, used] *= weights[used]
+        bounds = lipschitz_bounds(weighted, threshold=self.threshold)
+        maxima = np.zeros(len(weights))
+        maxima[used] = bounds.by_record[used] / weights[used]
+        return _posterior(fit, self.engine.name), bounds, maxima
+
+
+def _posterior(fit: UserFit, engine: str) -> Posterior:
+    """The program's draws with diagnostics over every variable that varies."""
+    S = len(fit.log_lik)
+    flat = np.concatenate([value.reshape(S, -1) for value in fit.draws.values()], axis=1)
+    varying = flat[:, np.ptp(flat, axis=0) > 0]
+    return Posterior(
+        draws=fit.draws,
+        chains=fit.chains,
+        diagnostics=diagnose(varying.reshape(fit.chains, S // fit.chains, -1), fit.divergences),
+        seconds=fit.seconds,
+        engine=engine,
+    )

@@ -1,0 +1,54 @@
+"""What a run does about chains that fail their diagnostics, and a clamp that leaves the prior."""
+
+from __future__ import annotations
+
+import warnings
+
+from pyvws.engines._remedies import design_remedy
+from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
+from pyvws.synthesis.fit_sources import clamps_everything
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.weighting import Weighting
+
+__all__ = ["judge_convergence", "tells_nothing"]
+
+_REMEDY = "Raise draws, warmup or target_accept."
+_FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
+_STOPPED = (
+    "The chains fail their diagnostics, so their draws may not be those of the posterior that the "
+    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, raise "
+    "draws, warmup or target_accept, or try engine ensemble, which needs no gradient (pip install "
+    "'pyvws[ensemble]'). --accept-unconverged (accept_unconverged=True in Python) releases them "
+    "with the guarantee none."
+)
+_PRIOR = (
+    "epsilon clamps every record at every draw, so the posterior is the prior and the synthetic "
+    "data say nothing of the table. Ask for a larger epsilon. (A count near y has a log-likelihood "
+    "of size 0.5 log(2 pi y) or more whatever the parameters.)"
+)
+
+
+def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bool) -> None:
+    """Warn where diagnostics fall short; raise ConvergenceError where the run would say "dp"."""
+    problems = loop.problems()
+    if not problems:
+        return
+    if settings.strict:
+        raise ConvergenceError(_STOPPED.format(problems=" ".join(problems)))
+    remedies = [_REMEDY, _FOR_CLAMPS] if clamped else [_REMEDY]
+    remedies.insert(0, design_remedy(loop.cells.rows))
+    warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
+
+
+def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighting) -> bool:
+    """Whether a clamp left the prior alone: refused, but where that would tell of the data."""
+    fit, bound = weighting.fit, weighting.bound
+    if bound is None or not clamps_everything(
+        loop.model, loop.cells, fit.posterior, fit.weights, bound
+    ):
+        return False
+    if not settings.strict:
+        raise InputError(_PRIOR)
+    warnings.warn(_PRIOR, ConvergenceWarning, stacklevel=5)
+    return True

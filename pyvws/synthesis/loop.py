@@ -1,0 +1,295 @@
+"""The loop fit -> bounds -> weights -> refit -> draw (Algorithms 1 to 3 of [vws2024]).
+
+Nothing numerical lives here: the loop orders the steps, counts the fits and searches k and c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.engines._engine import Progress
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import Match
+from pyvws.models._model import Draws, Model
+from pyvws.posterior.prediction import predicted
+from pyvws.synthesis.fit_sources import FitSource
+from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.tables.cells import Cells
+from pyvws.tables.row_order import RowNumbers
+from pyvws.weights.bound_search import Window, meet
+from pyvws.weights.reweight import reweight
+from pyvws.weights.search import Try, leveled
+from pyvws.weights.target_search import LONGER, stay_below
+from pyvws.weights.weights import risk_weights, scalar_weights, weights_from_bounds
+
+__all__ = ["SILENT", "Listener", "SynthesisLoop"]
+
+_LARGEST_C = 1e6
+_LARGEST_K = 0.999
+_LEFT_OUT = 0.01  # From this share of the records on, those that LW takes out are told of.
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """What a run tells while it works: `fit` opens a fit and gives its progress; `line` says."""
+
+    fit: Callable[[str], Progress | None]
+    line: Callable[[str], None]
+
+
+SILENT = Listener(fit=lambda _label: None, line=lambda _text: None)
+
+
+class SynthesisLoop:
+    """Fits of one table from one source and seed; the unweighted and LW fits are kept.
+
+    `model` predicts the synthetic outcomes; `source` samples and bounds.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        cells: Cells,
+        *,
+        source: FitSource,
+        settings: SamplerSettings,
+        seed: int,
+        listener: Listener = SILENT,
+    ) -> None:
+        self.model = model
+        self.cells = cells
+        self.source = source
+        self.settings = settings
+        self.fits: list[WeightedFit] = []
+        self.tries: list[Try] = []
+        self._seeds = np.random.SeedSequence(seed)
+        self._listener = listener
+        self._kept: dict[tuple[float, float] | None, WeightedFit] = {}
+
+    def fit(
+        self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
+    ) -> WeightedFit:
+        """Sample the pseudo posterior under weights (N,) and take its bounds.
+
+        With a `bound`, epsilon / 2 in nats, each record's term is clamped to it. The chains start
+        from draws of the latest fit; each has `longer` times the draws of the settings.
+        """
+        posterior, bounds, maxima = self.source.sample(
+            weights,
+            replace(self.settings, draws=longer * self.settings.draws),
+            seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
+            progress=self._listener.fit(label),
+            bound=bound,
+            previous=self.fits[-1].posterior if self.fits else None,
+        )
+        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima))
+        return self.fits[-1]
+
+    def confirmed(self, earlier: WeightedFit) -> WeightedFit:
+        """Fit again under the same weights, from a fresh seed and with `LONGER` times the draws.
+
+        Its bounds are the larger ones of both fits, so all of its draws lie below them.
+        """
+        fit = self.fit(earlier.weights, f"{earlier.label}, confirmed", longer=LONGER)
+        self.fits[-1] = fit.confirming(earlier)
+        return self.fits[-1]
+
+    def unweighted(self) -> WeightedFit:
+        """The ordinary posterior, fitted once."""
+        if None not in self._kept:
+            self._kept[None] = self.fit(np.ones(self.cells.n_records), "unweighted")
+        return self._kept[None]
+
+    def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
+        """LW: Algorithm 1, fitted once for each c and g."""
+        if (c, g) not in self._kept:
+            self._kept[c, g] = self.fit(self.lipschitz_weights(c=c, g=g), "LW")
+        return self._kept[c, g]
+
+    def lipschitz_weights(self, *, c: float, g: float) -> Floats:
+        """LW's weights (N,), from the unweighted fit; the listener hears of a kind left out."""
+        weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
+        total = self.cells.total_records
+        left_out = round(self.cells.mean(weights == 0.0) * total)
+        if left_out >= max(2, _LEFT_OUT * total):
+            self._listener.line(
+                f"  LW gives weight 0 to {left_out} of {total} records, those of the largest "
+                "bound. Where records are alike, other draws can put another kind there, and "
+                "epsilon then differs by a factor. With g above 0 every record keeps a weight."
+            )
+        return weights
+
+    def count(
+        self, risk: Floats, *, c: float = 1.0, g: float = 0.0, label: str = "CW"
+    ) -> WeightedFit:
+        """CW: Algorithm 2 with given c and g; risk (N,)."""
+        return self.fit(risk_weights(risk, c=c, g=g), label)
+
+    def met(
+        self,
+        weights_at: Callable[[float], Floats],
+        window: Window,
+        *,
+        symbol: str,
+        label: str,
+        start: WeightedFit | None = None,
+        first: float | None = None,
+        largest: float = _LARGEST_C,
+    ) -> tuple[WeightedFit, float]:
+        """Refits until the bound lies in the window; the fit and the value of `symbol`.
+
+        `weights_at` gives weights (N,) that rise with the value; the first value is predicted from
+        `start`, the unweighted fit unless given.
+        """
+
+        def refit(weights: Floats) -> tuple[WeightedFit, float, Floats]:
+            fit = self.fit(weights, label)
+            return fit, fit.bounds.database, fit.maxima
+
+        return meet(
+            refit,
+            weights_at,
+            window=window,
+            first=first,
+            largest=largest,
+            maxima=(start or self.unweighted()).maxima,
+            symbol=symbol,
+            label=label,
+            tell=partial(self._tell, len(self.tries)),
+        )
+
+    def _tell(self, before: int, made: Try) -> None:
+        """Note a try, and say it with its number in a search that began after `before` tries."""
+        self.tries.append(made)
+        self._listener.line(f"  try {len(self.tries) - before}: {made}")
+
+    def below(
+        self,
+        weights_at: Callable[[float], Floats],
+        window: Window,
+        *,
+        symbol: str,
+        label: str,
+        start: WeightedFit | None = None,
+        first: float | None = None,
+        largest: float = _LARGEST_C,
+        confirm: bool = True,
+    ) -> tuple[WeightedFit, float]:
+        """Refits until the bound is usually as high as the window lets a confirmed one be.
+
+        As `met`; the fit that ends the search has been confirmed, unless `confirm` is off.
+        """
+        return stay_below(
+            lambda weights: self.fit(weights, label).reached,
+            (lambda earlier: self.confirmed(earlier.fit).reached) if confirm else None,
+            weights_at,
+            window=window,
+            first=first,
+            largest=largest,
+            start=(start or self.unweighted()).reached,
+            symbol=symbol,
+            label=label,
+            tell=partial(self._tell, len(self.tries)),
+        )
+
+    def count_matched(
+        self,
+        risk: Floats,
+        *,
+        match: Match,
+        g: float = 0.0,
+        tolerance: float = 0.05,
+        label: str = "CW",
+    ) -> tuple[WeightedFit, float]:
+        """CW with c searched so that its bound meets `match`; returns the fit and c."""
+        return self.met(
+            lambda c: risk_weights(risk, c=c, g=g),
+            Window.around(self.target(match), tolerance),
+            symbol="c",
+            label=label,
+        )
+
+    def scalar(self, *, match: Match = "lw") -> WeightedFit:
+        """SW at the weight Delta_{alpha,x} / Delta_x, the bound to meet over the unweighted one."""
+        target = self.target(match)
+        unweighted = self.unweighted().bounds.database
+        weights = scalar_weights(self.cells.n_records, target=target, unweighted=unweighted)
+        return self.fit(weights, "SW")
+
+    def reweighted(
+        self,
+        weighted: WeightedFit,
+        *,
+        k: float = 0.95,
+        tolerance: float = 0.05,
+        window: Window | None = None,
+    ) -> tuple[WeightedFit, float]:
+        """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k.
+
+        With a `window` the confirmed bound has to end there instead; k is a share of its upper end.
+        """
+        alpha, by_record = weighted.weights, weighted.bounds.by_record
+        label = f"{weighted.label}_final"
+        search: dict[str, Any] = {"symbol": "k", "label": label, "start": weighted, "first": k}
+        if window is None:
+            near = Window.around(weighted.bounds.database, tolerance)
+            return self.met(
+                lambda at: reweight(alpha, by_record, k=at), near, largest=_LARGEST_K, **search
+            )
+        return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
+
+    def target(self, match: Match) -> float:
+        """The bound that `match` stands for, in nats; below the unweighted bound."""
+        bound = self.lipschitz().bounds.database if match == "lw" else float(match)
+        self.refuse_needless(bound)
+        return bound
+
+    def refuse_needless(self, bound: float) -> None:
+        """Raise InputError for a bound to meet that the unweighted fit meets already."""
+        if not bound < self.unweighted().bounds.database:
+            raise InputError(
+                "match or epsilon asks for a bound at or above that of the unweighted fit, which "
+                "no weight in [0, 1] is needed for. Ask for a smaller one."
+            )
+
+    def synthetic(
+        self, fit: WeightedFit, design: Floats, datasets: int, order: RowNumbers | None = None
+    ) -> list[Floats]:
+        """Outcomes (N,) of each dataset, one draw each, evenly thinned; row j: order[j], or j."""
+        cells = self.cells
+        seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
+        return [
+            predicted(self.model, draw, design, rng, outcome=seen, order=order)
+            for draw, rng in self.predictors(fit, datasets)
+        ]
+
+    def predictors(
+        self, fit: WeightedFit, datasets: int
+    ) -> list[tuple[Draws, np.random.Generator]]:
+        """The posterior draw that each dataset is made from, and its own stream."""
+        S = fit.posterior.n_draws
+        if datasets > S:
+            raise InputError(
+                f"{datasets} datasets need as many posterior draws. Got {S}; raise draws or chains."
+            )
+        places = (np.arange(datasets) * S) // datasets
+        streams = self._seeds.spawn(datasets)
+        return [
+            (fit.posterior.draw(int(place)), np.random.default_rng(stream))
+            for place, stream in zip(places, streams, strict=True)
+        ]
+
+    def problems(self) -> list[str]:
+        """What the diagnostics of every fit so far found, a sentence each."""
+        return [
+            f"{fit.label}: {problem}"
+            for fit in self.fits
+            for problem in fit.posterior.diagnostics.problems()
+        ]

@@ -1,0 +1,230 @@
+"""The settings of a run, and which of them go together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, cast
+
+from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
+from pyvws.engines._engine import Engine
+from pyvws.engines.registry import STAN_ENGINES, engine_version
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.user_program import UserProgram
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import (
+    Censored,
+    CountWeighted,
+    Mechanism,
+    PerturbedHistogram,
+    Unweighted,
+    make_mechanism,
+    mechanism_settings,
+)
+from pyvws.models._model import Model
+from pyvws.models.registry import find_model
+from pyvws.synthesis.weighting import data_weights
+
+__all__ = ["RunSettings", "placed"]
+
+_NOT_REWEIGHTED = (Unweighted, Censored, PerturbedHistogram)
+
+_PASSES = 5  # Refits that downscaling makes at most unless told otherwise.
+
+
+def placed(
+    mechanism: str | Mechanism,
+    *,
+    epsilon: float | None,
+    passes: int | None,
+    downscale: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of one name that belong to a mechanism or to the run, as (mechanism's, run's)."""
+    takes = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
+    own: dict[str, Any] = {}
+    run: dict[str, Any] = {"downscale": downscale}
+    (own if "epsilon" in takes else run)["epsilon"] = epsilon
+    if downscale:
+        run["passes"] = _PASSES if passes is None else passes
+    else:
+        own["passes"] = passes
+    return own, run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """Settings of a run, checked when they are made; fields as `Synthesizer` documents them."""
+
+    outcome: str
+    model: str | Model = "negative-binomial"
+    mechanism: str | Mechanism = "lw"
+    formula: str = "~ 1"
+    keep: tuple[str, ...] | list[str] | str = ()
+    datasets: int = 20
+    epsilon: float | None = None
+    downscale: bool = False
+    psi: float | None = None
+    passes: int = _PASSES
+    reweight: bool = False
+    k: float = 0.95
+    tolerance: float = 0.05
+    accept_above_target: bool = False
+    threshold: float = 1.0
+    round: bool = False
+    keep_order: bool = False
+    settings: SamplerSettings = field(default_factory=SamplerSettings)
+    engine: str | Engine = "native"
+    program: UserProgram | None = None
+    records: int | str | None = None
+    records_epsilon: float | None = None
+    accept_unconverged: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.outcome, str):
+            raise InputError(
+                "outcome must be the name of one column. Synthesize several one after the other: "
+                "their epsilons add up."
+            )
+        object.__setattr__(self, "model", find_model(self.model))
+        object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
+        object.__setattr__(self, "threshold", threshold_level(self.threshold))
+        object.__setattr__(self, "datasets", whole_number(self.datasets, "datasets", least=1))
+        S = self.settings.draws * self.settings.chains
+        if self.datasets > S:
+            raise InputError(
+                f"{self.datasets} datasets need as many posterior draws. Got {S}; raise draws or "
+                "chains."
+            )
+        open_unit_interval(self.k, "k")
+        open_unit_interval(self.tolerance, "tolerance")
+        if isinstance(self.engine, str):
+            engine_version(self.engine)
+        if self.program is not None and self.engine not in STAN_ENGINES:
+            raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
+        self._check_target()
+        if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
+            raise InputError(
+                "The clamp of censored takes outcomes at an end of the range as they are, so none "
+                "is moved. Leave squeeze out."
+            )
+        if self.keep_order and getattr(self.mechanism, "neighbours", "replace") == "loo":
+            raise InputError(
+                "Under loo neighbours rows are not those of records, so they have no order to "
+                "keep. Take keep_order out, or choose replace."
+            )
+        self._check_records()
+        if self.accept_unconverged and not self._clamped_one_by_one:
+            raise InputError(
+                "accept_unconverged gives up the guarantee dp, which only a run has whose "
+                "mechanism is censored with weights none, without downscale, under a model whose "
+                "levels are given and that reads no outcome. Leave it out."
+            )
+        if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
+            raise InputError(
+                "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
+                "pairwise, sw or weighted-epsilon."
+            )
+
+    def _check_target(self) -> None:
+        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
+        own = getattr(self.mechanism, "epsilon", None)
+        if self.psi is not None:
+            open_unit_interval(self.psi, "psi")
+            if not self.downscale:
+                raise InputError("psi belongs to downscale. Add downscale or leave psi out.")
+        if self.epsilon is not None:
+            positive(self.epsilon, "epsilon")
+            if own is not None or isinstance(self.mechanism, Unweighted):
+                raise InputError(
+                    "epsilon here is a target that weights are searched for: of lw, cw, marginal, "
+                    "pairwise or sw. Other mechanisms take their own epsilon, or none."
+                )
+            if getattr(self.mechanism, "match", None) not in (None, "lw") or (
+                isinstance(self.mechanism, CountWeighted) and self.mechanism.match is not None
+            ):
+                raise InputError("match and epsilon both name a bound to meet. Leave one out.")
+        if self.downscale and (
+            isinstance(self.mechanism, PerturbedHistogram) or (own is None and self.epsilon is None)
+        ):
+            raise InputError(
+                "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
+                "mechanism with weights."
+            )
+
+    def _check_records(self) -> None:
+        if self.records is None:
+            if self.records_epsilon is not None:
+                raise InputError("records_epsilon belongs to records='noisy'. Leave it out.")
+            return
+        if self.keep_order:
+            raise InputError(
+                "With records rows are not those of records, so they have no order to keep. Take "
+                "keep_order out, or records."
+            )
+        if isinstance(self.mechanism, PerturbedHistogram):
+            raise InputError(
+                "A perturbed histogram protects the number of records under loo neighbours "
+                "(--neighbours loo). Leave records out."
+            )
+        if cast(Model, self.model).reads_outcome:
+            raise InputError(
+                "This model draws each synthetic value from one record, so the datasets have as "
+                "many rows as there are records. Leave records out, or choose labels prior."
+            )
+        if self.records == "noisy":
+            if self.records_epsilon is None:
+                raise InputError(
+                    "A noisy number of rows costs epsilon of its own. Say how much by "
+                    "--records-epsilon (records_epsilon=... in Python)."
+                )
+            object.__setattr__(
+                self, "records_epsilon", positive(self.records_epsilon, "records_epsilon")
+            )
+            return
+        if isinstance(self.records, str):
+            raise InputError(f"records must be a whole number or 'noisy'. Got {self.records!r}.")
+        object.__setattr__(self, "records", whole_number(self.records, "records", least=1))
+        if self.records_epsilon is not None:
+            raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
+
+    @property
+    def _clamped_one_by_one(self) -> bool:
+        """Whether each term is clamped, and nothing but its own record and settings decides it."""
+        model = cast(Model, self.model)
+        clamped = isinstance(self.mechanism, Censored) and not model.reads_outcome
+        return clamped and not (
+            model.prepared_from_data
+            or data_weights(cast(Mechanism, self.mechanism), downscaled=self.downscale)
+        )
+
+    @property
+    def strict(self) -> bool:
+        """Whether the statement will say "dp", whatever the table holds."""
+        return self._clamped_one_by_one and not self.accept_unconverged
+
+    def _clamps_alone(self) -> bool:
+        """Whether every fit of the run clamps its terms."""
+        censored = isinstance(self.mechanism, Censored) and self.mechanism.weights != "lw"
+        return censored and not self.downscale
+
+    @property
+    def target_epsilon(self) -> float | None:
+        """The epsilon asked for, of a search, of downscaling, or of the mechanism itself."""
+        own: float | None = getattr(self.mechanism, "epsilon", None)
+        return self.epsilon if own is None else own
+
+    def recorded(self, model: Model) -> dict[str, Any]:
+        """The settings as plain values, for summary.json; `model` as prepared for the table."""
+        apart = ("model", "mechanism", "settings", "engine", "program")
+        names = [field.name for field in fields(RunSettings) if field.name not in apart]
+        own = {name: getattr(self, name) for name in names}
+        family: Any = model
+        mechanism: Any = self.mechanism
+        return {
+            "model": model.name,
+            **asdict(family),
+            "mechanism": mechanism.name,
+            **asdict(mechanism),
+            **{name: value for name, value in own.items() if value is not None},
+            **asdict(self.settings),
+            "program": self.program and self.program.text,
+        }

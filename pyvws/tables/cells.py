@@ -1,0 +1,126 @@
+"""Equal records are one cell: the distinct (outcome, design row) pairs of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+
+__all__ = ["Cells", "make_cells"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A table reduced to what a likelihood can tell apart: C cells, R design rows, V values.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (R, K)
+        Distinct rows of the design matrix.
+    values : ndarray, shape (V,)
+        Distinct outcomes, rising, in the outcome's unit.
+    row_of_cell, value_of_cell : ndarray of int, shape (C,)
+        Which design row and which value a cell has.
+    cell_of_record : ndarray of int, shape (N,)
+        Which cell a record belongs to.
+    multiplicity : ndarray, shape (N,), optional
+        How many records each of the N stands for, where a table was tallied before; 1 without it.
+    """
+
+    rows: Floats
+    values: Floats
+    row_of_cell: NDArray[np.intp]
+    value_of_cell: NDArray[np.intp]
+    cell_of_record: NDArray[np.intp]
+    multiplicity: Floats | None = None
+
+    @property
+    def n_records(self) -> int:
+        """N, the number of records that weights are for."""
+        return len(self.cell_of_record)
+
+    @property
+    def total_records(self) -> int:
+        """Records of the whole table, each with its multiplicity."""
+        return self.n_records if self.multiplicity is None else int(self.multiplicity.sum())
+
+    def mean(self, values: Floats) -> float:
+        """Mean over the whole table of a value by record (N,)."""
+        return float(np.average(values, weights=self.multiplicity))
+
+    def one_by_one(self) -> NDArray[np.intp]:
+        """Which of the N each record of the whole table is, in their order."""
+        if self.multiplicity is None:
+            return np.arange(self.n_records)
+        return np.repeat(np.arange(self.n_records), self.multiplicity.astype(np.intp))
+
+    @property
+    def n_cells(self) -> int:
+        """C, the number of distinct records."""
+        return len(self.row_of_cell)
+
+    @property
+    def n_coefficients(self) -> int:
+        """K, the number of design columns."""
+        return int(self.rows.shape[1])
+
+    @property
+    def outcome(self) -> Floats:
+        """Outcome of each cell, shape (C,)."""
+        return self.values[self.value_of_cell]
+
+    def part(self, places: slice) -> Cells:
+        """Some of the cells, each as a record of its own, with no more rows and values than they
+        have.
+        """
+        kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
+        kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
+        return Cells(
+            rows=self.rows[kept_rows],
+            values=self.values[kept_values],
+            row_of_cell=row_of_cell,
+            value_of_cell=value_of_cell,
+            cell_of_record=np.arange(len(row_of_cell)),
+        )
+
+    def weight_sums(self, weights: Floats) -> Floats:
+        """Sum of the records' weights in each cell: weights (N,) to (C,)."""
+        if self.multiplicity is not None:
+            weights = weights * self.multiplicity
+        sums = np.bincount(self.cell_of_record, weights=weights, minlength=self.n_cells)
+        return np.asarray(sums, dtype=np.float64)
+
+    def largest_weights(self, weights: Floats) -> Floats:
+        """Largest record weight in each cell: weights (N,) to (C,)."""
+        largest = np.zeros(self.n_cells)
+        np.maximum.at(largest, self.cell_of_record, weights)
+        return largest
+
+    def smallest_positive_weights(self, weights: Floats) -> Floats:
+        """Smallest positive weight in each cell: weights (N,) to (C,); infinite where all are 0."""
+        smallest = np.full(self.n_cells, np.inf)
+        np.minimum.at(smallest, self.cell_of_record, np.where(weights > 0, weights, np.inf))
+        return smallest
+
+
+def make_cells(outcome: Floats, design: Floats, multiplicity: Floats | None = None) -> Cells:
+    """Cells of an outcome (N,) and a design matrix (N, K); a record may stand for several."""
+    values, value_of_record = np.unique(outcome, return_inverse=True)
+    row_of_record = np.zeros(len(outcome), dtype=np.intp)
+    for column in np.asarray(design, dtype=np.float64).T:
+        _, codes = np.unique(column, return_inverse=True)
+        _, row_of_record = np.unique(row_of_record * (codes.max() + 1) + codes, return_inverse=True)
+    _, first = np.unique(row_of_record, return_index=True)
+    pairs = row_of_record * len(values) + value_of_record
+    cells, cell_of_record = np.unique(pairs, return_inverse=True)
+    return Cells(
+        rows=np.ascontiguousarray(design[first], dtype=np.float64),
+        values=values,
+        row_of_cell=cells // len(values),
+        value_of_cell=cells % len(values),
+        cell_of_record=cell_of_record,
+        multiplicity=multiplicity,
+    )

@@ -1,0 +1,206 @@
+"""A formula's design matrix: columns, order and names as R's ``model.matrix`` has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.linalg import qr
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.factors import Factor, make_factor
+from pyvws.tables.formula import ReadFormula, read_formula
+from pyvws.tables.frame import plain_columns
+
+__all__ = ["Design", "make_design"]
+
+Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A design matrix (N, K), its K column names, and the table's columns that it is made of."""
+
+    matrix: Floats
+    names: tuple[str, ...]
+    predictors: tuple[str, ...]
+
+
+def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Design:
+    """The design of a one-sided formula such as "~ Urban + Marital".
+
+    Columns, their order and their names are those of R's ``model.matrix``: "(Intercept)",
+    "UrbanYes", "urbanTRUE:age", "poly(age, 3)2", "I(x^2)". Numbers enter as they are. Text,
+    booleans and categories are factors with treatment contrasts, or polynomial ones for a pandas
+    category that is ordered; factor(x), as.factor(x) and C(x) make a factor of a number. Text has
+    its levels by code point, as R in the C locale. A name that is no identifier stands between
+    backticks.
+
+    Raises InputError for an unknown column or function, missing values, a date, a formula that uses
+    the outcome, or columns that depend on each other.
+    """
+    read = read_formula(formula)
+    if outcome in read.columns:
+        raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
+    columns = plain_columns(frame, read.columns, role="formula")
+    raw = {name: _values(frame[name], column) for name, column in columns.items()}
+    variables = _evaluated(read, raw, len(frame), formula)
+    blocks: list[Block] = []
+    terms: list[str] = []  # Of each column; a column's own name holds a level, which is a value.
+    if read.intercept:
+        blocks.append((np.ones((len(frame), 1)), ("(Intercept)",)))
+        terms.append("(Intercept)")
+    for term, full in _codings(read, variables):
+        parts = [_block(read, variables, place, place in full) for place in term]
+        blocks.append(reduce(_interaction, parts))
+        label = ":".join(read.variables[place].label for place in term)
+        terms += [label] * len(blocks[-1][1])
+    if not blocks:
+        raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
+    matrix = np.ascontiguousarray(np.hstack([block for block, _ in blocks]), dtype=np.float64)
+    names = tuple(name for _, labels in blocks for name in labels)
+    worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
+    if worst:
+        raise InputError(
+            f"formula {formula!r} gives missing or infinite values in "
+            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
+        )
+    _refuse_rank_deficient(matrix, terms, read, variables)
+    return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
+
+
+def _values(source: Any, column: Any) -> Any:
+    """A column as numbers, truth values, text or a pandas Categorical; InputError for others."""
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
+        raise InputError(
+            f"formula uses column {source.name!r}, which holds dates or times. Turn it into a "
+            "number, such as days since a start, or into a category, such as its month."
+        )
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        polars = source.implementation.is_polars()
+        if polars and source.dtype == nw.Categorical:  # Its order says when a text came up first.
+            return column.astype(object).to_numpy()
+        return column.cat.as_unordered().array if polars else column.array
+    if kind == "boolean":
+        return column.to_numpy(dtype=np.bool_)
+    if source.dtype.is_numeric() or kind in ("integer", "floating", "decimal"):
+        return column.to_numpy(dtype=np.int64 if kind == "integer" else np.float64)
+    if kind == "string":
+        return column.astype(object).to_numpy()
+    raise InputError(
+        f"formula uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
+        "truth value nor category. Convert it first."
+    )
+
+
+def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> list[Any]:
+    """Each variable as a `Factor`, or numbers (N, k)."""
+    values = {
+        name: column.astype(np.float64) if column.dtype.kind == "i" else column
+        for name, column in raw.items()
+    }
+    variables: list[Any] = []
+    for expression in read.variables:
+        try:
+            with np.errstate(all="ignore"):  # What is not finite is named by make_design.
+                found = expression.evaluate(values, raw)
+                numeric = getattr(found, "dtype", None) in (np.float64, np.int64, np.float32)
+                result: Any = np.asarray(found, np.float64) if numeric else make_factor(found)
+            rows = len(result) if numeric else len(result.codes)
+            if rows != n:
+                raise ValueError("one value for each record is needed")
+        except Exception as error:  # evaluates the user's own expressions
+            raise InputError(
+                f"formula {formula!r} could not be evaluated on the table "
+                f"({type(error).__name__}). Check its functions and column types."
+            ) from None
+        if not numeric and len(result.levels) < 2:
+            raise InputError(
+                f"formula uses {expression.label!r}, which has a single level. Take it out."
+            )
+        variables.append(result.reshape(n, -1) if numeric else result)
+    return variables
+
+
+def _codings(
+    read: ReadFormula, variables: Sequence[Any]
+) -> list[tuple[tuple[int, ...], frozenset[int]]]:
+    """Each term with those of its factors that have a column for every level, by R's rule.
+
+    A factor has contrasts when the rest of its term is empty or within an earlier term. Without an
+    intercept the first factor of the formula has a column for every level.
+    """
+    codings = []
+    first = not read.intercept
+    for number, term in enumerate(read.terms):
+        earlier = [set(other) for other in read.terms[:number]]
+        full = set()
+        for place in term:
+            if not isinstance(variables[place], Factor):
+                continue
+            rest = set(term) - {place}
+            if first or (rest and not any(rest <= other for other in earlier)):
+                full.add(place)
+            first = False
+        codings.append((term, frozenset(full)))
+    return codings
+
+
+def _block(read: ReadFormula, variables: Sequence[Any], place: int, full: bool) -> Block:
+    variable, label = variables[place], read.variables[place].label
+    if isinstance(variable, Factor):
+        matrix, names = variable.dummies() if full else variable.contrasts()
+        return matrix, tuple(label + name for name in names)
+    width = variable.shape[1]
+    return variable, tuple(f"{label}{k}" for k in range(1, width + 1)) if width > 1 else (label,)
+
+
+def _interaction(first: Block, second: Block) -> Block:
+    """Products of all columns of two variables; the first varies fastest."""
+    matrix = (second[0][:, :, None] * first[0][:, None, :]).reshape(len(first[0]), -1)
+    return matrix, tuple(f"{one}:{two}" for two in second[1] for one in first[1])
+
+
+def _refuse_rank_deficient(
+    matrix: Floats, terms: Sequence[str], read: ReadFormula, variables: Sequence[Any]
+) -> None:
+    largest = np.abs(matrix).max(axis=0)
+    scaled = matrix / np.where(largest > 0, largest, 1.0)
+    triangle: Any = np.linalg.qr(scaled, mode="r")
+    length = np.sqrt((triangle * triangle).sum(axis=0))
+    triangle /= np.where(length > 0, length, 1.0)
+    rank, columns = _rank(triangle), matrix.shape[1]
+    if rank == columns:
+        return
+    ranks = [0, *(_rank(triangle[:, : k + 1]) for k in range(columns))]
+    widths = Counter(terms)
+    dependent = Counter(term for k, term in enumerate(terms) if ranks[k + 1] == ranks[k])
+    spare = ", ".join(
+        f"{term} ({count} of its {widths[term]} columns)" if widths[term] > 1 else term
+        for term, count in dependent.items()
+    )
+    unused = [
+        f"{label.label} ({len(levels)})"
+        for label, variable in zip(read.variables, variables, strict=True)
+        if isinstance(variable, Factor) and (levels := variable.unused())
+    ]
+    hint = f" No record has some levels; take them out of their category: {', '.join(unused)}."
+    raise InputError(
+        f"The design matrix is rank-deficient: {rank} independent columns of {columns}. Drop one "
+        f"of the terms: {spare}.{hint if unused else ''}"
+    )
+
+
+def _rank(triangle: Floats) -> int:
+    """Independent columns of a triangle whose columns have length 1 or 0, as of its matrix."""
+    found = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
+    return int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())

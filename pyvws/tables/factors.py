@@ -1,0 +1,96 @@
+"""Factors as R codes them: levels in order, dummy columns, treatment and polynomial contrasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+
+__all__ = ["Factor", "level_label", "make_factor", "number_label", "orthogonal_polynomials"]
+
+_DIGITS: Final = 15  # What R shows of a double when it turns one into text.
+_POWERS: Final = (".L", ".Q", ".C")
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """`codes` (N,) from 0 into `levels`; an `ordered` one has polynomial contrasts."""
+
+    levels: tuple[str, ...]
+    codes: NDArray[np.intp]
+    ordered: bool = False
+
+    def dummies(self) -> tuple[Floats, tuple[str, ...]]:
+        """A column of 0 and 1 for each level, shape (N, L), and their names."""
+        return np.eye(len(self.levels))[self.codes], self.levels
+
+    def contrasts(self) -> tuple[Floats, tuple[str, ...]]:
+        """L - 1 columns: levels against the first, or linear, quadratic, ... for an ordered one."""
+        count = len(self.levels)
+        if not self.ordered:
+            return np.eye(count)[self.codes][:, 1:], self.levels[1:]
+        steps = orthogonal_polynomials(np.arange(1.0, count + 1), count - 1)
+        names = (*_POWERS, *(f"^{power}" for power in range(4, count)))
+        return steps[self.codes], names[: count - 1]
+
+    def unused(self) -> tuple[str, ...]:
+        """Levels that no record has."""
+        seen = np.bincount(self.codes, minlength=len(self.levels)) > 0
+        return tuple(name for name, found in zip(self.levels, seen, strict=True) if not found)
+
+
+def make_factor(values: Any) -> Factor:
+    """The factor of a pandas Categorical, truth values, text or numbers (N,).
+
+    A Categorical keeps its levels; the others have those that occur, text by code point (R's order
+    in the C locale) and numbers by size.
+    """
+    import pandas as pd
+
+    if isinstance(values, pd.Categorical):
+        labels = tuple(level_label(level) for level in values.categories)
+        return Factor(labels, np.asarray(values.codes, dtype=np.intp), bool(values.ordered))
+    array = np.asarray(values)
+    if array.dtype == np.bool_:
+        return Factor(("FALSE", "TRUE"), array.astype(np.intp))
+    codes, levels = pd.factorize(array)  # Sorting the levels alone is faster than the values.
+    labels = tuple(level_label(level) for level in levels)
+    ordered = [labels[place] for place in np.argsort(levels)]
+    places = {label: place for place, label in enumerate(dict.fromkeys(ordered))}
+    return Factor(tuple(places), np.array([places[label] for label in labels], np.intp)[codes])
+
+
+def level_label(level: Any) -> str:
+    """A level as R's ``as.character`` gives it."""
+    if isinstance(level, (bool, np.bool_)):
+        return str(bool(level)).upper()
+    return number_label(float(level)) if isinstance(level, (float, np.floating)) else str(level)
+
+
+def number_label(value: float) -> str:
+    """A double as R's ``as.character`` gives it: 15 digits at most, the shorter notation."""
+    if not np.isfinite(value):
+        return {np.inf: "Inf", -np.inf: "-Inf"}.get(value, "NaN")
+    rounded = float(f"{value:.{_DIGITS}g}") + 0.0  # R writes -0 as 0.
+    digits = next(d for d in range(_DIGITS) if float(f"{rounded:.{d}e}") == rounded)
+    scientific = f"{rounded:.{digits}e}"
+    exponent = int(scientific.partition("e")[2])
+    fixed = f"{rounded:.{max(digits - exponent, 0)}f}"
+    return fixed if len(fixed) <= len(scientific) else scientific
+
+
+def orthogonal_polynomials(x: Floats, degree: int) -> Floats:
+    """Columns 1 to `degree` of orthonormal polynomials over x (N,), the constant left out.
+
+    Each has a positive coefficient on its highest power, as those of R's ``poly``. Raises
+    ValueError when x has too few distinct values.
+    """
+    if degree < 1 or degree >= len(np.unique(x)):
+        raise ValueError("degree must be at least 1 and below the number of distinct values")
+    powers = (x - x.mean())[:, None] ** np.arange(degree + 1)
+    q, r = np.linalg.qr(powers)
+    return np.asarray(q * np.sign(np.diag(r)))[:, 1:]

@@ -1,0 +1,180 @@
+"""Tables of any kind in, the same kind out: pandas, polars and Arrow through narwhals."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats, positions
+from pyvws.errors import InputError
+from pyvws.tables.headers import named, names_or_number, record_instead
+
+__all__ = [
+    "HasColumns",
+    "OutcomeKind",
+    "check_columns",
+    "column_names",
+    "narwhal_view",
+    "numeric_column",
+    "open_frame",
+    "outcome_column",
+    "plain_columns",
+    "refuse_repeated",
+    "with_outcome",
+]
+
+_COMPARED = 1000  # Names that a misspelt one is compared with.
+
+OutcomeKind = Literal["whole", "real", "boolean"]
+"""What a synthetic outcome is written as: 64-bit integers, 64-bit floats, or booleans."""
+
+
+def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """A narwhals view of a table, in memory or lazy, whose columns have names that differ."""
+    try:
+        frame = nw.from_native(table)
+    except TypeError:
+        raise InputError(
+            f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
+            + (" Read the file first." if isinstance(table, (str, Path)) else "")
+        ) from None
+    except nw.exceptions.DuplicateError:
+        refuse_repeated(list(getattr(table, "column_names", None) or table.columns))
+        raise
+    columns = column_names(frame)
+    refuse_repeated(columns)
+    if not all(isinstance(name, str) for name in columns):
+        raise InputError("Every column needs a name that is a string. Rename the columns.")
+    return frame
+
+
+def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
+    """A narwhals view of a table with at least so many rows; a lazy frame is collected."""
+    frame = narwhal_view(table)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if len(frame) < least:
+        raise InputError(f"The table needs at least {least} records. Got {len(frame)}.")
+    return frame
+
+
+def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
+    """Names of all columns in their order, those given twice too."""
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
+        return list(frame.collect_schema().names())  # Its `columns` warns in older releases.
+    return list(frame.columns)
+
+
+def refuse_repeated(names: Sequence[Any]) -> None:
+    """Raise InputError for a column name that a table has twice."""
+    texts = [str(name) for name in names]
+    twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
+    if twice:
+        raise InputError(
+            f"Column names must differ. Given twice: {named(twice, texts)}. Rename them."
+        )
+
+
+class HasColumns(Protocol):
+    """Whatever lists its columns' names."""
+
+    @property
+    def columns(self) -> list[str]: ...
+
+
+def check_columns(frame: HasColumns, names: Iterable[str], *, role: str) -> None:
+    """Raise InputError for a column that is not there, offering the nearest names."""
+    for name in names:
+        if name not in frame.columns:
+            header = frame.columns
+            near = (
+                []
+                if record_instead(header)
+                else difflib.get_close_matches(name, header[:_COMPARED], n=3, cutoff=0.5)
+            )
+            hint = (
+                f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
+            )
+            raise InputError(f"{role} names column {name!r}, which the table lacks. {hint}")
+
+
+def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:
+    """The named columns as pandas Series, none with a missing or infinite value."""
+    check_columns(frame, names, role=role)
+    columns = {}
+    for name in names:
+        column = frame[name]
+        bad = column.is_null().to_numpy()
+        if column.dtype.is_float():
+            bad = bad | ~np.isfinite(column.fill_null(0).to_numpy())
+        _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
+        if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
+            column = column.cast(nw.String if role == "known" else nw.Float64)
+        columns[name] = column.to_pandas().reset_index(drop=True)
+    return columns
+
+
+def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
+    """One numeric column as floats (N,), none missing or infinite."""
+    check_columns(frame, [name], role=role)
+    column = frame[name]
+    if not column.dtype.is_numeric():
+        kind = str(column.dtype).partition("(")[0]  # What follows may be levels, which are values.
+        raise InputError(
+            f"{role} {name!r} is not numeric (its type is {kind}). Convert it first: to "
+            "0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+        )
+    values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+    _refuse_missing(~np.isfinite(values), name)
+    return values
+
+
+def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
+    """The outcome as floats (N,), none missing or infinite; true counts as 1."""
+    check_columns(frame, [name], role="outcome")
+    if frame[name].dtype == nw.Boolean:
+        frame = frame.with_columns(nw.col(name).cast(nw.Int8))
+    return numeric_column(frame, name, role="outcome")
+
+
+def with_outcome(
+    frame: nw.DataFrame[Any],
+    *,
+    columns: Sequence[str],
+    outcome: str,
+    values: Floats,
+    kind: OutcomeKind,
+) -> Any:
+    """The native table with the given columns in their order and the outcome replaced.
+
+    An outcome that stands alone may have another number of values.
+    """
+    native = frame.select(list(columns))
+    kinds: dict[str, tuple[Any, Any]] = {
+        "whole": (np.int64, nw.Int64),
+        "real": (np.float64, nw.Float64),
+        "boolean": (np.bool_, nw.Boolean),
+    }
+    made, dtype = kinds[kind]
+    replaced = nw.new_series(outcome, values.astype(made), dtype, backend=frame.implementation)
+    if list(columns) == [outcome] and len(values) != len(frame):
+        return replaced.to_frame().to_native()
+    if frame.implementation.is_pandas():
+        series = replaced.to_native()
+        series.index = frame.to_native().index
+        replaced = nw.from_native(series, series_only=True)
+    return native.with_columns(replaced.alias(outcome)).to_native()
+
+
+def _refuse_missing(bad: Any, name: str) -> None:
+    if bad.any():
+        raise InputError(
+            f"Column {name!r} has missing or infinite values: {positions(bad)}. Remove or impute "
+            "these records first."
+        )

@@ -1,0 +1,207 @@
+"""Tables that are never held whole: tallied once, then read in steps.
+
+A csv is handled as the text it holds, so that a column passed through keeps its spelling; types are
+those that the whole file allows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from pyvws.errors import InputError
+from pyvws.tables.column_files import (
+    UNREADABLE,
+    file_digest,
+    refuse_damaged,
+    rows_and_columns,
+    scan_columns,
+)
+from pyvws.tables.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
+from pyvws.tables.headers import named
+
+__all__ = [
+    "COUNT",
+    "LargeTable",
+    "in_steps",
+    "named_errors",
+    "open_large",
+    "refuse_missing",
+    "run_bytes",
+    "table_bytes",
+]
+
+COUNT = "records of this kind in the table"  # The tally's own column, beside the table's.
+_BYTES_A_CELL = 50  # In memory, as text or numbers with the copies that reading makes of them.
+_BYTES_A_USED_CELL = 150  # Of a column that is modelled or released: design, cells, bounds, copies.
+_BYTES_A_VALUE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LargeTable:
+    """A table that keeps its rows' order, as a plan to read it.
+
+    `written` gives its cells as they stand (text for csv), `schema` the types for modelling,
+    `format` is that of its datasets, `name` how messages call it, `path` where it lies: None for a
+    plan that is no file.
+    """
+
+    written: pl.LazyFrame
+    schema: pl.Schema
+    format: str
+    name: str
+    path: Path | None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns, in their order."""
+        return self.schema.names()
+
+    def digest(self) -> str | None:
+        """sha256 of the file as `file_digest` gives it; None where there is none."""
+        return None if self.path is None else file_digest(self.path)
+
+    def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The distinct rows of some columns in rising order, as written and typed.
+
+        Both have the column `COUNT`: how many records a row stands for. Raises InputError where
+        one of these columns has missing values.
+        """
+        with named_errors(self.name, columns, self.columns):
+            rows = (
+                self.written.group_by(columns)
+                .agg(pl.len().alias(COUNT))
+                .collect(engine="streaming")
+                .sort(columns)
+            )
+            typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
+        refuse_missing(typed, columns)
+        return rows, typed
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+        """The rows of some columns as written, in order, `size` at a time."""
+        with named_errors(self.name, columns, self.columns):
+            yield from in_steps(self.written.select(columns).collect_batches(chunk_size=size), size)
+
+    def _typed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        if self.format != "csv":
+            return rows
+        types = {name: self.schema[name] for name in rows.columns}
+        text = io.BytesIO()
+        rows.write_csv(text)
+        text.seek(0)
+        return pl.read_csv(text, schema=types, null_values=CSV_NULLS)
+
+
+def in_steps(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    """The rows of some tables one after the other, `size` at a time."""
+    kept: list[pl.DataFrame] = []
+    held = 0
+    for piece in pieces:
+        kept.append(piece)
+        held += piece.height
+        while held >= size:
+            joined = pl.concat(kept)
+            yield joined.head(size)
+            kept, held = [joined.slice(size)], held - size
+    if held:
+        yield pl.concat(kept)
+
+
+def refuse_missing(tally: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Raise InputError for columns of a tally with missing or infinite values."""
+    for column in columns:
+        values = tally[column]
+        missing = values.is_null()
+        if values.dtype.is_float():
+            missing = missing | ~values.is_finite().fill_null(False)
+        if missing.any():
+            raise InputError(
+                f"Column {column!r} has missing or infinite values in "
+                f"{tally[COUNT].filter(missing).sum()} records. Remove or impute these "
+                "records first."
+            )
+
+
+@contextmanager
+def named_errors(
+    name: str, columns: Sequence[str] = (), header: Sequence[str] = ()
+) -> Iterator[None]:
+    """InputError without what an engine says, which can hold a cell; `header` has all columns."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:  # any engine's own
+        raise InputError(
+            f"{name}: {named(columns, header) or 'it'} could not be read ({type(error).__name__}). "
+            "Check that each column holds numbers of a usual size, or text."
+        ) from None
+
+
+def open_large(path: Path) -> LargeTable:
+    """A plan to read a file or folder that `read_table` takes; InputError if that fails."""
+    kind = file_kind(path)
+    try:
+        if kind != "csv":
+            refuse_damaged(path, kind)
+            written = scan_columns(path, kind)
+            return LargeTable(written, written.collect_schema(), kind, path.name, path)
+        with path.open("rb") as file:
+            refuse_uneven_rows(file, path.name)
+        typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS)
+        written = pl.scan_csv(path, infer_schema=False)
+        return LargeTable(written, typed.collect_schema(), kind, path.name, path)
+    except InputError:
+        raise
+    except (*UNREADABLE, csv.Error) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(
+                f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
+            ) from None
+        raise InputError(
+            f"{path.name}: not a readable {kind} file ({type(error).__name__}). Write it again."
+        ) from None
+
+
+def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:
+    """A rough size of a whole run in memory, in bytes: inputs, draws and datasets.
+
+    `used` columns of the table are modelled or released, all where it is None. It is measured, a
+    tenth above the peaks of runs of 10^6 records, their parts that no table is needed for left out.
+    """
+    records, columns = _records_and_columns(path)
+    modelled = columns if used is None else min(used, columns)
+    table = columns * _BYTES_A_CELL + modelled * _BYTES_A_USED_CELL + datasets * _BYTES_A_VALUE
+    return records * table + draws * (1 + modelled) * _BYTES_A_VALUE
+
+
+def table_bytes(path: Path) -> int:
+    """A rough size of the table in memory, in bytes, without reading it."""
+    records, columns = _records_and_columns(path)
+    return records * columns * _BYTES_A_CELL
+
+
+def _records_and_columns(path: Path) -> tuple[int, int]:
+    """Roughly, without reading the table; 0 where it cannot be read, and reading says why."""
+    kind = file_kind(path)
+    if kind != "csv":
+        try:
+            return rows_and_columns(path, kind)
+        except UNREADABLE:
+            return 0, 0
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            width = max(1, len(csv_header(file)))
+            sample = file.read(1 << 16)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return 0, 0
+    lines = max(1, sample.count(b"\n"))
+    return int(size / (len(sample) / lines or 1.0)) if sample else 0, width

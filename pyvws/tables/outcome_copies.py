@@ -1,0 +1,174 @@
+"""Columns released as they are that give the outcome away: copies of it, and its ranks.
+
+One rule, for a table in memory and for one that is read in steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import DisclosureWarning, InputError
+from pyvws.tables.frame import open_frame, outcome_column
+from pyvws.tables.headers import named
+from pyvws.tables.table_writers import NO_PLACE
+
+__all__ = ["OutcomeCopies", "look_for_copies"]
+
+_FEWEST: Final = 8  # Records; of fewer, an order like the outcome's is no surprise.
+_FIRST: Final = 1000  # Records that tell most columns apart.
+_SAMPLE: Final = 10_000  # Records of each step that are compared with those of the others.
+_TRUTH: Final = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the records so far say of one column; `forms` are those of the outcome that it holds."""
+
+    forms: set[int]
+    present: int = 0
+    least: float = np.inf
+    most: float = -np.inf
+    in_order: bool = True
+    sample: list[pl.DataFrame] = field(default_factory=list)
+
+
+class OutcomeCopies:
+    """Looks for columns that hold the outcome, or stand in its rank order, step by step.
+
+    A copy is a column that can be read as numbers (truth values as 0 and 1, text as what it
+    spells), has values in half of the records or more, and holds in each of these the outcome, the
+    outcome rounded to whole numbers, or the outcome in 32 bits. A column stands in rank order where
+    the outcome never falls, or never rises, from one value of the column to the next, and equal
+    values go with equal outcomes; of a table read in steps this is found of each step, and of some
+    records of all.
+    """
+
+    def __init__(self, columns: Sequence[str], header: Sequence[str], outcome: str) -> None:
+        self._seen = {name: _Seen({0, 1, 2}) for name in columns}
+        self._header, self._outcome = header, outcome
+        self._records = 0
+        self._least, self._most = np.inf, -np.inf
+
+    def look(self, columns: dict[str, pl.Series], y: Floats) -> None:
+        """Take in some records: the outcome (n,) before any rounding, and the columns."""
+        if not len(y):
+            return
+        self._records += len(y)
+        self._least, self._most = min(self._least, y.min()), max(self._most, y.max())
+        with np.errstate(over="ignore"):
+            forms = (y, np.rint(y), y.astype(np.float32).astype(np.float64))
+        for name, seen in self._seen.items():
+            if not (seen.forms or seen.in_order):
+                continue
+            keys = _sortable(columns[name])
+            if seen.forms and keys.dtype == pl.Float64:
+                _compare(seen, keys.to_numpy(), forms)
+            else:
+                seen.forms = set()
+            if seen.in_order:
+                pairs = pl.DataFrame({"key": keys, "y": y})
+                seen.in_order = _in_rank_order(pairs.head(_FIRST)) and _in_rank_order(pairs)
+                seen.sample.append(pairs.gather_every(max(1, len(y) // _SAMPLE)))
+
+    def refuse(self) -> None:
+        """Raise InputError for copies."""
+        same = [name for name, seen in self._seen.items() if self._is_copy(seen)]
+        if same:
+            raise InputError(
+                f"Columns to be released as they are equal the outcome {self._outcome!r} in every "
+                f"record, which would release it: {named(same, self._header)}. Take them out of "
+                "formula and keep."
+            )
+
+    def warn(self) -> None:
+        """DisclosureWarning for columns in rank order."""
+        ordered = [name for name, seen in self._seen.items() if self._is_ordered(seen)]
+        if ordered:
+            warnings.warn(
+                f"Columns to be released as they are stand in the rank order of the outcome "
+                f"{self._outcome!r}, or in the opposite one: {named(ordered, self._header)}. "
+                "Whoever sorts by them has the order of the confidential values. Take them out of "
+                "formula and keep, unless that is public.",
+                DisclosureWarning,
+                stacklevel=4,
+            )
+
+    def _is_copy(self, seen: _Seen) -> bool:
+        tells = seen.most > seen.least or not self._most > self._least
+        return bool(seen.forms) and tells and 2 * seen.present >= self._records
+
+    def _is_ordered(self, seen: _Seen) -> bool:
+        enough = self._records >= _FEWEST and self._most > self._least
+        if not (enough and seen.in_order):
+            return False
+        pairs = [part.cast({"key": pl.String}) for part in seen.sample]
+        if all(part["key"].dtype == pl.Float64 for part in seen.sample):
+            pairs = seen.sample
+        return _in_rank_order(pl.concat(pairs), strictly=True)
+
+
+def look_for_copies(table: Any, columns: Sequence[str], outcome: str) -> None:
+    """What `OutcomeCopies` tells of the columns of a table in memory."""
+    frame = open_frame(table)
+    kept = [name for name in columns if name != outcome]
+    copies = OutcomeCopies(kept, frame.columns, outcome)
+    copies.look({name: _series(frame[name]) for name in kept}, outcome_column(frame, outcome))
+    copies.refuse()
+    copies.warn()
+
+
+def _compare(seen: _Seen, numbers: Floats, forms: Sequence[Floats]) -> None:
+    there = ~np.isnan(numbers)
+    values = numbers[there]
+    if not len(values):
+        return
+    seen.present += len(values)
+    seen.least, seen.most = min(seen.least, values.min()), max(seen.most, values.max())
+    seen.forms = {form for form in seen.forms if bool((forms[form][there] == values).all())}
+
+
+def _in_rank_order(pairs: pl.DataFrame, *, strictly: bool = False) -> bool:
+    """Whether y never falls or never rises along the keys, `strictly`: and does the other."""
+    distinct = pairs.filter(pl.col("key").is_not_null()).unique().sort("key")
+    if distinct["key"].is_duplicated().any():
+        return False
+    steps = np.diff(distinct["y"].to_numpy())
+    if strictly and not steps.any():
+        return False
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _series(column: nw.Series[Any]) -> pl.Series:
+    """A column of any kind; one of several kinds of values as text."""
+    try:
+        made = column.to_polars()
+        if made.dtype != pl.Object:
+            return made
+    except NO_PLACE:
+        pass
+    return pl.Series([None if value is None else str(value) for value in column.to_list()])
+
+
+def _sortable(column: pl.Series) -> pl.Series:
+    """As numbers, none of them NaN, where every value can be read as one; else as text."""
+    kind = column.dtype
+    if kind.is_temporal():
+        column = column.to_physical()
+    elif kind.is_nested() or kind == pl.Binary or kind == pl.Null:
+        return pl.Series(values=[None] * len(column), dtype=pl.String)
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column.cast(pl.Float64).fill_nan(None)
+    text = column.cast(pl.String).str.strip_chars()
+    text = text.set(text.is_in(["", "NA"]), None)
+    numbers = text.cast(pl.Float64, strict=False)
+    spelt = text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
+    numbers = numbers.fill_null(spelt).fill_nan(None)
+    return text if (numbers.is_null() & text.is_not_null()).any() else numbers

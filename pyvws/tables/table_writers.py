@@ -1,0 +1,108 @@
+"""Tables written in steps: what appends batches to a csv, parquet or Arrow IPC file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import polars as pl
+
+from pyvws.errors import InputError
+from pyvws.tables.headers import named
+from pyvws.tables.hidden_values import without_hidden
+
+__all__ = ["NO_PLACE", "TableWriter", "no_place", "table_writer"]
+
+# What a column raises that a file or polars has no type for; Arrow's errors say a value.
+NO_PLACE: Final = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    NotImplementedError,
+    pl.exceptions.PolarsError,
+)
+
+
+class TableWriter(Protocol):
+    """Appends rows; every batch has the same columns."""
+
+    def __call__(self, batch: pl.DataFrame) -> None: ...
+
+
+def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
+    """The error for columns that no file of a format can hold, by their names or places."""
+    return InputError(
+        f"No {format} file can hold the values of {named(strange, header)}: they are lists or "
+        "spans, of several kinds, or too large. Convert them to text, or take these columns out of "
+        "keep."
+    )
+
+
+@contextmanager
+def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[TableWriter]:
+    """Open a new file of the given rights; a parquet row group or Arrow batch is a call's rows.
+
+    Arrow gets categories as text. What a batch's memory holds besides its cells is not written.
+    InputError for a column of a type that the file has none for.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "wb") as file:
+        if format == "csv":
+            first = True
+
+            def append(batch: pl.DataFrame) -> None:
+                nonlocal first
+                if first:
+                    _refuse_types(batch, format)
+                batch.write_csv(file, include_header=first)
+                first = False
+
+            yield append
+            return
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        writer: Any = None
+
+        def group(batch: pl.DataFrame) -> None:
+            nonlocal writer
+            if writer is None:
+                _refuse_types(batch, format)
+            rows = _arrow(batch, format)
+            if writer is None and format == "parquet":
+                writer = parquet.ParquetWriter(file, rows.schema, compression="zstd")
+            elif writer is None:
+                packed = pa.ipc.IpcWriteOptions(compression="zstd")
+                writer = pa.ipc.new_file(file, rows.schema, options=packed)
+            writer.write_table(rows)
+
+        try:
+            yield group
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _arrow(batch: pl.DataFrame, format: str) -> Any:
+    batch = without_hidden(batch)
+    if format == "arrow":  # One dictionary would have to serve all batches.
+        batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return batch.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def _refuse_types(batch: pl.DataFrame, format: str) -> None:
+    strange = []
+    for name in batch.columns:
+        empty_cell = batch.select(name).clear(1)
+        try:
+            if format == "csv":
+                empty_cell.write_csv()
+            else:
+                _arrow(empty_cell, format)
+        except NO_PLACE:
+            strange.append(name)
+    if strange:
+        raise no_place(strange, batch.columns, format)

@@ -1,0 +1,1 @@
+"""Weights from bounds and risks, and the search for a constant."""

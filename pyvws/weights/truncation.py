@@ -1,0 +1,127 @@
+"""Weights that aim at epsilon: those of records above epsilon / 2 become 0, or come down to it.
+
+Both rules are named in the slides of [global2022], as Weighted-epsilon and as downscaling, in a
+sentence each; what is inferred stands with each function. They take the weights and by-record
+bounds of one fit. The bounds of the refit differ, so neither promises epsilon: compute and report
+the bound of the refit, never the target.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import (
+    Floats,
+    open_unit_interval,
+    positions,
+    same_length,
+    vector,
+    weight_vector,
+)
+from pyvws.errors import InputError
+from pyvws.posterior.censoring import half_epsilon
+
+__all__ = ["downscale", "weighted_epsilon_weights"]
+
+
+def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
+    """alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2 (Weighted-epsilon of [global2022]).
+
+    The slides set a weight to 0 if the "log-likelihood contribution" exceeds epsilon / 2. Inferred:
+    the contribution is the record's bound in the weighted fit, alpha_i l_i at its largest over the
+    draws; a record at just epsilon / 2 stays.
+
+    Parameters
+    ----------
+    weights : array_like, shape (N,)
+        alpha_i in [0, 1] of the weighted fit.
+    by_record : array_like, shape (N,)
+        Delta_{alpha,x_i} of the same fit, in nats; infinity for a record without a finite one.
+    epsilon : float
+        Above 0; larger = riskier. Infinity leaves all weights as they are.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Each weight as it was, or 0: a record that is out of the fit.
+
+    Raises
+    ------
+    InputError
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, or epsilon is
+        not above 0.
+
+    Examples
+    --------
+    >>> weighted_epsilon_weights([1.0, 0.5, 0.8], [2.0, 4.0, 2.5], epsilon=5.0).tolist()
+    [1.0, 0.0, 0.8]
+    """
+    alpha, bounds = _fitted(weights, by_record)
+    return np.where(bounds > half_epsilon(epsilon), 0.0, alpha)
+
+
+def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None = None) -> Floats:
+    """psi_i alpha_i, psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}) (downscaling, [global2022]).
+
+    The slides scale weights by factors psi_i below 1 and leave them open. Inferred: the factor is
+    what brings the record's own bound down to epsilon / 2 before the refit, so records below it
+    keep their weights. The alternative is one constant psi for all of them, while any is above.
+    It is the rule of `pyvws.weights.reweight` with another aim: both move alpha_i by T / Delta_{alpha,x_i},
+    there up to the database's bound, here down to epsilon / 2.
+
+    Parameters
+    ----------
+    weights : array_like, shape (N,)
+        alpha_i in [0, 1] of the weighted fit.
+    by_record : array_like, shape (N,)
+        Delta_{alpha,x_i} of the same fit, in nats; infinity for a record without a finite one.
+    epsilon : float
+        Above 0; larger = riskier. Infinity leaves all weights as they are.
+    psi : float, optional
+        The constant, strictly between 0 and 1; larger = smaller steps, and more refits.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1], none larger than it was; 0 where the bound is infinite.
+
+    Raises
+    ------
+    InputError
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, epsilon is
+        not above 0, or psi is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> downscale([1.0, 0.5, 0.8], [2.0, 5.0, 2.5], epsilon=5.0).tolist()
+    [1.0, 0.25, 0.8]
+    >>> downscale([1.0, 0.5, 0.8], [2.0, 5.0, 2.5], epsilon=5.0, psi=0.5).tolist()
+    [0.5, 0.25, 0.4]
+    """
+    alpha, bounds = _fitted(weights, by_record)
+    half = half_epsilon(epsilon)
+    above = bounds > half
+    factor = np.ones_like(bounds)
+    if psi is None:
+        factor[above] = half / bounds[above]
+    else:
+        constant = open_unit_interval(psi, "psi")
+        if above.any():
+            factor[:] = constant
+            # No factor but 0 brings an infinite bound down.
+            factor[np.isinf(bounds)] = 0.0
+    return alpha * factor
+
+
+def _fitted(weights: Any, by_record: Any) -> tuple[Floats, Floats]:
+    alpha, bounds = weight_vector(weights), vector(by_record, "by_record")
+    same_length(alpha, bounds, ("weights", "by_record"))
+    wrong = ~(bounds >= 0)
+    if wrong.any():
+        raise InputError(
+            "by_record must hold a bound of at least 0 for each record, with none missing. "
+            f"Wrong: {positions(wrong)}."
+        )
+    return alpha, bounds

@@ -1,0 +1,166 @@
+"""Likelihood weights alpha_i in [0, 1]: LW, CW and marginal, SW.
+
+A larger weight leaves more of a record's likelihood in the pseudo posterior: larger = less
+protected. alpha_i = 1 is the ordinary posterior, alpha_i = 0 takes the record out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats, finite_number, non_negative, positive, vector, whole_number
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+
+__all__ = [
+    "lipschitz_weights",
+    "risk_weights",
+    "scalar_weights",
+    "scaled_bounds",
+    "weights_from_bounds",
+]
+
+
+def lipschitz_weights(
+    log_lik: Any, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0
+) -> Floats:
+    """LW weights from the unweighted fit (Algorithm 1, steps 1 to 4 of [vws2024]).
+
+    f_i = max_s |l_i(theta_s)|, scaled to risks in [0, 1] by
+    (f_i - min f) / (max f - min f), then alpha_i = c (1 - risk_i) + g, kept within [0, 1].
+
+    Parameters
+    ----------
+    log_lik : array_like, shape (S, N)
+        Log-likelihood of N records at S draws of the unweighted posterior, in nats.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
+    threshold : float
+        Draws whose largest |l_i| exceeds this quantile are dropped first; 1 keeps all.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1]; a record with a non-finite log-likelihood gets 0.
+
+    Raises
+    ------
+    InputError
+        If all bounds are equal, so that no scaling exists, or an argument is out of range.
+
+    Examples
+    --------
+    >>> lipschitz_weights([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]).tolist()
+    [1.0, 0.75, 0.0]
+    """
+    return weights_from_bounds(lipschitz_bounds(log_lik, threshold=threshold).by_record, c=c, g=g)
+
+
+def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+    """LW weights from by-record bounds f_i (N,) in nats: steps 3 and 4 of Algorithm 1.
+
+    An infinite bound marks a record with a non-finite log-likelihood: its weight is 0 and it does
+    not enter the scaling. Returns shape (N,); raises InputError when all finite bounds are equal.
+    """
+    bounds = vector(by_record, "by_record")
+    weights = _scaled(scaled_bounds(bounds), c, g)
+    weights[~np.isfinite(bounds)] = 0.0
+    return weights
+
+
+def scaled_bounds(by_record: Any) -> Floats:
+    """Risks (N,) in [0, 1] from by-record bounds f_i (N,): step 3 of Algorithm 1; larger = riskier.
+
+    (f_i - min f) / (max f - min f) over the finite bounds; 1 where a bound is infinite. Raises
+    InputError when all finite bounds are equal or none is finite.
+    """
+    bounds = vector(by_record, "by_record")
+    finite = np.isfinite(bounds)
+    if not finite.any():
+        raise InputError("Every record has a non-finite log-likelihood: no weight exists.")
+    low, high = bounds[finite].min(), bounds[finite].max()
+    if low == high:
+        raise InputError(
+            "All by-record Lipschitz bounds are equal, so LW has no scale (max f = min f). Use SW "
+            "(scalar weights), or check that outcome and predictors vary."
+        )
+    risk = np.ones_like(bounds)
+    risk[finite] = (bounds[finite] - low) / (high - low)
+    return risk
+
+
+def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+    """CW and marginal weights (Algorithm 2, step 4 of [vws2024]; [risk2024]).
+
+    alpha_i = c (1 - IR_i) + g, kept within [0, 1].
+
+    Parameters
+    ----------
+    risk : array_like, shape (N,)
+        Identification risks IR_i in [0, 1]; larger = riskier.
+    c : float
+        Scale of the weights, at least 0; larger = less protected.
+    g : float
+        Shift of the weights; larger = less protected.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1], falling as the risk rises.
+
+    Raises
+    ------
+    InputError
+        If a risk is outside [0, 1] or missing, or c is negative.
+
+    Examples
+    --------
+    >>> risk_weights([0.2, 0.9], c=2.0).tolist()
+    [1.0, 0.19999999999999996]
+    """
+    values = vector(risk, "risk")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise InputError("risk must lie in [0, 1] for every record, with none missing.")
+    return _scaled(values, c, g)
+
+
+def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
+    """SW: one weight for all records, alpha_i = Delta_{alpha,x} / Delta_x (section 3 of [vws2024]).
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    target : float
+        The database bound to meet, Delta_{alpha,x}, in nats.
+    unweighted : float
+        The database bound of the unweighted fit, Delta_x, in nats.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The same weight n times, at most 1; smaller = more protected.
+
+    Raises
+    ------
+    InputError
+        If n is not a positive whole number or a bound is not above 0.
+
+    Examples
+    --------
+    >>> scalar_weights(2, target=3.0, unweighted=12.0).tolist()
+    [0.25, 0.25]
+    """
+    records = whole_number(n, "n", least=1)
+    weight = positive(target, "target") / positive(unweighted, "unweighted")
+    return np.full(records, min(1.0, weight))
+
+
+def _scaled(risk: Floats, c: float, g: float) -> Floats:
+    with np.errstate(over="ignore"):
+        weights = non_negative(c, "c") * (1.0 - risk) + finite_number(g, "g")
+    return np.clip(weights, 0.0, 1.0)

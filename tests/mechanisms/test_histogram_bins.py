@@ -1,0 +1,183 @@
+"""Bins: by hand, by loops, and what must not change them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.mechanisms.histogram.bins import (
+    bin_counts,
+    bin_probabilities,
+    cube_root_bins,
+    equal_edges,
+    public_edges,
+)
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+quarters = st.integers(0, 32).map(lambda v: v / 4)
+cuts = st.sets(st.integers(0, 32), min_size=2, max_size=9).map(lambda v: [c / 4 for c in sorted(v)])
+
+
+def test_three_records_by_hand():
+    # 2 is on an edge and belongs to the bin that it begins; 8 ends the last bin and belongs to it.
+    assert bin_counts([1.0, 2.0, 8.0], [0.0, 2.0, 4.0, 8.0]).tolist() == [1, 1, 1]
+    assert equal_edges(0.0, 8.0, bins=4).tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+    assert bin_probabilities([3, -2, 1]).tolist() == [0.75, 0.0, 0.25]
+    assert [cube_root_bins(n) for n in (1, 8, 9, 1000, 1001, 2000)] == [1, 2, 3, 10, 11, 13]
+
+
+@given(st.lists(quarters, min_size=1, max_size=20), cuts)
+@few
+def test_counts_against_loops(values, edges):
+    values = [v for v in values if edges[0] <= v <= edges[-1]] or [edges[0]]
+    expected = [0] * (len(edges) - 1)
+    for value in values:
+        for j in range(len(edges) - 1):
+            last = j == len(edges) - 2
+            if edges[j] <= value and (value < edges[j + 1] or (last and value == edges[j + 1])):
+                expected[j] += 1
+    assert bin_counts(values, edges).tolist() == expected
+
+
+@given(st.lists(st.integers(-9, 40), min_size=1, max_size=12))
+@few
+def test_probabilities_against_loops(counts):
+    kept = [max(count, 0) for count in counts]
+    total = sum(kept)
+    expected = [k / total for k in kept] if total else [1 / len(kept)] * len(kept)
+    assert bin_probabilities(counts).tolist() == expected
+
+
+@given(st.lists(quarters, min_size=1, max_size=20), st.integers(0, 2**32 - 1))
+@few
+def test_order_duplicates_and_units(values, seed):
+    edges = [0.0, 0.25, 1.0, 5.5, 8.0]
+    found = bin_counts(values, edges)
+    shuffled = np.random.default_rng(seed).permutation(values)
+    assert (bin_counts(shuffled, edges) == found).all()
+    assert (bin_counts(values * 2, edges) == 2 * found).all()
+    assert (bin_counts(np.multiply(values, 8.0), np.multiply(edges, 8.0)) == found).all()
+    assert found.sum() == len(values)
+    # One record more or less moves one count by one, and one replaced moves two.
+    replaced = bin_counts([*values[1:], 6.0], edges)
+    assert np.abs(bin_counts([*values, 6.0], edges) - found).sum() == 1
+    assert np.abs(replaced - found).sum() in (0, 2)
+
+
+@given(st.integers(1, 10**15))
+@few
+def test_bins_by_the_rule(n):
+    bins = cube_root_bins(n)
+    assert (bins - 1) ** 3 < n <= bins**3
+    assert cube_root_bins(bins**3) == bins
+    assert cube_root_bins(bins**3 + 1) == bins + 1
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(1, 200))
+@few
+def test_equal_edges_ascend_from_end_to_end(low, width, bins):
+    edges = equal_edges(low, low + width, bins=bins)
+    assert edges.shape == (bins + 1,)
+    assert (edges[0], edges[-1]) == (low, low + width)
+    assert (np.diff(edges) > 0).all()
+    np.testing.assert_allclose(np.diff(edges), width / bins, rtol=1e-4)
+
+
+def test_special_cases_collapse():
+    assert bin_counts([0.0, 1.0, 1.0], [0.0, 1.0]).tolist() == [3]
+    assert bin_probabilities([0, -3, -1, 0]).tolist() == [0.25] * 4
+    assert bin_probabilities([-7]).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: bin_counts([1.0, 9.0, -4.0], [0.0, 8.0]),
+            "2 of 3 records are outside the public range. Check the unit of the outcome, give a "
+            "range known to hold every possible value, or count them in the first and last bins "
+            "with --allow-outside (allow_outside=True in Python).",
+        ),
+        (
+            lambda: bin_counts([1.0], [0.0, 2.0, 2.0]),
+            "edges must be two or more ascending numbers, a finite way apart.",
+        ),
+        (
+            lambda: bin_counts([1.0], [0.0]),
+            "edges must be two or more ascending numbers, a finite way apart.",
+        ),
+        (
+            lambda: bin_counts([1.0], [-1e308, 1e308]),
+            "edges must be two or more ascending numbers, a finite way apart.",
+        ),
+        *(
+            (
+                lambda bins=bins, public_n=public_n: public_edges(
+                    [0.0, 2.0], None, bins, public_n, 5
+                ),
+                "edges fix the bins, so bins and public_n cannot be given.",
+            )
+            for bins, public_n in [(3, None), (None, 5), (3, 5)]
+        ),
+        (
+            lambda: public_edges(None, [0.0, 1.0, 2.0], 3, None, 5),
+            "range must be a pair (L, U). Got 3 numbers.",
+        ),
+        (
+            lambda: equal_edges(2.0, 2.0, bins=3),
+            "A range needs a lower end below its upper end, a finite way apart.",
+        ),
+        (
+            lambda: equal_edges(-1e308, 1e308, bins=3),
+            "A range needs a lower end below its upper end, a finite way apart.",
+        ),
+        (
+            lambda: equal_edges(1.0, np.nextafter(1.0, 2.0), bins=3),
+            "The range is too narrow for 3 bins. Use fewer.",
+        ),
+        (
+            lambda: equal_edges(0.0, 1.0, bins=0),
+            "bins must be a whole number of at least 1. Got 0.",
+        ),
+        (lambda: cube_root_bins(0), "n must be a whole number of at least 1. Got 0."),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_columns_of_any_kind():
+    values = [1.0, 2.0, 8.0]
+    for column in (lambda v: pd.Series(v, index=[5, 5, 1]), pl.Series, tuple):
+        assert bin_counts(column(values), [0.0, 2.0, 8.0]).tolist() == [1, 2]
+
+
+@given(
+    st.floats(-1e300, 1e300),
+    st.floats(1e-3, 1e3),
+    st.none() | st.integers(1, 40),
+    st.none() | st.integers(1, 500),
+    st.none() | st.integers(1, 500),
+)
+@few
+def test_edges_by_range_or_as_they_are_given(low, width, bins, public_n, n):
+    """A number of bins, else the rule on a public n, else on n where that is no secret."""
+    high = low + abs(low) * 1e-3 + width
+    known = n if public_n is None else public_n
+    if (bins is not None and public_n is not None) or (bins is None and known is None):
+        with pytest.raises(InputError):
+            public_edges(None, (low, high), bins, public_n, n)
+        return
+    number = bins
+    if number is None:
+        number = next(b for b in range(1, 500) if b**3 >= known)
+    found = public_edges(None, (low, high), bins, public_n, n)
+    assert found.tolist() == [low + (high - low) * (b / number) for b in range(number)] + [high]
+    assert public_edges(found, None, None, None, n).tolist() == found.tolist()

@@ -1,0 +1,133 @@
+"""Mechanisms as settings: defaults, what is checked at birth, and lookup by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import (
+    MECHANISMS,
+    Censored,
+    CountWeighted,
+    LipschitzWeighted,
+    MarginalWeighted,
+    PairwiseWeighted,
+    PerturbedHistogram,
+    ScalarWeighted,
+    Unweighted,
+    WeightedEpsilon,
+    make_mechanism,
+)
+
+NAMES = (
+    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
+)
+WITH_EPSILON = {
+    "weighted-epsilon": {"epsilon": 5.0},
+    "censored": {"epsilon": 5.0},
+    "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
+}
+
+
+def test_names_and_the_papers_defaults():
+    plain = {name: kind for name, kind in MECHANISMS.items() if name not in WITH_EPSILON}
+    assert {name: kind() for name, kind in plain.items()} == {
+        "unweighted": Unweighted(),
+        "lw": LipschitzWeighted(c=1.0, g=0.0),
+        "cw": CountWeighted(
+            c=1.0, g=0.0, radius=0.2, radius_kind="percentage", known=(), match=None
+        ),
+        "marginal": MarginalWeighted(c=1.0, g=0.0, radius=0.2),
+        "pairwise": PairwiseWeighted(c=1.0, g=0.0, radius=0.2),
+        "sw": ScalarWeighted(match="lw"),
+    }
+    assert make_mechanism("weighted-epsilon", epsilon=5.0) == WeightedEpsilon(epsilon=5.0, passes=1)
+    assert make_mechanism("censored", epsilon=5.0) == Censored(epsilon=5.0, weights="lw")
+    assert make_mechanism("perturbed-histogram", epsilon=5.0, range=(0, 1)) == PerturbedHistogram(
+        epsilon=5.0, range=(0.0, 1.0), neighbours="replace", noise="secret"
+    )
+    assert all(kind.name == name for name, kind in MECHANISMS.items())
+
+
+def test_made_by_name_with_the_settings_that_apply():
+    assert make_mechanism("lw", c=0.5, radius=None) == LipschitzWeighted(c=0.5)
+    assert make_mechanism("cw", known=["age", "sex"], match=3.5).match == 3.5
+    assert make_mechanism("cw", known=["age", "sex"]).known == ("age", "sex")
+    assert CountWeighted(known="age").known == ("age",)
+    assert make_mechanism("sw", match=2).match == 2.0
+    own = ScalarWeighted(match=4)
+    assert make_mechanism(own) is own
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_settings_stay_as_they_were_made(name):
+    kind = MECHANISMS[name]
+    given = WITH_EPSILON.get(name, {})
+    made = kind(**given)
+    assert hash(made) == hash(kind(**given))
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
+        made.c = 2.0
+    with pytest.raises(TypeError):
+        kind(1.0)  # keyword only
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LipschitzWeighted(c=-1), "c must not be negative. Got -1."),
+        (
+            lambda: make_mechanism("censored"),
+            "mechanism 'censored' needs epsilon. Set it by --epsilon (epsilon=... in Python).",
+        ),
+        (lambda: WeightedEpsilon(epsilon=0), "epsilon must be above 0. Got 0."),
+        (
+            lambda: Censored(epsilon=5, weights="sw"),
+            "weights must be one of lw, cw, none. Got 'sw'.",
+        ),
+        (
+            lambda: PerturbedHistogram(epsilon=5),
+            "perturbed-histogram needs the public range of the outcome: range (--range L,U), or "
+            "edges_from_data (--edges-from-data), which gives up the guarantee, not both.",
+        ),
+        (
+            lambda: PerturbedHistogram(epsilon=5, range=(1, 1)),
+            "range must be two numbers, the smaller first.",
+        ),
+        (lambda: LipschitzWeighted(g=math.inf), "g must be finite. Got inf."),
+        (lambda: CountWeighted(radius=0), "radius must be above 0. Got 0."),
+        (
+            lambda: CountWeighted(radius_kind="share"),
+            "radius_kind must be one of percentage, absolute, fixed. Got 'share'.",
+        ),
+        (lambda: CountWeighted(match=0), "match must be above 0. Got 0."),
+        (lambda: ScalarWeighted(match=math.nan), "match must be finite. Got nan."),
+        (lambda: ScalarWeighted(match="cw"), "match must be 'lw' or a number above 0. Got 'cw'."),
+        (
+            lambda: make_mechanism("laplace"),
+            f"mechanism must be one of {NAMES}. Got 'laplace'.",
+        ),
+        (
+            lambda: make_mechanism(LipschitzWeighted),
+            f"mechanism must be one of {NAMES} or an instance.",
+        ),
+        (
+            lambda: make_mechanism("cw", c=2.0, match="lw"),
+            "match finds c, so both cannot be given. Leave one out.",
+        ),
+        (
+            lambda: make_mechanism("lw", radius=0.2, known=()),
+            "mechanism 'lw' does not take known, radius. It takes c, g.",
+        ),
+        (
+            lambda: make_mechanism("unweighted", c=1.0),
+            "mechanism 'unweighted' does not take c. It takes no settings.",
+        ),
+    ],
+)
+def test_bad_settings(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message

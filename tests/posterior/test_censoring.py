@@ -1,0 +1,163 @@
+"""The clamp: by hand, by loops, and what it must not change."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from scipy import stats
+
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+from pyvws.posterior.censoring import censored_share, clamp_log_likelihood, half_epsilon
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+terms = st.sampled_from([-np.inf, np.inf, np.nan, -2.5, 2.5, -5.0, 0.0]) | st.integers(
+    -640, 640
+).map(lambda v: v / 64)
+tables = st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(
+    lambda shape: st.tuples(
+        npst.arrays(np.float64, shape, elements=terms),
+        npst.arrays(np.float64, shape[1], elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+    )
+)
+epsilons = st.sampled_from([0.5, 5.0, 10.0, np.inf])
+
+TWO_DRAWS = [[-1.0, -9.0, 4.0], [-2.0, -5.0, -8.0]]
+
+
+def test_three_records_by_hand():
+    # alpha_i l_i: -1, -4.5, 4 and -2, -2.5, -8, kept within 2.5.
+    weights = [1.0, 0.5, 1.0]
+    clamped = clamp_log_likelihood(TWO_DRAWS, weights, epsilon=5.0)
+    assert clamped.tolist() == [[-1.0, -2.5, 2.5], [-2.0, -2.5, -2.5]]
+    share = censored_share(TWO_DRAWS, weights, epsilon=5.0)
+    assert share.by_record.tolist() == [0.0, 0.5, 1.0]  # a term of just the bound is left
+    assert share.by_draw.tolist() == [2 / 3, 1 / 3]
+    assert (share.overall, share.constant) == (0.5, False)
+
+
+@given(st.floats() | st.integers() | st.text(max_size=3))
+@few
+def test_half_of_any_epsilon_above_zero(epsilon):
+    try:
+        number = float(epsilon)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if number > 0:
+        assert half_epsilon(epsilon) == number / 2
+    else:
+        with pytest.raises(InputError):
+            half_epsilon(epsilon)
+
+
+@given(tables, epsilons)
+@few
+def test_against_loops(table, epsilon):
+    log_lik, weights = table
+    draws, records = log_lik.shape
+    expected = np.zeros_like(log_lik)
+    hit = np.zeros(log_lik.shape, dtype=bool)
+    for s in range(draws):
+        for i in range(records):
+            if weights[i] == 0:
+                continue
+            term = -math.inf if math.isnan(log_lik[s, i]) else weights[i] * log_lik[s, i]
+            expected[s, i] = min(max(term, -epsilon / 2), epsilon / 2)
+            hit[s, i] = expected[s, i] != term
+    assert clamp_log_likelihood(log_lik, weights, epsilon=epsilon).tolist() == expected.tolist()
+    share = censored_share(log_lik, weights, epsilon=epsilon)
+    assert share.by_record.tolist() == [hit[:, i].sum() / draws for i in range(records)]
+    assert share.by_draw.tolist() == [hit[s].sum() / records for s in range(draws)]
+    assert share.overall == hit.sum() / hit.size
+    assert share.constant == all(weights[i] == 0 or hit[:, i].all() for i in range(records))
+
+
+@given(tables, epsilons, st.integers(0, 2**32 - 1))
+@few
+def test_bound_order_and_direction(table, epsilon, seed):
+    log_lik, weights = table
+    found = clamp_log_likelihood(log_lik, weights, epsilon=epsilon)
+    assert lipschitz_bounds(found).epsilon <= epsilon
+    assert (clamp_log_likelihood(found, epsilon=epsilon) == found).all()
+    order = np.random.default_rng(seed).permutation(log_lik.shape[1])
+    moved = clamp_log_likelihood(log_lik[:, order], weights[order], epsilon=epsilon)
+    assert (moved == found[:, order]).all()
+    wider = clamp_log_likelihood(log_lik, weights, epsilon=2.0 * epsilon)
+    assert (np.abs(wider) >= np.abs(found)).all()
+    higher = np.nan_to_num(log_lik, nan=-np.inf, posinf=np.inf, neginf=-np.inf) + 0.5
+    assert (clamp_log_likelihood(higher, weights, epsilon=epsilon) >= found).all()
+
+
+def test_special_cases_collapse():
+    log_lik = np.random.default_rng(3).normal(-4, 2, (7, 5))
+    weights = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
+    assert (clamp_log_likelihood(log_lik, weights, epsilon=np.inf) == weights * log_lik).all()
+    assert censored_share(log_lik, weights, epsilon=np.inf).overall == 0
+    ones = clamp_log_likelihood(log_lik, np.ones(5), epsilon=5.0)
+    assert (clamp_log_likelihood(log_lik, epsilon=5.0) == ones).all()
+
+
+def test_counts_near_100_are_all_clamped_below_an_epsilon_of_about_6():
+    """log of a pmf is at most -log(2 pi y) / 2 or so, whatever the mean: the draws tell nothing."""
+    y = np.arange(80, 121)
+    log_lik = stats.poisson.logpmf(y, np.linspace(60.0, 140.0, 161)[:, None])
+    least_at_its_own_mean = 0.5 * np.log(2 * np.pi * 80)
+    assert censored_share(log_lik, epsilon=1.98 * least_at_its_own_mean).constant
+    assert not censored_share(log_lik, epsilon=7.0).constant
+    # With weights, terms are smaller; with every weight 0 nothing is left either.
+    assert not censored_share(log_lik, np.full(41, 0.5), epsilon=5.0).constant
+    assert censored_share(log_lik, np.zeros(41), epsilon=5.0).constant
+
+
+@pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            (TWO_DRAWS, [1.0, 0.5]),
+            "weights and log_lik must have one entry for each record. Got 2 and 3.",
+        ),
+        ((TWO_DRAWS, [1.0, 1.5, 0.0]), "weights must lie in [0, 1]. Outside: 1 (row 2)."),
+        (
+            ([1.0, 2.0],),
+            "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
+            "least one of both. Got shape (2,).",
+        ),
+    ],
+)
+def test_bad_input(function, arguments, message):
+    with pytest.raises(InputError) as caught:
+        function(*arguments, epsilon=5.0)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "message"),
+    [
+        (0.0, "epsilon must be above 0, infinity for no bound. Got 0."),
+        (-np.inf, "epsilon must be above 0, infinity for no bound. Got -inf."),
+        (np.nan, "epsilon must be above 0, infinity for no bound. Got nan."),
+        ("five", "epsilon must be a number. Got 'five'."),
+    ],
+)
+def test_bad_epsilon(epsilon, message):
+    with pytest.raises(InputError) as caught:
+        clamp_log_likelihood(TWO_DRAWS, epsilon=epsilon)
+    assert str(caught.value) == message
+
+
+def test_columns_of_any_kind():
+    expected = clamp_log_likelihood(TWO_DRAWS, [1.0, 0.5, 1.0], epsilon=5.0).tolist()
+    log_lik = pl.DataFrame(TWO_DRAWS, orient="row")
+    weights = [1.0, 0.5, 1.0]
+    for column in (lambda v: pd.Series(v, index=[9, 9, 1]), pl.Series, tuple):
+        assert clamp_log_likelihood(log_lik, column(weights), epsilon=5.0).tolist() == expected
+    frame = pd.DataFrame(TWO_DRAWS, index=[3, 3])
+    assert clamp_log_likelihood(frame, weights, epsilon=5.0).tolist() == expected

@@ -1,0 +1,154 @@
+"""Balls of several outcomes: by hand, by loops, and what they collapse to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.risks.balls import amounts, count_inside, make_balls, outcomes
+from pyvws.risks.identification_risk import identification_risk
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+whole = st.integers(-4, 6).map(float)
+tables = st.tuples(st.integers(1, 12), st.integers(1, 3)).flatmap(
+    lambda shape: st.tuples(
+        *(st.lists(whole, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]),) * 2,
+        st.lists(st.integers(0, 2), min_size=shape[0], max_size=shape[0]),
+        st.just(shape),
+    )
+)
+shapes_of_balls = st.tuples(
+    st.sampled_from(["percentage", "absolute"]),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    st.sampled_from(["box", "euclidean"]),
+    st.booleans(),
+)
+
+
+def is_inside(value, centre, reach, norm, closed):
+    offs = np.abs(value - centre)
+    if (reach == 0).any() and ((offs[reach == 0] > 0).any() or not closed):
+        return False
+    shares = np.array([o / r for o, r in zip(offs, reach, strict=True) if r > 0])
+    size = max(shares, default=0.0) if norm == "box" else (shares**2).sum()
+    return size <= 1 if closed else size < 1
+
+
+@given(tables, st.sampled_from([list, pd.DataFrame, pl.DataFrame]), st.integers(0, 2))
+@few
+def test_outcomes_come_as_floats_or_are_refused(table, kind, bad):
+    first, *_, shape = table
+    rows = np.reshape(first, shape)
+    made = rows.tolist() if kind is list else kind(rows)
+    assert outcomes(made, "y").tolist() == rows.tolist()
+    assert amounts(made, "y").tolist() == rows.tolist()
+    assert outcomes(rows[:, 0].tolist(), "y").tolist() == [[v] for v in rows[:, 0]]
+    spoiled = rows.copy()
+    spoiled[-1, -1] = [np.nan, np.inf, -np.inf][bad]
+    with pytest.raises(InputError, match=rf"1 \(row {shape[0]}\)"):
+        outcomes(spoiled, "y")
+    with pytest.raises(InputError):
+        amounts(rows.astype(str), "y")
+
+
+@given(tables, shapes_of_balls)
+@few
+def test_against_loops(table, ball):
+    """Whole numbers and reaches of halves: no rounding decides what lies on an edge."""
+    first, second, codes, shape = table
+    y, values, codes = (
+        np.reshape(first, shape),
+        np.reshape(second, shape),
+        np.sort(codes).astype(np.intp),
+    )
+    kind, radius, norm, closed = ball
+    balls = make_balls(y, radius, kind, norm)
+    reach = radius * np.abs(y) if kind == "percentage" else np.full(shape, radius)
+    if norm == "euclidean" and kind == "percentage":
+        values = y + np.sign(values) * reach  # on the edge along an axis, or clearly off it
+    n = len(y)
+    inside = [
+        [is_inside(values[h], y[i], reach[i], norm, closed) for h in range(n)] for i in range(n)
+    ]
+    counts = [sum(inside[i][h] for h in range(n) if codes[h] == codes[i]) for i in range(n)]
+    assert count_inside(values, balls, codes, closed=closed).tolist() == counts
+    assert balls.hold(values, closed=closed).tolist() == [inside[i][i] for i in range(n)]
+
+
+def test_two_outcomes_by_hand():
+    y = np.array([[10.0, 10.0], [11.0, 11.0], [12.0, 10.0]])
+    options = {"radius": 1.2, "radius_kind": "absolute"}
+    # Boxes: 1 and 2 are near each other, 2 and 3 too; 1 and 3 differ by 2 in the first outcome.
+    assert identification_risk(y, **options).tolist() == [1 / 3, 0.0, 1 / 3]
+    # Circles: neighbours are the root of 2 away, beyond 1.2.
+    assert identification_risk(y, norm="euclidean", **options).tolist() == [2 / 3] * 3
+    assert identification_risk(y, radius=[2.0, 0.5], radius_kind="absolute").tolist() == (
+        [1 / 3, 2 / 3, 1 / 3]
+    )
+    moved = np.array([[10.0, 12.0], [11.0, 11.0], [12.0, 10.0]])
+    assert identification_risk(y, [moved], **options).tolist() == [0.0, 0.0, 1 / 3]
+
+
+@pytest.mark.parametrize("norm", ["box", "euclidean"])
+@pytest.mark.parametrize(("closed", "counts"), [(True, [3, 3, 3]), (False, [2, 1, 2])])
+def test_an_edge_is_inside_a_closed_ball_alone(norm, closed, counts):
+    y = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    balls = make_balls(y, [2.0, 1.0], "absolute", norm)
+    assert count_inside(y, balls, np.zeros(3, dtype=np.intp), closed=closed).tolist() == counts
+
+
+@given(st.lists(whole, min_size=1, max_size=15), shapes_of_balls)
+@few
+def test_one_outcome_twice_is_one_outcome(values, ball):
+    kind, radius, _, _ = ball
+    options = {"radius": radius, "radius_kind": kind}
+    alone = identification_risk(values, **options)
+    column = np.array(values)[:, None]
+    assert (identification_risk(column, **options) == alone).all()
+    assert (identification_risk(column, norm="euclidean", **options) == alone).all()
+    assert (identification_risk(np.hstack([column, column]), **options) == alone).all()
+    box = identification_risk(np.hstack([column, column[::-1]]), **options)
+    ellipsoid = identification_risk(np.hstack([column, column[::-1]]), norm="euclidean", **options)
+    assert (ellipsoid >= box).all()
+    assert (box >= alone).all()
+
+
+def test_tables_of_any_kind():
+    rows = [[100.0, 1.0], [110.0, 5.0]]
+    for table in (pd.DataFrame(rows, index=[7, 7]), pl.DataFrame(rows, orient="row"), rows):
+        assert identification_risk(table, [table]).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"radius": [0.1, 0.2, 0.3]},
+            "radius must be one number or one for each outcome. Got 3 for 2.",
+        ),
+        ({"radius": [0.1, 0.0]}, "radius must be above 0. Got 0."),
+        ({"norm": "sphere"}, "norm must be one of box, euclidean. Got 'sphere'."),
+        (
+            {"synthetic": [[1.0, 2.0]]},
+            "original and synthetic dataset 1 must have the same outcomes. Got 2 and 1.",
+        ),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError) as caught:
+        identification_risk([[1.0, 2.0], [3.0, 4.0]], **arguments)
+    assert str(caught.value) == message
+
+
+def test_bad_outcomes():
+    with pytest.raises(InputError, match=r"^x must be numeric\. .* put them in known=\.$"):
+        outcomes([["a", "b"]], "x")
+    with pytest.raises(InputError, match=r"^x has missing or infinite values: 1 \(row 2\)\. "):
+        outcomes([[1.0, 2.0], [np.nan, 1.0]], "x")
+    with pytest.raises(InputError, match=r"^x must have at least one record and one outcome\.$"):
+        outcomes(np.empty((0, 2)), "x")

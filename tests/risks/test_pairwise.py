@@ -1,0 +1,191 @@
+"""Pairwise weights: by hand, by loops in exact fractions, and what must not change them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.risks import pairwise
+from pyvws.risks.pairwise import pairwise_weights, three_way_weights
+from pyvws.validation import expected
+from pyvws.validation.cases import CASES
+
+MISSING = (
+    "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "
+    "own, or leave the column out."
+)
+few = settings(max_examples=60, deadline=None, derandomize=True)
+values = st.integers(-40, 200).map(float)
+tables = st.integers(3, 12).flatmap(
+    lambda n: st.tuples(
+        st.lists(values, min_size=n, max_size=n),
+        st.lists(st.sampled_from("abc"), min_size=n, max_size=n),
+    )
+)
+reaches = st.tuples(st.sampled_from(["percentage", "absolute"]), st.sampled_from([0.25, 1.0, 20.0]))
+functions = pytest.mark.parametrize(
+    ("function", "order"), [(pairwise_weights, 2), (three_way_weights, 3)]
+)
+
+
+def in_fractions(y, pattern, radius, kind, order=2):
+    """1 minus the mean joint risk of the groups of `order` that hold i, as the definition says."""
+    reach = [radius * abs(value) if kind == "percentage" else radius for value in y]
+    outside = [[v < y[j] - reach[j] or v > y[j] + reach[j] for v in y] for j in range(len(y))]
+    weights = []
+    for i in range(len(y)):
+        same = [h for h in range(len(y)) if pattern[h] == pattern[i]]
+        total = groups = 0
+        for others in combinations([j for j in same if j != i], order - 1):
+            total += sum(all(outside[j][h] for j in (i, *others)) for h in same)
+            groups += 1
+        weights.append(float(1 - Fraction(total, len(same) * groups)) if groups else 0.0)
+    return weights
+
+
+def test_counting_is_nearer_the_truth_than_adding_up():
+    """R's sum of rounded quotients is off where the package gives the nearest double."""
+    case = next(case for case in CASES if case.id == "pairwise/added-up")
+    off = 0
+    for cell, added_up in zip(case.cells(), expected.load(case).results, strict=True):
+        y, radius = cell.arguments["original"], cell.arguments["radius"]
+        truth = np.array(in_fractions(y, np.zeros(len(y)), radius, "percentage"))
+        assert (case.python(cell) == truth).all()
+        off += int((added_up != truth).sum())
+    assert off > 0
+
+
+def test_at_300_records_the_sum_stays_within_its_bound():
+    """Rounded sums of R against the true fractions: off, by no more than 2 |M| ulp."""
+    case = next(case for case in CASES if case.id == "pairwise/added-up-large")
+    worst = 0.0
+    for cell, added_up in zip(case.cells(), expected.load(case).results, strict=True):
+        y, n = cell.arguments["original"], len(cell.arguments["original"])
+        reach = cell.arguments["radius"] * np.abs(y)
+        outside = ((y[:, None] < y - reach) | (y[:, None] > y + reach)).astype(np.int64)
+        joint = outside.T @ outside
+        count = joint.sum(axis=1) - np.diag(joint)
+        truth = np.array([float(1 - Fraction(int(k), n * (n - 1))) for k in count])
+        assert (case.python(cell) == truth).all()
+        off = np.abs(added_up - truth) / np.spacing(truth)
+        assert off.max() <= 2 * n
+        worst = max(worst, off.max())
+    assert 1 <= worst <= case.tolerance == 600
+
+
+@functions
+@given(table=tables, reach=reaches, unit=st.sampled_from([1.0, 2.0**900, 2.0**-900]))
+@few
+def test_against_every_pair(function, order, table, reach, unit):
+    """Ties, zeros, negative values and patterns of one record, in any unit."""
+    kind, radius = reach
+    y, radius = np.array(table[0]) * unit, radius if kind == "percentage" else radius * unit
+    truth = in_fractions(y.tolist(), table[1], radius, kind, order)
+    options = {"radius": radius, "radius_kind": kind, "singletons": "weight-zero"}
+    assert function(y, known=table[1], **options).tolist() == truth
+
+
+@functions
+@given(table=tables, reach=reaches, seed=st.integers(0, 2**32 - 1))
+@few
+def test_order_units_and_radius(function, order, table, reach, seed):
+    y, pattern = np.array(table[0]), np.array(table[1])
+    kind, radius = reach
+    options = {"radius": radius, "radius_kind": kind, "singletons": "weight-zero"}
+    found = function(y, known=pattern, **options)
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    moved = function(y[shuffled], known=pattern[shuffled], **options)
+    assert (moved == found[shuffled]).all()
+    assert (function(-y, known=pattern, **options) == found).all()
+    wider = {**options, "radius": 2 * radius}
+    assert (function(y, known=pattern, **wider) >= found).all()
+    if kind == "percentage":
+        assert (function(4.0 * y, known=pattern, **options) == found).all()
+    else:
+        assert (function(y + 64.0, known=pattern, **options) == found).all()
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_special_cases_collapse():
+    y = np.random.default_rng(5).normal(50, 20, 40)
+    assert (pairwise_weights(y, radius=1e6, radius_kind="fixed") == 1).all()
+    assert (pairwise_weights(y, c=0.0, g=0.4) == 0.4).all()
+    # Balls of one point: all but i and j are outside both.
+    assert (pairwise_weights(np.arange(1.0, 41.0), radius=1e-9) == 2 / 40).all()
+    assert (three_way_weights(np.arange(1.0, 41.0), radius=1e-9) == 3 / 40).all()
+    assert (three_way_weights(y) >= pairwise_weights(y)).all()
+    parts = pairwise_weights(y, known=np.arange(40) % 2)
+    assert (parts[::2] == pairwise_weights(y[::2])).all()
+    assert (parts[1::2] == pairwise_weights(y[1::2])).all()
+
+
+def test_records_without_a_pair_take_the_weight_that_is_asked_for():
+    y, known = [100.0, 110.0, 400.0], ["a", "a", "b"]
+    for option, weight in (("weight-zero", 0.0), ("weight-one", 1.0)):
+        found = pairwise_weights(y, known=known, c=0.5, g=0.1, singletons=option)
+        assert found.tolist() == [0.6, 0.6, weight]
+        triples = three_way_weights(y, known=known, singletons=option)
+        assert triples.tolist() == [weight] * 3
+
+
+def test_whole_numbers_hold_many_records():
+    n = 300_000
+    y = np.arange(1.0, n + 1)
+    # Balls of one point: counts of 9e10 and 2.7e16, past the whole numbers of a double.
+    assert (pairwise_weights(y, radius=1e-9) == 2 / n).all()
+    assert np.allclose(three_way_weights(y, radius=1e-9), 3 / n, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"radius": 0.0}, "radius must be above 0. Got 0."),
+        ({"radius_kind": "x"}, "radius_kind must be one of percentage, absolute, fixed. Got 'x'."),
+        ({"c": -1.0}, "c must not be negative. Got -1."),
+        (
+            {"singletons": "drop"},
+            "singletons must be one of refuse, weight-zero, weight-one. Got 'drop'.",
+        ),
+        (
+            {"known": ["a", None, "a"]},
+            MISSING,
+        ),
+        (
+            {"known": ["a", "b", "a"]},
+            "1 of 3 records are in a pattern of fewer than 2 records, which has no pair. Use fewer "
+            "or coarser known columns, or choose singletons='weight-zero' (out of the fit) or "
+            "'weight-one' (unprotected).",
+        ),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError) as caught:
+        pairwise_weights([1.0, 2.0, 3.0], **arguments)
+    assert str(caught.value) == message
+
+
+def test_too_many_records_for_triples(monkeypatch):
+    monkeypatch.setattr(pairwise, "_MOST_IN_TRIPLES", 3)
+    assert len(three_way_weights([1.0, 2.0, 3.0])) == 3
+    with pytest.raises(InputError) as caught:
+        three_way_weights([1.0, 2.0, 3.0, 4.0])
+    assert str(caught.value) == (
+        "Three-way weights take patterns of up to 3 records. Got one of 4. Use pairwise_weights, "
+        "or more known columns."
+    )
+    with pytest.raises(InputError, match=r"^2 of 2 records .* fewer than 3 .* no triple\. "):
+        three_way_weights([1.0, 2.0])
+
+
+def test_columns_of_any_kind():
+    y = [100.0, 110.0, 400.0, 900.0]
+    for column in (lambda v: pd.Series(v, index=[3, 3, 0, 1]), pl.Series, tuple):
+        assert pairwise_weights(column(y)).tolist() == [2 / 3] * 4

@@ -1,0 +1,367 @@
+"""The privacy statement: rounding up, totals, what is claimed and what is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pyvws.models._outcome_scale import DENSITY_CAVEAT
+from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.statement.caveats import CAVEATS
+from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
+
+many = settings(max_examples=300, deadline=None, derandomize=True)
+
+
+def statement(**changes):
+    facts = {
+        "mechanism": "lw",
+        "model": "poisson",
+        "reweighted": False,
+        "searched": False,
+        "lipschitz_bound": 3.31,
+        "datasets": 20,
+        "draws": 4000,
+        "threshold": 1.0,
+        "columns_released_unchanged": (),
+        "rounded": False,
+        "reads_outcome": False,
+        "model_caveats": (),
+        "problems": (),
+    }
+    return PrivacyStatement(**{**facts, **changes})
+
+
+def test_by_hand():
+    made = statement()
+    assert made.epsilon_per_dataset == 6.62
+    assert made.epsilon_total == 20 * 6.62
+    released = made.released()
+    assert released["lipschitz_bound"] == 3.4
+    assert released["epsilon_per_dataset"] == 6.7
+    assert released["epsilon_total"] == 132.5  # of the exact total 132.4, not of 20 x 6.7
+    exact = made.exact()
+    assert exact["lipschitz_bound"] == 3.31
+    rounded = (
+        *("lipschitz_bound", "epsilon_per_dataset", "epsilon_total", "ledger"),
+        "epsilon_by_neighbours",
+    )
+    assert {k: v for k, v in exact.items() if k not in rounded} == {
+        k: v for k, v in released.items() if k not in rounded
+    }
+    assert exact["neighbours"] == "leave-one-out"
+    assert released["epsilon_by_neighbours"] == {
+        "leave-one-out": {"per_dataset": 6.7, "total": 132.5},
+        "replace-one": {"per_dataset": 13.3, "total": 264.9},  # of 13.24 and 264.8
+    }
+    assert released["certified"] is exact["certified"] is None
+
+
+def test_an_exact_number_of_records_certifies_replacement():
+    strict = {"mechanism": "censored", "enforced": True, "data_weights": False}
+    strict |= {"lipschitz_bound": 1.51, "datasets": 2}
+    assert statement(**strict).released()["certified"] == {
+        "neighbours": "replace-one", "epsilon_per_dataset": 6.1, "epsilon_total": 12.1
+    }  # fmt: skip
+    public = statement(**strict, records="public")
+    assert public.released()["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.1, "epsilon_total": 6.1
+    }  # fmt: skip
+    noisy = statement(**strict, records="noisy", records_epsilon=0.25).exact()
+    assert noisy["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.27, "epsilon_total": 6.29
+    }  # fmt: skip
+    assert noisy["epsilon_per_dataset"] == 3.02
+    assert noisy["epsilon_total"] == 6.29
+    assert [entry["epsilon"] for entry in noisy["ledger"]] == [6.04, 0.25]
+    assert noisy["epsilon_by_neighbours"]["replace-one"] == {"per_dataset": 6.04, "total": 12.08}
+
+
+def test_the_ledger_lists_every_use_and_what_it_costs():
+    made = statement(uses=("fit 'unweighted'", "fit 'LW', 3 times"))
+    assert made.released()["ledger"] == [
+        {"use": "fit 'unweighted'", "epsilon": "not accounted"},
+        {"use": "fit 'LW', 3 times", "epsilon": "not accounted"},
+        {"use": "20 synthetic datasets, one posterior draw each", "epsilon": 132.5},
+    ]
+    assert made.exact()["ledger"][-1]["epsilon"] == made.epsilon_total
+
+
+def test_growth_is_the_largest_over_that_of_a_random_half():
+    rng = np.random.default_rng(1)
+    by_draw = rng.gumbel(size=400)
+    halves = [rng.permutation(by_draw)[:200].max() for _ in range(20_000)]
+    error = np.std(halves) / np.sqrt(len(halves))
+    assert abs(growth_per_doubling(by_draw) - (by_draw.max() - np.mean(halves))) < 5 * error + 0.01
+    assert growth_per_doubling(np.full(5, 3.0)) == 0.0
+    assert growth_per_doubling(np.array([1.0, math.inf])) == math.inf
+
+
+@given(st.floats(0, 1e308))
+@example(0.1)
+@example(0.30000000000000004)
+@example(2.5)
+@example(1e30)
+@example(5e-324)
+@many
+def test_rounds_up_to_a_tenth_and_never_down(value):
+    found = rounded_up(value)
+    assert found >= value
+    nearest = Fraction(round(Fraction(found) * 10), 10)
+    assert found == float(nearest)  # one decimal
+    below = nearest - Fraction(1, 10)
+    assert below < Fraction(value)  # no tenth to spare
+
+
+@given(st.lists(st.floats(0, allow_infinity=True), min_size=4, max_size=4), st.booleans())
+@many
+def test_figures_are_written_alike(epsilons, round_up):
+    left_out, replaced = tuple(epsilons[:2]), tuple(epsilons[2:])
+    expected = [rounded_up(v) if round_up or math.isinf(v) else v for v in epsilons]
+    assert [figure(v, round_up) for v in epsilons] == expected
+    written = by_neighbours(left_out, replaced, round_up)
+    assert [list(figures.values()) for figures in written.values()] == [expected[:2], expected[2:]]
+    assert list(certified("replace-one", replaced, round_up).values())[1:] == expected[2:]
+
+
+def test_rounding_leaves_tenths_and_refuses_what_is_not_finite():
+    assert [rounded_up(v) for v in (0.0, 0.5, 3.0, 3.01)] == [0.0, 0.5, 3.0, 3.1]
+    assert [rounded_up(v) for v in (math.inf, math.nan, -math.inf)] == [None] * 3
+
+
+@given(st.floats(0.001, 1e6), st.integers(1, 100))
+@many
+def test_released_totals_cover_the_exact_ones(bound, datasets):
+    made = statement(lipschitz_bound=bound, datasets=datasets)
+    exact, released = made.exact(), made.released()
+    for name in ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total"):
+        assert exact[name] <= released[name] <= exact[name] + 0.1 + 1e-9 * exact[name]
+    assert exact["epsilon_total"] == datasets * exact["epsilon_per_dataset"]
+    for name, times in (("leave-one-out", 1), ("replace-one", 2)):
+        figures = exact["epsilon_by_neighbours"][name]
+        assert figures["per_dataset"] == times * exact["epsilon_per_dataset"]
+        assert figures["total"] == datasets * figures["per_dataset"]
+        for form, exactly in figures.items():
+            above = released["epsilon_by_neighbours"][name][form]
+            assert exactly <= above <= exactly + 0.1 + 1e-9 * exactly
+    assert exact["epsilon_per_dataset"] == 2 * bound
+
+
+@pytest.mark.parametrize(
+    ("changes", "guarantee"),
+    [
+        ({}, "asymptotic-dp"),
+        ({"mechanism": "cw"}, "asymptotic-dp"),
+        ({"mechanism": "sw"}, "asymptotic-dp"),
+        ({"reweighted": True, "searched": True}, "asymptotic-dp"),
+        ({"mechanism": "unweighted"}, "none"),
+        ({"downweights": False}, "none"),
+        ({"mechanism": "cw", "downweights": False}, "none"),
+        ({"enforced": True, "data_weights": False, "downweights": False}, "dp"),
+        ({"threshold": 0.999}, "none"),
+        ({"lipschitz_bound": math.inf}, "none"),
+        ({"lipschitz_bound": math.nan}, "none"),
+        ({"reads_outcome": True}, "none"),
+        ({"mechanism": "censored", "enforced": True}, "asymptotic-dp"),
+        ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
+        ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
+        ({"enforced": True, "data_weights": False, "prepared_from_data": True}, "asymptotic-dp"),
+        ({"enforced": True, "data_weights": False, "accepts_unconverged": True}, "none"),
+        ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
+    ],
+)
+def test_what_is_claimed(changes, guarantee):
+    assert statement(**changes).guarantee == guarantee
+    assert statement(**changes).released()["guarantee"] == guarantee
+
+
+def test_what_is_said_only_where_it_applies():
+    plain = statement().caveats()
+    extras = {
+        "own, row by row": {"columns_released_unchanged": ("age",)},
+        "search is not accounted": {"searched": True, "confirmed": True},
+        "No record is downweighted": {"mechanism": "unweighted"},
+        "No record is downweighted, so no": {"downweights": False},
+        "found by trial, from the synthetic values": {"short_seed": True},
+        "One weight for all records": {"mechanism": "sw"},
+        "0.9 quantile of the draws' maxima": {"threshold": 0.9},
+        "rounded to whole numbers": {"rounded": True},
+        "record's own confidential outcome": {"reads_outcome": True},
+        "aimed at a smaller epsilon": {"target": 6.6},
+        "with more draws it would still rise": {"growth": 0.1},
+        "in dollars": {"model_caveats": ("The bound is in dollars.",)},
+        "bound may be understated; the agency has the figures": {
+            "problems": ("LW: R-hat is high.",)
+        },
+    }
+    for words, changes in extras.items():
+        said = statement(**changes).caveats()
+        assert set(plain) < set(said)
+        added = set(said) - set(plain)
+        if "confirmed" in changes:
+            added.remove(CAVEATS["confirmed"])
+        (one,) = added
+        assert words in one
+    everything = " ".join(plain)
+    for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly",
+                  "Other releases of the same records", "epsilon does not cover"):  # fmt: skip
+        assert words in everything
+
+
+def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
+    made = statement(confirmed=True, target=5.0)
+    assert made.epsilon_per_dataset > made.target
+    said = " ".join(made.caveats())
+    assert "nothing released" in said
+    assert "nothing released." not in said
+
+
+def test_a_strict_claim_refuses_no_more_copies_than_are_found():
+    # A list of the outcome, or a sum of money as text, holds it too, and passes.
+    strict = statement(mechanism="censored", enforced=True, data_weights=False)
+    (domain,) = [said for said in strict.caveats() if "settings admit" in said]
+    assert "found to equal the outcome" in domain
+
+
+def test_the_seed_is_assumed_to_be_safe_in_all_that_shows_its_numbers():
+    assumed = " ".join(statement().released()["trust_assumptions"])
+    for shown in ("synthetic values", "order of rows"):
+        assert shown in assumed.partition("not cryptographic")[2]
+
+
+# Each caveat, and when a reader has to know it.
+WHEN = {
+    "leave-one-out": lambda _: True,
+    "estimated": lambda made: not made.enforced,
+    "enforced": lambda made: made.enforced,
+    "weights": lambda made: made.data_weights,
+    "composition": lambda _: True,
+    "other releases": lambda _: True,
+    "figures": lambda made: not made.enforced,
+    "convergence": lambda made: made.enforced and made.guarantee != "dp",
+    "converged": lambda made: made.guarantee == "dp",
+    "accepts unconverged": lambda made: made.accepts_unconverged,
+    "domain": lambda made: made.guarantee == "dp",
+    "short seed": lambda made: made.short_seed,
+    "rounded figures": lambda _: True,
+    "records": lambda made: made.records == "exact",
+    "public records": lambda made: made.records == "public",
+    "noisy records": lambda made: made.records == "noisy",
+    "certified for replacement": lambda made: made.guarantee == "dp" and made.records == "exact",
+    "certified for deletion": lambda made: made.guarantee == "dp" and made.records != "exact",
+    "prepared": lambda made: made.prepared_from_data,
+    "growth": lambda made: made.growth > 0 and not made.enforced,
+    "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
+    "kept order": lambda made: made.keep_order,
+    "searched": lambda made: made.searched,
+    "confirmed": lambda made: made.confirmed,
+    "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
+    "unweighted": lambda made: (
+        not made.enforced and (made.mechanism == "unweighted" or not made.downweights)
+    ),
+    "scalar": lambda made: made.mechanism == "sw",
+    "above target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
+    "own program": lambda made: made.own_program == "own program",
+    "unchecked program": lambda made: made.own_program == "unchecked program",
+    "reads outcome": lambda made: made.reads_outcome,
+    "threshold": lambda made: made.threshold != 1 and not made.enforced,
+    "rounded": lambda made: made.rounded,
+    "problems": lambda made: made.problems != () and not made.enforced,
+    "problems of draws": lambda made: made.problems != () and made.enforced,
+}
+any_facts = st.fixed_dictionaries(
+    {
+        "mechanism": st.sampled_from(["lw", "sw", "unweighted", "censored"]),
+        "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
+        "target": st.sampled_from([None, 5.0, 6.0]),
+        "growth": st.sampled_from([0.0, 0.25, math.inf]),
+        "threshold": st.sampled_from([1.0, 0.9]),
+        "datasets": st.integers(1, 3),
+        "records": st.sampled_from(["exact", "public"]),
+        "own_program": st.sampled_from(["", "own program", "unchecked program"]),
+        "columns_released_unchanged": st.sampled_from([(), ("age",)]),
+        "model_caveats": st.sampled_from([(), (DENSITY_CAVEAT, "In dollars.")]),
+        "problems": st.sampled_from([(), ("LW: R-hat is high.",)]),
+        **{
+            name: st.booleans()
+            for name in (
+                *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
+                *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
+                "accepts_unconverged",
+            )
+        },
+    }
+)
+
+
+@given(any_facts)
+@many
+def test_every_caveat_is_said_just_where_it_applies(facts):
+    made = statement(**facts)
+    for exact in (False, True):
+        detail = "LW: R-hat is high." if exact else "the agency has the figures."
+        words = {"draws": 4000, "datasets": made.datasets, "threshold": made.threshold}
+        said = [CAVEATS[key].format(**words, problems=detail) for key in WHEN if WHEN[key](made)]
+        said += [word for word in made.model_caveats if not made.enforced or word == "In dollars."]
+        assert sorted(made.caveats(exact=exact)) == sorted(said)
+    assert WHEN.keys() == CAVEATS.keys()
+
+
+@given(any_facts)
+@many
+def test_both_forms_hold_the_figures_that_there_are(facts):
+    made = statement(**facts)
+    finite = math.isfinite(made.lipschitz_bound)
+    for written, form in ((made.exact(), float), (made.released(), rounded_up)):
+        json.dumps(written, allow_nan=False)
+        total = form(2 * made.datasets * made.lipschitz_bound) if finite else None
+        assert written["epsilon_total"] == written["ledger"][-1]["epsilon"] == total
+        known = math.isfinite(made.growth) and not made.enforced
+        assert written["bound_growth_per_doubling"] == (form(made.growth) if known else None)
+        assert (written["certified"] is None) == (made.guarantee != "dp")
+        assert written["number_of_rows"] == made.records
+        assert written["bound_is"] == ("enforced" if made.enforced else "estimated")
+        several = (
+            "1 synthetic dataset," if made.datasets == 1 else f"{made.datasets} synthetic data"
+        )
+        assert written["ledger"][-1]["use"].startswith(several)
+
+
+def test_an_enforced_bound_is_not_said_to_be_estimated():
+    said = " ".join(statement(enforced=True, data_weights=False, growth=1.0).caveats())
+    assert "clamped at half of epsilon_per_dataset" in said
+    for words in ("estimated from", "weights are computed", "still rise", "The bound, its growth"):
+        assert words not in said
+    assert "stops and releases nothing" in said
+    weighted = " ".join(statement(enforced=True, growth=1.0).caveats())
+    assert "a caveat on convergence stands here" in weighted
+
+
+def test_diagnostics_stay_with_the_agency():
+    made = statement(problems=("LW: R-hat reaches 1.013.",))
+    assert "1.013" not in json.dumps(made.released())
+    assert "1.013" in json.dumps(made.exact())
+
+
+def test_a_release_is_plain_json_even_without_a_bound():
+    made = statement(lipschitz_bound=math.inf, columns_released_unchanged=("age", "sex"))
+    written = json.loads(json.dumps(made.released(), allow_nan=False))
+    assert written["epsilon_total"] is None
+    assert written["columns_released_unchanged"] == ["age", "sex"]
+
+
+@given(st.lists(st.integers(0, 640).map(lambda v: v / 64), min_size=1, max_size=80))
+@many
+def test_growth_is_the_largest_less_its_mean_over_halves(by_draw):
+    falling = sorted(by_draw, reverse=True)[:64]
+    chances = [Fraction(1, 2 ** (j + 1)) for j in range(len(falling))]
+    half = sum(p * Fraction(v) for p, v in zip(chances, falling, strict=True)) / sum(chances)
+    found = growth_per_doubling(np.array(by_draw))
+    assert found == pytest.approx(float(Fraction(max(by_draw)) - half), rel=1e-12, abs=1e-14)
+    assert growth_per_doubling(np.array([*by_draw, np.inf])) == np.inf

@@ -1,0 +1,399 @@
+"""A strict claim: of two neighbouring tables everything that leaves is the same bytes, but values.
+
+`PYVWS_NEIGHBOUR_CASES` sets how many pairs of tables are generated, 200 unless given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from pyvws.cli import app
+from pyvws.commands._output import tell_release
+from pyvws.engines._engine import Posterior
+from pyvws.engines.diagnostics import Diagnostics
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
+from pyvws.mechanisms.settings import Censored, LipschitzWeighted, PerturbedHistogram
+from pyvws.models.registry import find_model
+from pyvws.release.synthesizer import Synthesizer
+from pyvws.report.board_page import board_page
+from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.synthesis.settings import RunSettings
+
+CASES = int(os.environ.get("PYVWS_NEIGHBOUR_CASES", "200"))
+FINE = Diagnostics(1.0, 1e3, 1e3, 0)
+BAD = Diagnostics(1.5, 20.0, 30.0, 4)
+
+
+@dataclass(frozen=True)
+class SeededEngine:
+    """An engine whose draws its seed decides alone, with diagnostics as given."""
+
+    diagnostics: Diagnostics = FINE
+    name: str = "seeded"
+
+    def sample(self, target: Any, settings: Any, *, seed: int, **_: Any) -> Posterior:
+        S = settings.chains * settings.draws
+        q = 0.1 * np.random.default_rng(seed).normal(size=(S, target.dimension))
+        draws = target.model.constrain(q, target.cells.n_coefficients)
+        return Posterior(draws, settings.chains, self.diagnostics, 0.0, self.name)
+
+
+# A family, its settings, and outcomes in its domain: ends, zeros and extremes among them.
+COUNTS = st.sampled_from([0, 1, 2, 7, 1000, 2**40, 2**53])
+AMOUNTS = st.sampled_from([-1e9, -2.5, -1.0, 0.0, 1e-9, 0.5, 1.0, 3.0, 1e12])
+POSITIVE = st.sampled_from([1e-300, 1e-9, 0.5, 1.0, 2.5, 1e9])
+SHARES = st.sampled_from([0.0, 5e-324, 1e-9, 0.25, 0.5, 1.0 - 2.0**-53, 1.0])
+FAMILIES: list[tuple[str, dict[str, Any], Any]] = [
+    ("poisson", {}, COUNTS),
+    ("negative-binomial", {}, COUNTS),
+    ("normal", {}, AMOUNTS),
+    ("normal", {"outcome_scale": "signed-log"}, AMOUNTS),
+    ("normal", {"outcome_scale": "log"}, POSITIVE),
+    ("gamma", {}, POSITIVE),
+    ("logistic", {}, st.sampled_from([0, 1])),
+    ("logistic", {}, st.booleans()),
+    ("ordinal", {"levels": (1, 2, 3, 9)}, st.sampled_from([1, 2, 3, 9])),
+    ("beta", {}, SHARES),
+    ("beta", {"range": (-2, 2)}, SHARES.map(lambda v: 4 * v - 2)),
+    ("normal-mixture", {"labels": "prior", "components": 2}, AMOUNTS),
+]
+
+
+@st.composite
+def neighbours(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+    """Settings whose claim is strict, and two tables that are neighbours under it."""
+    histogram = draw(st.sampled_from([False] * 7 + [True]))
+    name, of_model, outcomes = draw(st.sampled_from(FAMILIES))
+    chosen: dict[str, Any] = {"outcome": "y", "datasets": draw(st.integers(1, 3))}
+    chosen["settings"] = SamplerSettings(draws=4, chains=draw(st.integers(1, 2)))
+    epsilon = draw(st.sampled_from([0.01, 0.5, 2.0, 8.0, 1e3]))
+    if histogram:
+        outcomes = SHARES
+        loo = draw(st.booleans())
+        chosen["mechanism"] = PerturbedHistogram(
+            epsilon=epsilon,
+            range=(0.0, 1.0),
+            bins=draw(st.sampled_from([3] if loo else [None, 3])),
+            neighbours="loo" if loo else "replace",
+        )
+    else:
+        chosen["model"] = find_model(name, **of_model)
+        shape = {"c": draw(st.sampled_from([0.0, 0.5])), "g": draw(st.sampled_from([-1.0, 0.3]))}
+        chosen["mechanism"] = Censored(epsilon=epsilon, weights="none", **shape)
+        chosen["engine"] = SeededEngine()
+        chosen["threshold"] = draw(st.sampled_from([1.0, 1.0, 0.9]))
+        chosen["round"] = name in ("poisson", "ordinal") and draw(st.booleans())
+        loo = draw(st.booleans())
+        if loo:
+            chosen["records"] = draw(st.sampled_from([1, 4, "noisy"]))
+            if chosen["records"] == "noisy":
+                chosen["records_epsilon"] = draw(st.sampled_from([0.25, 5.0]))
+    chosen["keep_order"] = not loo and draw(st.booleans())
+    y = draw(st.lists(outcomes, min_size=2 if not loo else 3, max_size=7))
+    place = draw(st.integers(0, len(y) - 1))
+    other = [*y[:place], *([] if loo else [draw(outcomes)]), *y[place + 1 :]]
+    tables = [pl.DataFrame({"y": values}, strict=False) for values in (y, other)]
+    if not loo and not histogram and draw(st.booleans()):
+        towns = pl.Series([f"town {i % 2}" for i in range(len(y))])
+        tables = [table.with_columns(town=towns) for table in tables]
+        chosen |= draw(st.sampled_from([{"formula": "~ town"}, {"keep": ["town"]}]))
+    return chosen, tables
+
+
+def what_leaves(folder: Path, *, size_is_noisy: bool) -> dict[str, Any]:
+    """Everything in a release but the synthetic values: bytes of files, and tables without them."""
+    found: dict[str, Any] = {}
+    for path in sorted((folder / "release").iterdir()):
+        if path.suffix != ".parquet":
+            found[path.name] = path.read_bytes()
+            continue
+        table = pl.read_parquet(path)
+        found[path.name] = table.schema, None if size_is_noisy else len(table)
+        found[f"{path.name} but y"] = table.drop("y").to_dict(as_series=False)
+    privacy = json.loads((folder / "release" / "privacy.json").read_text())
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        tell_release(privacy, Path("out"), [], quiet=False, as_json=False)
+    found["told"] = said.getvalue()
+    return found
+
+
+def in_steps(chosen: dict[str, Any]) -> bool:
+    return "records" not in chosen and not isinstance(chosen["mechanism"], PerturbedHistogram)
+
+
+@given(neighbours())
+@settings(
+    max_examples=CASES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+def test_neighbours_release_the_same_bytes_but_for_the_values(
+    case: tuple[dict[str, Any], list[pl.DataFrame]],
+) -> None:
+    chosen, tables = case
+    if isinstance(chosen["mechanism"], PerturbedHistogram) or "records_epsilon" in chosen:
+        pytest.importorskip("opendp")
+    noisy = chosen.get("records") == "noisy" or (
+        getattr(chosen["mechanism"], "neighbours", "") == "loo"
+    )
+    run = Synthesizer(**chosen)
+    left: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # Told to the agency alone.
+        for number, table in enumerate(tables):
+            folder = Path(scratch, f"in memory {number}")
+            run.fit(table, seed=1 << 62).write(folder, format="parquet")
+            left.append(what_leaves(folder, size_is_noisy=noisy))
+            if in_steps(chosen):
+                source, steps = Path(scratch, f"{number}.parquet"), Path(scratch, f"steps {number}")
+                table.write_parquet(source)
+                run.fit_to(source, steps, seed=1 << 62)
+                left[-1]["in steps"] = what_leaves(steps, size_is_noisy=False)
+    assert left[0] == left[1]
+    statement = json.loads(left[0]["privacy.json"])
+    assert statement["guarantee"] in ("dp", "dp-if-bounded")
+    assert statement["certified"] is not None
+
+
+def test_a_noisy_number_of_rows_from_the_command_line_is_repeated_by_its_own_file(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("opendp")
+    rng = np.random.default_rng(1)
+    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
+    given = [
+        *("--outcome", "y", "--model", "poisson", "--mechanism", "censored", "--weights", "none"),
+        *("--epsilon", "20", "--datasets", "1", "--draws", "600", "--seed", str(1 << 62)),
+        *("--records", "noisy", "--records-epsilon", "0.5", "--accept-unconverged"),
+    ]
+
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, ["synthesize", str(tmp_path / "table.csv"), *words])
+
+    done = run(*given, "--out", str(tmp_path / "one"))
+    assert done.exit_code == 0, done.output
+    own = str(tmp_path / "one/confidential/run.toml")
+    again = run("--config", own, "--out", str(tmp_path / "two"))
+    assert again.exit_code == 0, again.output
+    for name in ("privacy.json", "run.toml"):
+        one, two = ((tmp_path / which / "release" / name).read_bytes() for which in ("one", "two"))
+        assert one == two
+    statement = json.loads((tmp_path / "one/release/privacy.json").read_text())
+    assert (statement["number_of_rows"], statement["guarantee"]) == ("noisy", "none")
+    wrong = run(*given, "--records", "some", "--out", str(tmp_path / "three"))
+    assert str(wrong.exception) == "--records must be a whole number or noisy. Got 'some'."
+
+
+def strict(**changes: Any) -> dict[str, Any]:
+    return {
+        "outcome": "y",
+        "model": "poisson",
+        "mechanism": Censored(epsilon=3.0, weights="none"),
+        "datasets": 2,
+        "settings": SamplerSettings(draws=4, chains=1),
+        "engine": SeededEngine(),
+        **changes,
+    }
+
+
+VISITS = pl.DataFrame({"y": [3, 4, 1, 2, 5, 2, 2, 3]})
+
+
+@given(
+    st.sampled_from([family for family in FAMILIES if family[0] != "negative-binomial"]),
+    st.sampled_from(["censored", "lw", "unweighted"]),
+    st.sampled_from(["none", "cw", "lw"]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_the_settings_alone_decide_the_word(
+    family: Any, mechanism: str, weights: str, named: bool, prior: bool, downscale: bool
+) -> None:
+    name, of_model, _ = family
+    if name == "ordinal" and not named:
+        of_model = {}
+    if name == "normal-mixture" and not prior:
+        of_model = {"components": 2}
+    chosen = strict(model=find_model(name, **of_model))
+    chosen |= {"mechanism": Censored(epsilon=3.0, weights=weights), "downscale": downscale}
+    if mechanism != "censored":
+        chosen |= {"mechanism": mechanism, "downscale": False}
+    run = Synthesizer(**chosen)
+    real = [0.25, 0.5, 0.75, 0.5]
+    y = {"ordinal": [1, 3, 2, 1], "logistic": [0, 1, 1, 0], "poisson": [1, 2, 3, 4]}.get(name, real)
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            said.append(run.fit(pl.DataFrame({"y": y}), seed=1).privacy["guarantee"])
+        except InputError:
+            assert not run.strict
+            return
+    assert run.strict == (said == ["dp"])
+    if not run.strict:
+        with pytest.raises(InputError, match=r"^accept_unconverged gives up the guarantee dp"):
+            RunSettings(**chosen, accept_unconverged=True)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
+    in_memory: bool, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "table.parquet", tmp_path / "out"
+    VISITS.write_parquet(source)
+    run = Synthesizer(**strict(engine=SeededEngine(BAD)))
+    with pytest.raises(ConvergenceError) as caught:
+        run.fit(VISITS, seed=1) if in_memory else run.fit_to(source, out, seed=1)
+    for remedy in (
+        "larger epsilon",
+        "draws, warmup or target_accept",
+        "engine ensemble",
+        "--accept-unconverged",
+    ):
+        assert remedy in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+    lw = Synthesizer(**strict(engine=SeededEngine(BAD), mechanism=LipschitzWeighted()))
+    with pytest.warns(ConvergenceWarning, match="R-hat reaches"):
+        assert lw.fit(VISITS, seed=1).privacy["guarantee"] == "asymptotic-dp"
+
+
+def test_chains_that_are_accepted_whatever_they_do_leave_no_guarantee() -> None:
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for diagnostics in (FINE, BAD):
+            chosen = strict(engine=SeededEngine(diagnostics), accept_unconverged=True)
+            made = Synthesizer(**chosen).fit(VISITS, seed=1)
+            assert made.privacy["guarantee"] == "none"
+            assert made.privacy["certified"] is None
+            assert any("accept chains that fail" in caveat for caveat in made.privacy["caveats"])
+            assert "accept_unconverged = true" in made.config
+            said.append(made.privacy["ledger"])
+    assert said[0] == said[1]
+
+
+def test_a_posterior_that_is_the_prior_is_told_to_the_agency_alone() -> None:
+    chosen = strict(mechanism=Censored(epsilon=1e-3, weights="none"))
+    with pytest.warns(ConvergenceWarning, match="the posterior is the prior"):
+        made = Synthesizer(**chosen).fit(VISITS, seed=1)
+    assert made.summary["posterior_is_prior"] is True
+    assert made.privacy["guarantee"] == "dp"
+    assert Synthesizer(**strict()).fit(VISITS, seed=1).summary["posterior_is_prior"] is False
+
+
+def test_a_public_number_of_rows_changes_the_rows_alone() -> None:
+    plain = Synthesizer(**strict()).fit(VISITS, seed=3)
+    assert plain.privacy["certified"]["neighbours"] == "replace-one"
+    for records in (1, 8, 50):
+        made = Synthesizer(**strict(records=records)).fit(VISITS, seed=3)
+        assert [len(table) for table in made.datasets] == [records] * 2
+        assert made.privacy["certified"] == {
+            "neighbours": "leave-one-out", "epsilon_per_dataset": 3.0, "epsilon_total": 6.0
+        }  # fmt: skip
+        assert made.privacy["number_of_rows"] == "public"
+        assert made.posterior.equals(plain.posterior)
+        assert f'records = "{records}"' in made.config
+    labelled = VISITS.to_pandas().set_index(np.arange(8) * 7)
+    for records in (5, 8):
+        made = Synthesizer(**strict(records=records)).fit(labelled, seed=3)
+        assert list(made.datasets[0].index) == list(range(records))
+    same = Synthesizer(**strict(records=8)).fit(VISITS, seed=3)
+    for one, other in zip(same.datasets, plain.datasets, strict=True):
+        assert sorted(one["y"]) == sorted(other["y"])
+
+
+def test_a_noisy_number_of_rows_is_paid_for() -> None:
+    pytest.importorskip("opendp")
+    sizes = set()
+    for _ in range(8):
+        chosen = strict(records="noisy", records_epsilon=0.5)
+        made = Synthesizer(**chosen).fit(VISITS, seed=3)
+        (size,) = {len(table) for table in made.datasets}
+        sizes.add(size)
+        assert size >= 1
+    assert len(sizes) > 1  # All eight are alike with a chance below 1e-4.
+    assert made.privacy["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.5, "epsilon_total": 6.5
+    }  # fmt: skip
+    assert made.privacy["epsilon_total"] == 6.5
+    assert [entry["epsilon"] for entry in made.privacy["ledger"]] == [6.0, 0.5]
+    assert made.privacy["epsilon_by_neighbours"]["replace-one"]["total"] == 12.0
+    exact = Synthesizer(**strict(records="noisy", records_epsilon=1e3)).fit(VISITS, seed=3)
+    assert [len(table) for table in exact.datasets] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"records": 0}, "records must be"),
+        ({"records": "many"}, "records must be a whole number or 'noisy'. Got 'many'."),
+        ({"records": "noisy"}, "A noisy number of rows costs epsilon of its own."),
+        ({"records": "noisy", "records_epsilon": 0.0}, "records_epsilon must be"),
+        ({"records": 5, "records_epsilon": 1.0}, "A public number of rows costs nothing."),
+        ({"records_epsilon": 1.0}, "records_epsilon belongs to records='noisy'."),
+        (
+            {"records": 5, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
+            "A perturbed histogram protects the number of records under loo",
+        ),
+        ({"records": 5, "keep_order": True}, "With records rows are not those of records"),
+        ({"records": 5, "model": "normal-mixture"}, "This model draws each synthetic value from"),
+    ],
+)
+def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Synthesizer(**strict(**changes))
+    assert str(caught.value).startswith(message)
+
+
+def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) -> None:
+    table = VISITS.with_columns(town=pl.Series(["a", "b"] * 4))
+    for role in ({"formula": "~ town"}, {"keep": "all"}):
+        with pytest.raises(InputError, match=r"^records draws another number of rows"):
+            Synthesizer(**strict(records=5, **role)).fit(table, seed=1)
+    VISITS.write_parquet(tmp_path / "table.parquet")
+    with pytest.raises(InputError, match=r"^records draws rows that are none of the table's"):
+        Synthesizer(**strict(records=5)).fit_to(tmp_path / "table.parquet", tmp_path / "o", seed=1)
+
+
+@pytest.mark.parametrize(("bins", "left_out"), [(2, 0.5), (None, None)])
+def test_a_histogram_whose_bins_follow_n_has_no_figure_for_deletion(
+    bins: int | None, left_out: float | None
+) -> None:
+    """The rule of bins takes n: where a record is left out, all edges may move."""
+    pytest.importorskip("opendp")
+    histogram = PerturbedHistogram(epsilon=1.0, range=(0, 9), bins=bins)
+    made = Synthesizer(outcome="y", mechanism=histogram, datasets=1).fit(
+        pl.DataFrame({"y": [1, 2, 3, 4]}), seed=1
+    )
+    figures = made.privacy["epsilon_by_neighbours"]
+    assert figures["leave-one-out"]["per_dataset"] == left_out
+    said = any("The number of bins follows" in caveat for caveat in made.privacy["caveats"])
+    assert said == (left_out is None)
+    assert figures["replace-one"] == {"per_dataset": 1.0, "total": 1.0}
+
+
+def test_the_board_is_asked_about_the_epsilon_that_is_certified(tmp_path: Path) -> None:
+    for records, total, neighbours in ((None, "12", "replace-one"), (5, "6", "leave-one-out")):
+        made = Synthesizer(**strict(records=records)).fit(VISITS, seed=2**60)
+        out = made.write(tmp_path / neighbours)
+        page = board_page(read_public(out), read_confidential(out), None)
+        asked = f"Whether ε = {total} for the whole release, under {neighbours} neighbours"
+        assert asked in html.unescape(page)

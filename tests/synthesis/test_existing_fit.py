@@ -1,0 +1,200 @@
+"""Weights, bounds and re-weights of a fit made elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+from pyvws.synthesis.existing_fit import from_cmdstan_csv, from_log_lik, from_stanfit
+from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import lipschitz_weights
+
+LOG_LIK = np.array([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]])
+ALPHA = np.array([1.0, 0.5, 0.0])
+
+terms = st.sampled_from([-np.inf, np.inf, np.nan, 1e300, 0.0]) | st.integers(-640, 640).map(
+    lambda v: v / 64
+)
+
+
+def test_by_hand():
+    fit = from_log_lik(LOG_LIK)
+    assert fit.bounds().by_record.tolist() == [2.0, 3.0, 6.0]
+    assert fit.bounds().epsilon == 12.0
+    assert fit.lipschitz_weights().tolist() == [1.0, 0.75, 0.0]
+
+
+def test_it_is_the_pure_functions_and_nothing_else():
+    rng = np.random.default_rng(1)
+    matrix = -rng.gamma(3.0, size=(50, 20))
+    fit = from_log_lik(matrix)
+    assert fit.bounds(threshold=0.9).database == lipschitz_bounds(matrix, threshold=0.9).database
+    np.testing.assert_array_equal(
+        fit.lipschitz_weights(c=0.9, g=0.05, threshold=0.9),
+        lipschitz_weights(matrix, c=0.9, g=0.05, threshold=0.9),
+    )
+    alpha = rng.uniform(size=20)
+    weighted = from_log_lik(matrix * alpha, alpha)
+    np.testing.assert_array_equal(
+        weighted.reweight(0.95),
+        reweight(alpha, lipschitz_bounds(matrix * alpha).by_record, k=0.95),
+    )
+
+
+@given(
+    st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
+        lambda shape: st.tuples(
+            npst.arrays(np.float64, shape, elements=terms),
+            st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=shape[1], max_size=shape[1]),
+        )
+    )
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_matrix_against_loops(table):
+    """Plain terms are weighted one by one; a record of weight 0 adds nothing, infinite or not."""
+    matrix, alpha = table
+    draws, records = range(len(matrix)), range(len(alpha))
+    weighted = [[alpha[i] * matrix[s, i] if alpha[i] else 0.0 for i in records] for s in draws]
+    sizes = [[abs(v) if np.isfinite(v) else np.inf for v in row] for row in weighted]
+    fit = from_log_lik(matrix, alpha, log_lik="plain")
+    assert fit.bounds().by_record.tolist() == [max(sizes[s][i] for s in draws) for i in records]
+    assert fit.bounds().database == max(map(max, sizes))
+    same = from_log_lik(np.array(weighted), alpha)
+    assert same.bounds().by_record.tolist() == fit.bounds().by_record.tolist()
+
+
+def test_weighted_log_lik_is_taken_as_it_is_and_plain_is_multiplied():
+    weighted = from_log_lik(LOG_LIK * ALPHA, ALPHA)
+    plain = from_log_lik(LOG_LIK, ALPHA, log_lik="plain")
+    np.testing.assert_array_equal(weighted.log_lik, plain.log_lik)
+    assert weighted.bounds().by_record.tolist() == [2.0, 1.5, 0.0]
+
+
+def test_a_record_of_weight_0_adds_nothing_even_at_minus_infinity():
+    matrix = LOG_LIK.copy()
+    matrix[0, 2] = -np.inf
+    fit = from_log_lik(matrix, ALPHA, log_lik="plain")
+    assert fit.bounds().by_record.tolist() == [2.0, 1.5, 0.0]
+    assert fit.reweight(0.5)[2] == 0.0
+
+
+@pytest.mark.parametrize("column", [pd.Series, pl.Series])
+def test_weights_may_be_a_column(column):
+    assert from_log_lik(LOG_LIK * ALPHA, column(ALPHA)).weights.tolist() == ALPHA.tolist()
+
+
+def test_inputs_stay_as_they_are():
+    matrix, alpha = LOG_LIK.copy(), ALPHA.copy()
+    from_log_lik(matrix, alpha, log_lik="plain").reweight(0.5)
+    np.testing.assert_array_equal(matrix, LOG_LIK)
+    np.testing.assert_array_equal(alpha, ALPHA)
+
+
+def test_weights_of_a_weighted_fit_are_not_taken_for_lw():
+    with pytest.raises(InputError, match="LW weights come from the unweighted fit"):
+        from_log_lik(LOG_LIK * ALPHA, ALPHA).lipschitz_weights()
+    assert from_log_lik(LOG_LIK, np.ones(3)).lipschitz_weights().tolist() == [1.0, 0.75, 0.0]
+
+
+def test_reweight_needs_the_weights():
+    with pytest.raises(InputError, match="Give weights= when you read the fit"):
+        from_log_lik(LOG_LIK).reweight(0.9)
+
+
+def test_lengths_must_agree():
+    with pytest.raises(InputError, match="Got 2 and 3"):
+        from_log_lik(LOG_LIK, [1.0, 0.5])
+
+
+def csv(path, rows, *, warmup=0, saved=0, thin=1, names=("log_lik.1", "log_lik.2", "log_lik.3")):
+    """A chain's file as CmdStan writes it."""
+    samples = len(rows) * thin - saved * (warmup + 1)
+    head = (
+        f"# stan_version_major = 2\n#     num_samples = {samples}\n"
+        f"#     num_warmup = {warmup}\n#     save_warmup = {saved}\n"
+        f"#     thin = {thin} (Default)\n"
+    )
+    lines = [",".join(["lp__", "beta.1", *names])]
+    for at, row in enumerate(rows):
+        if at == 1:
+            lines.append("# Adaptation terminated\n# Step size = 0.9")
+        lines.append(",".join(map(str, [-1.5, 2, *row])))
+    path.write_text(head + "\n".join(lines) + "\n# \n#  Elapsed Time: 0.1 seconds\n")
+    return path
+
+
+def test_cmdstan_files_follow_each_other(tmp_path):
+    first = csv(tmp_path / "1.csv", LOG_LIK)
+    second = csv(tmp_path / "2.csv", LOG_LIK - 1)
+    fit = from_cmdstan_csv([first, str(second)])
+    np.testing.assert_array_equal(fit.log_lik, np.vstack([LOG_LIK, LOG_LIK - 1]))
+    np.testing.assert_array_equal(from_cmdstan_csv(first).log_lik, LOG_LIK)
+
+
+def test_saved_warm_up_is_left_out(tmp_path):
+    rows = np.vstack([LOG_LIK - 9, LOG_LIK])
+    path = csv(tmp_path / "1.csv", rows, warmup=3, saved=1, thin=2)
+    np.testing.assert_array_equal(from_cmdstan_csv(path).log_lik, LOG_LIK)
+
+
+def test_infinite_values_are_read(tmp_path):
+    rows = [[-1.0, float("-inf"), float("nan")], [-1, -2, -3]]
+    fit = from_cmdstan_csv(csv(tmp_path / "1.csv", rows))
+    assert np.isneginf(fit.log_lik[0, 1])
+    assert np.isnan(fit.log_lik[0, 2])
+
+
+def test_whole_numbers_in_a_file_are_no_integers(tmp_path):
+    rows = [[-1, -2, -3], [-1.5, -2.5, -3.5]]
+    np.testing.assert_array_equal(from_cmdstan_csv(csv(tmp_path / "1.csv", rows)).log_lik, rows)
+
+
+def test_files_without_log_lik_say_so(tmp_path):
+    path = csv(tmp_path / "1.csv", LOG_LIK, names=("a", "b", "c"))
+    with pytest.raises(InputError, match=r"1\.csv has no column log_lik"):
+        from_cmdstan_csv(path)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20, 40])
+def test_a_file_cut_short_says_so(tmp_path, cut):
+    path = csv(tmp_path / "1.csv", LOG_LIK)
+    text = path.read_text().partition("# \n")[0]
+    path.write_text(text[:-cut])
+    with pytest.raises(InputError, match=r"1\.csv is not a complete CSV file"):
+        from_cmdstan_csv(path)
+
+
+def test_an_empty_file_says_so(tmp_path):
+    (tmp_path / "1.csv").touch()
+    with pytest.raises(InputError, match=r"1\.csv is empty"):
+        from_cmdstan_csv(tmp_path / "1.csv")
+
+
+def test_text_among_the_numbers_says_so(tmp_path):
+    path = csv(tmp_path / "1.csv", LOG_LIK)
+    path.write_text(path.read_text().replace("-6.0", "minus six"))
+    with pytest.raises(InputError, match=r"1\.csv is not a complete CSV file"):
+        from_cmdstan_csv(path)
+
+
+def test_missing_files_say_so(tmp_path):
+    with pytest.raises(InputError, match="There is no file"):
+        from_cmdstan_csv(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="saveRDS"):
+        from_stanfit(tmp_path / "none.rds")
+    with pytest.raises(InputError, match="at least one CSV file"):
+        from_cmdstan_csv([])
+
+
+def test_files_of_different_width_say_so(tmp_path):
+    first = csv(tmp_path / "1.csv", LOG_LIK)
+    second = csv(tmp_path / "2.csv", LOG_LIK[:, :2], names=("log_lik.1", "log_lik.2"))
+    with pytest.raises(InputError, match="differ in their number of log_lik columns"):
+        from_cmdstan_csv([first, second])

@@ -1,0 +1,158 @@
+"""What a fit's bounds are of: a user's program's log_lik, or a model's, clamped where asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.bounds.log_likelihood import record_log_likelihood
+from pyvws.engines._engine import Posterior
+from pyvws.engines.diagnostics import Diagnostics
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.user_program import UserFit, UserProgram
+from pyvws.errors import InputError
+from pyvws.models.registry import MODELS
+from pyvws.release.synthesizer import Synthesizer
+from pyvws.synthesis.fit_sources import ModelSource, ProgramSource, clamps_everything
+from pyvws.tables.cells import make_cells
+
+_PROGRAM = """
+data { int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights; }
+parameters { vector[K] beta; }
+model { target += dot_product(weights, X * beta); }
+generated quantities { vector[n] log_lik; }
+"""
+_SETTINGS = SamplerSettings(draws=200, warmup=100, chains=2)
+_LOG_LIK = -np.abs(np.random.default_rng(1).normal(4.0, 1.0, (400, 3)))
+
+
+class _Engine:
+    """Answers as Stan would, with fixed draws: what is tested stands behind it."""
+
+    name = "pystan"
+
+    def __init__(self, log_lik: Any, **draws: Any) -> None:
+        self.log_lik, self.draws = log_lik, draws
+
+
+class _Program(UserProgram):
+    __slots__ = ()
+
+    def fit(self, engine: Any, data: Any, settings: Any, **_: Any) -> UserFit:
+        assert set(data) == {"n", "K", "y", "X", "weights"}
+        return UserFit(engine.log_lik, engine.draws, settings.chains, 0, 0.1)
+
+
+def _source(log_lik: Any, *, content: str, **draws: Any) -> ProgramSource:
+    engine: Any = _Engine(log_lik, **draws)
+    program = _Program(_PROGRAM, content)
+    return ProgramSource(program, engine, np.array([1.0, 2.0, 3.0]), np.ones((3, 1)), ("beta",))
+
+
+@pytest.mark.parametrize("content", ["plain", "weighted"])
+def test_bounds_are_those_of_the_weighted_log_likelihood(content: str) -> None:
+    weights = np.array([1.0, 0.5, 0.0])
+    written = _LOG_LIK if content == "plain" else _LOG_LIK * weights
+    beta = np.random.default_rng(2).normal(size=(400, 1))
+    source = _source(written, content=content, beta=beta)
+    posterior, bounds, maxima = source.sample(weights, _SETTINGS, seed=1, progress=None)
+    whole = lipschitz_bounds(_LOG_LIK * weights)
+    np.testing.assert_array_equal(bounds.by_record, whole.by_record)
+    assert bounds.database == whole.database
+    np.testing.assert_array_equal(maxima, [*np.abs(_LOG_LIK).max(axis=0)[:2], 0.0])
+    assert posterior.n_draws == 400
+    assert posterior.diagnostics.problems() == [] or posterior.diagnostics.ess_bulk_min > 100
+
+
+def test_an_infinite_log_likelihood_counts_unless_its_weight_is_zero() -> None:
+    log_lik = _LOG_LIK.copy()
+    log_lik[7, 2] = -np.inf
+    beta = np.random.default_rng(2).normal(size=(400, 1))
+    source = _source(log_lik, content="plain", beta=beta)
+    _, bounds, _ = source.sample(np.array([1.0, 1.0, 0.5]), _SETTINGS, seed=1, progress=None)
+    assert bounds.by_record[2] == np.inf
+    _, bounds, _ = source.sample(np.array([1.0, 1.0, 0.0]), _SETTINGS, seed=1, progress=None)
+    assert bounds.by_record[2] == 0.0
+    assert np.isfinite(bounds.database)
+
+
+_COMPUTED = {
+    "generated quantities": _PROGRAM.replace("beta", "rate").replace(
+        "vector[n] log_lik;", "vector[n] log_lik; vector[K] beta; beta[1] = log(max(y));"
+    ),
+    "transformed parameters": _PROGRAM.replace("vector[K] beta", "vector[K] rate").replace(
+        "model {", "transformed parameters { vector[K] beta = rate + max(y); } model {"
+    ),
+    "a comment": _PROGRAM.replace("vector[K] beta;", "vector[K] rate; /* vector[K] beta; */"),
+    "nowhere": _PROGRAM.replace("vector[K] beta;", ""),
+}
+
+
+@pytest.mark.parametrize("place", _COMPUTED)
+def test_a_program_predicts_from_its_parameters_alone(place: str) -> None:
+    """What it computes under their names may hold the records: beta[1] = log(max(y))."""
+    engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
+    with pytest.raises(
+        InputError, match="parameters block of the Stan program does not declare be"
+    ):
+        ProgramSource(UserProgram(_COMPUTED[place]), engine, np.ones(3), np.ones((3, 1)), ("beta",))
+
+
+@pytest.mark.parametrize("engine", ["pystan", "rstan", "cmdstan"])
+def test_that_is_refused_before_the_program_is_compiled(engine: str, need: Any) -> None:
+    need(engine)
+    table = pl.DataFrame({"y": [1, 4, 2, 3, 0, 5]})
+    program = UserProgram(
+        _COMPUTED["generated quantities"].replace("array[n] int y", "vector[n] y")
+    )
+    with pytest.raises(InputError, match="does not declare beta, which the model's predictive"):
+        Synthesizer(outcome="y", model="poisson", engine=engine, program=program).fit(table, seed=1)
+
+
+class _Draws:
+    """An engine whose draws are known before."""
+
+    name = "known"
+
+    def __init__(self, beta: Any) -> None:
+        self.posterior = Posterior(
+            {"beta": beta}, 1, Diagnostics(1.0, 400.0, 400.0, 0), 0.0, self.name
+        )
+
+    def sample(self, *_: Any, **__: Any) -> Posterior:
+        return self.posterior
+
+
+def test_a_clamped_fit_has_clamped_bounds_and_tells_when_nothing_is_inside_them() -> None:
+    y, weights = np.array([0.0, 3.0, 9.0, 4.0]), np.array([1.0, 0.5, 0.25, 0.0])
+    model, cells = MODELS["poisson"], make_cells(y, np.ones((4, 1)))
+    engine: Any = _Draws(np.log([[2.0], [4.0]]))
+    source = ModelSource(model, cells, engine)
+
+    def fit(bound: float | None) -> LipschitzBounds:
+        _, bounds, maxima = source.sample(weights, _SETTINGS, seed=1, progress=None, bound=bound)
+        np.testing.assert_array_equal(maxima, np.abs(log_lik).max(axis=0))
+        return bounds
+
+    log_lik = record_log_likelihood(model, engine.posterior, cells)
+    terms = log_lik * weights
+    assert fit(None).by_record.tolist() == np.abs(terms).max(axis=0).tolist()
+    least = np.abs(terms[:, :3]).min()  # The record of weight 0 has no part.
+    for bound in (1.5, np.nextafter(least, 2.0)):
+        expected = lipschitz_bounds(np.clip(terms, -bound, bound))
+        found = fit(bound)
+        assert found.by_record.tolist() == expected.by_record.tolist()
+        assert found.database == expected.database == bound
+        assert not clamps_everything(model, cells, engine.posterior, weights, bound)
+    for bound in (least, 0.5 * least):
+        assert clamps_everything(model, cells, engine.posterior, weights, bound)
+
+
+def test_an_own_program_is_not_clamped_from_outside() -> None:
+    source = _source(_LOG_LIK, content="plain", beta=np.zeros((400, 1)))
+    with pytest.raises(InputError, match="cannot be censored from outside"):
+        source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, bound=1.0)

@@ -1,0 +1,167 @@
+"""The loop: fits in the right order, searches that meet their bound, draws evenly thinned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyvws._base.checks import Floats
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.bounds.log_likelihood import record_log_likelihood
+from pyvws.engines._engine import Posterior
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError, SearchError
+from pyvws.models.registry import MODELS
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.synthesis.fit_sources import ModelSource
+from pyvws.synthesis.loop import Listener, SynthesisLoop
+from pyvws.tables.cells import make_cells
+from pyvws.weights.weights import lipschitz_weights
+
+pytestmark = pytest.mark.draws
+
+
+def _loop(y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None) -> SynthesisLoop:
+    model, cells = MODELS["negative-binomial"], make_cells(y, np.ones((len(y), 1)))
+    return SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine(), threshold),
+        settings=SamplerSettings(draws=500, warmup=300, chains=2),
+        seed=3,
+        listener=Listener(fit=lambda label: None, line=(lines if lines is not None else []).append),
+    )
+
+
+@pytest.fixture(scope="module")
+def y() -> Floats:
+    rng = np.random.default_rng(4)
+    phi = np.where(rng.random(300) < 0.2, 5.0, 20.0)
+    return rng.negative_binomial(phi, phi / (phi + 100.0)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def loop(y: Floats) -> SynthesisLoop:
+    return _loop(y)
+
+
+def test_weights_and_bounds_are_those_of_the_pure_functions(loop: SynthesisLoop) -> None:
+    unweighted, weighted = loop.unweighted(), loop.lipschitz()
+    log_lik = record_log_likelihood(loop.model, unweighted.posterior, loop.cells)
+    np.testing.assert_array_equal(weighted.weights, lipschitz_weights(log_lik))
+    after = record_log_likelihood(loop.model, weighted.posterior, loop.cells)
+    whole = lipschitz_bounds(after * weighted.weights)
+    np.testing.assert_array_equal(weighted.bounds.by_record, whole.by_record)
+    np.testing.assert_array_equal(weighted.bounds.by_draw, whole.by_draw)
+    assert weighted.bounds.database == whole.database
+
+
+def test_weighting_lowers_the_bound_and_fits_are_kept(loop: SynthesisLoop) -> None:
+    assert loop.lipschitz().bounds.database < loop.unweighted().bounds.database
+    count = len(loop.fits)
+    loop.unweighted()
+    loop.lipschitz()
+    assert len(loop.fits) == count
+
+
+def test_each_fit_starts_from_the_one_before(y: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Posterior | None] = []
+    sample = NativeEngine.sample
+
+    def noting(*given: Any, previous: Posterior | None = None, **more: Any) -> Posterior:
+        seen.append(previous)
+        return sample(*given, previous=previous, **more)
+
+    monkeypatch.setattr(NativeEngine, "sample", noting)
+    loop = _loop(y)
+    loop.lipschitz()
+    loop.scalar(match="lw")
+    assert seen[0] is None
+    assert [id(fit.posterior) for fit in loop.fits[:-1]] == [id(one) for one in seen[1:]]
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.02])
+def test_the_reweighted_bound_meets_the_weighted_one(y: Floats, tolerance: float) -> None:
+    lines: list[str] = []
+    loop = _loop(y, lines=lines)
+    weighted = loop.lipschitz()
+    final, k = loop.reweighted(weighted, k=0.9, tolerance=tolerance)
+    assert abs(final.bounds.database / weighted.bounds.database - 1) <= tolerance
+    assert 0 < k < 1
+    assert final.weights.mean() > weighted.weights.mean()
+    assert len(lines) == len(loop.tries) >= 1
+    assert "k = 0.9000" in lines[0]
+
+
+def test_count_weights_meet_the_bound_of_lw_and_of_a_number(loop: SynthesisLoop, y: Floats) -> None:
+    risk = identification_risk(y, radius=0.3)
+    target = loop.lipschitz().bounds.database
+    fit, c = loop.count_matched(risk, match="lw")
+    assert abs(fit.bounds.database / target - 1) <= 0.05
+    assert c > 1
+    fit, smaller = loop.count_matched(risk, match=0.8 * target)
+    assert abs(fit.bounds.database / (0.8 * target) - 1) <= 0.05
+    assert smaller < c
+
+
+def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop) -> None:
+    fit = loop.scalar(match="lw")
+    ratio = loop.lipschitz().bounds.database / loop.unweighted().bounds.database
+    np.testing.assert_array_equal(fit.weights, ratio)
+
+
+def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop) -> None:
+    with pytest.raises(InputError, match="at or above that of the unweighted fit"):
+        loop.scalar(match=1e6)
+
+
+def test_a_bound_that_no_c_reaches_ends_the_search(loop: SynthesisLoop) -> None:
+    bounds = loop.unweighted().bounds.by_record
+    only_the_safest = np.where(bounds <= np.median(bounds), 0.5, 1.0)
+    with pytest.raises(SearchError, match="the weights reach 1 first"):
+        loop.count_matched(only_the_safest, match=0.98 * loop.unweighted().bounds.database)
+
+
+def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
+    loop: SynthesisLoop, y: Floats
+) -> None:
+    before = len(loop.tries)
+    with pytest.raises(SearchError, match="g keeps every weight up"):
+        loop.count_matched(identification_risk(y, radius=0.3), match="lw", g=0.9)
+    assert len(loop.tries) == before + 1
+
+
+def test_a_threshold_below_one_lowers_the_bound(loop: SynthesisLoop, y: Floats) -> None:
+    assert _loop(y, threshold=0.9).unweighted().bounds.database < (
+        loop.unweighted().bounds.database
+    )
+
+
+def test_datasets_follow_the_posterior_and_differ(loop: SynthesisLoop, y: Floats) -> None:
+    fit = loop.unweighted()
+    datasets = loop.synthetic(fit, np.ones((len(y), 1)), 200)
+    means = np.array([values.mean() for values in datasets])
+    draws = np.exp(fit.posterior.draws["beta"][:, 0])
+    error = means.std() / np.sqrt(len(means))
+    assert abs(means.mean() - draws.mean()) < 5 * error
+    assert len({values.tobytes() for values in datasets}) == 200
+    assert all((values >= 0).all() and (values == np.floor(values)).all() for values in datasets)
+
+
+def test_more_datasets_than_draws_are_refused(loop: SynthesisLoop, y: Floats) -> None:
+    with pytest.raises(InputError, match="1001 datasets need as many"):
+        loop.synthetic(loop.unweighted(), np.ones((len(y), 1)), 1001)
+
+
+def test_a_record_of_weight_zero_leaves_the_fit_as_if_it_were_not_there(y: Floats) -> None:
+    extreme = np.append(y, 5000.0)
+    with_it = _loop(extreme)
+    fit = with_it.fit(np.append(np.ones(len(y)), 0.0), "without the last")
+    alone = _loop(y).fit(np.ones(len(y)), "alone")
+    assert fit.bounds.by_record[-1] == 0.0
+    gap = fit.posterior.draws["beta"].mean() - alone.posterior.draws["beta"].mean()
+    sd = alone.posterior.draws["beta"].std()
+    assert abs(gap) < 5 * sd * np.sqrt(2 / alone.posterior.diagnostics.ess_bulk_min)

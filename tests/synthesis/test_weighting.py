@@ -1,0 +1,315 @@
+"""Which fits a mechanism runs and under which weights, where each fit's bounds are known before."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyvws._base.checks import Floats
+from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.bounds.log_likelihood import record_log_likelihood
+from pyvws.engines._engine import Posterior
+from pyvws.engines.diagnostics import Diagnostics
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.mechanisms.settings import (
+    Censored,
+    CountWeighted,
+    LipschitzWeighted,
+    MarginalWeighted,
+    PairwiseWeighted,
+    ScalarWeighted,
+    Unweighted,
+    WeightedEpsilon,
+)
+from pyvws.models.registry import MODELS
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
+from pyvws.synthesis.fit_sources import ModelSource
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.weighting import Downscaling, data_weights, run_mechanism, target_window
+from pyvws.tables.cells import make_cells
+from pyvws.weights.bound_search import Window
+from pyvws.weights.truncation import downscale, weighted_epsilon_weights
+from pyvws.weights.weights import risk_weights, scaled_bounds, weights_from_bounds
+
+Y = np.array([3.0, 4.0, 4.0, 9.0, 20.0, 21.0])
+TOWN = np.array(["a", "a", "b", "a", "b", "b"])
+MAXIMA = np.array([2.0, 3.0, 3.0, 6.0, 8.0, 10.0])
+
+
+class Known:
+    """Fits whose max_s |l_i| are `maxima` (N,), larger by a share `growth` at each refit."""
+
+    def __init__(self, maxima: Floats, growth: float, most: int) -> None:
+        self.maxima, self.growth, self.most = maxima, growth, most
+        self.bounds_asked: list[float | None] = []
+        self.draws_asked: list[int] = []
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Any,
+        bound: float | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        maxima = self.maxima * (1.0 + self.growth) ** min(self.most, len(self.bounds_asked))
+        self.bounds_asked.append(bound)
+        self.draws_asked.append(settings.draws)
+        by_record = np.multiply(weights, maxima, out=np.zeros(len(maxima)), where=weights > 0)
+        by_draw = np.array([by_record.max()])
+        bounds = LipschitzBounds(by_record, by_draw, float(by_draw[0]), np.ones(1, dtype=bool))
+        posterior = Posterior(
+            {"beta": np.zeros((1, 1))}, 1, Diagnostics(1.0, 1e4, 1e4, 0), 0.0, "known"
+        )
+        return posterior, bounds if bound is None else bounds.clamped(bound), maxima
+
+
+def run(
+    mechanism: Any,
+    *,
+    maxima: Floats = MAXIMA,
+    growth: float = 0.0,
+    most: int = 99,
+    times: Floats | None = None,
+    known: Any = (),
+    **more: Any,
+) -> Any:
+    """The mechanism's fit, and the loop that made it; maxima grow `most` times at the most."""
+    cells = make_cells(Y, np.ones((len(Y), 1)), times)
+    loop = SynthesisLoop(
+        MODELS["poisson"],
+        cells,
+        source=Known(maxima, growth, most),
+        settings=SamplerSettings(draws=100, warmup=100, chains=1),
+        seed=1,
+    )
+    made = run_mechanism(loop, mechanism, y=Y, known=known, tolerance=0.05, **more)
+    return made, loop
+
+
+def labels(loop: SynthesisLoop) -> list[str]:
+    return [fit.label for fit in loop.fits]
+
+
+def test_the_unweighted_fit_is_the_only_one_and_shows_its_bounds_as_risks() -> None:
+    made, loop = run(Unweighted())
+    assert labels(loop) == ["unweighted"]
+    assert made.fit is loop.fits[0]
+    assert made.fit.weights.tolist() == [1.0] * 6
+    assert made.risk.tolist() == scaled_bounds(MAXIMA).tolist()
+    assert (made.constants, made.bound) == ({}, None)
+    alike, _ = run(Unweighted(), maxima=np.full(6, 3.0))
+    assert alike.risk.tolist() == [1.0] * 6
+    apart, _ = run(Unweighted(), maxima=np.array([2.0, 2, 2, 2, 2, 7]))
+    assert apart.risk.tolist() == [0.0] * 5 + [1.0]
+    endless, _ = run(Unweighted(), maxima=np.array([2.0, 2, 2, 2, 2, np.inf]))
+    assert endless.risk.tolist() == [1.0] * 6
+
+
+def test_lw_takes_its_weights_from_the_unweighted_bounds() -> None:
+    maxima = np.array([2.0, 3.0, 3.0, 6.0, np.inf, 10.0])
+    made, loop = run(LipschitzWeighted(c=0.5, g=0.1), maxima=maxima)
+    assert labels(loop) == ["unweighted", "LW"]
+    assert made.fit.weights.tolist() == weights_from_bounds(maxima, c=0.5, g=0.1).tolist()
+    assert made.risk.tolist() == scaled_bounds(maxima).tolist()
+    assert (made.constants, made.bound) == ({}, None)
+
+
+@pytest.mark.parametrize(("match", "bound"), [("lw", None), (4.0, 4.0)])
+def test_sw_is_one_ratio_of_bounds(match: Any, bound: float | None) -> None:
+    made, _ = run(ScalarWeighted(match=match))
+    bound = bound or float((weights_from_bounds(MAXIMA) * MAXIMA).max())
+    assert made.fit.weights.tolist() == [bound / 10.0] * 6
+    assert made.fit.label == "SW"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name"),
+    [
+        (LipschitzWeighted(g=0.05), "c"),
+        (ScalarWeighted(), "weight"),
+        (CountWeighted(radius=0.3), "c"),
+        (PairwiseWeighted(radius=0.3), "c"),
+    ],
+)
+@pytest.mark.parametrize("growth", [0.0, 0.008])
+def test_a_target_is_met_from_below(mechanism: Any, name: str, growth: float) -> None:
+    epsilon = 5.0
+    made, loop = run(mechanism, growth=growth, epsilon=epsilon)
+    assert 0.95 * epsilon <= made.fit.bounds.epsilon <= epsilon
+    assert made.fit.confirmed
+    assert made.fit is loop.fits[-1]
+    assert loop.source.draws_asked[-2:] == [100, 400]
+    assert list(made.constants) == [name]
+    value = made.constants[name]
+    if isinstance(mechanism, ScalarWeighted):
+        expected = np.full(6, value)
+    elif isinstance(mechanism, LipschitzWeighted):
+        expected = weights_from_bounds(MAXIMA, c=value, g=0.05)
+    else:
+        expected = risk_weights(made.risk, c=value)
+    np.testing.assert_array_equal(made.fit.weights, expected)
+    assert len(loop.tries) == len(loop.fits) - 1 >= 2
+    step, _ = run(mechanism, growth=growth, epsilon=epsilon, confirm=False)
+    assert not step.fit.confirmed
+    assert step.fit.bounds.epsilon <= epsilon
+    with pytest.raises(InputError, match="at or above that of the unweighted fit"):
+        run(mechanism, epsilon=20.0)
+
+
+def test_a_searched_weight_of_sw_never_exceeds_one() -> None:
+    made, _ = run(ScalarWeighted(), growth=-0.21, most=1, epsilon=16.0)
+    assert made.constants == {"weight": 1.0}
+    assert made.fit.bounds.database == pytest.approx(7.9)
+
+
+@pytest.mark.parametrize("kind", [CountWeighted, MarginalWeighted, PairwiseWeighted])
+@pytest.mark.parametrize("times", [None, [1.0, 2.0, 1.0, 3.0, 1.0, 1.0]])
+def test_counts_are_among_all_records_of_a_tally(kind: Any, times: list[float] | None) -> None:
+    counts = None if times is None else np.array(times)
+    each = np.repeat(np.arange(6), 1 if times is None else np.array(times, dtype=int))
+    mechanism = kind(radius=2.5, radius_kind="absolute", known=("town",), c=0.9, g=0.05)
+    made, loop = run(mechanism, known=[TOWN], times=counts)
+    ball: dict[str, Any] = {"radius": 2.5, "radius_kind": "absolute", "known": [TOWN[each]]}
+    if kind is PairwiseWeighted:
+        whole = 1.0 - pairwise_weights(Y[each], **ball)
+    else:
+        whole = identification_risk(Y[each], **ball)
+    assert made.risk[each].tolist() == whole.tolist()
+    assert made.fit.weights.tolist() == risk_weights(made.risk, c=0.9, g=0.05).tolist()
+    assert labels(loop) == [{"cw": "CW"}.get(kind.name, kind.name.capitalize())]
+    alone, _ = run(kind(radius=2.5, radius_kind="absolute"), times=counts)
+    assert alone.risk.tolist() != made.risk.tolist()
+
+
+def test_cw_meets_the_bound_that_it_is_to_match() -> None:
+    made, loop = run(CountWeighted(match="lw", radius=0.3, g=0.01))
+    target = (weights_from_bounds(MAXIMA) * MAXIMA).max()
+    assert abs(made.fit.bounds.database / target - 1) <= 0.05
+    expected = risk_weights(made.risk, c=made.constants["c"], g=0.01)
+    np.testing.assert_array_equal(made.fit.weights, expected)
+    assert labels(loop)[:2] == ["unweighted", "LW"]
+
+
+@pytest.mark.parametrize(("passes", "fits"), [(1, 3), (2, 4), (9, 4)])
+def test_weighted_epsilon_truncates_until_nothing_changes(passes: int, fits: int) -> None:
+    """The first refit lifts two more records above epsilon / 2, the second none."""
+    maxima, epsilon = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 3.5
+    made, loop = run(WeightedEpsilon(epsilon=epsilon, passes=passes), maxima=maxima, growth=0.05)
+    assert labels(loop) == ["unweighted", "LW", *["Weighted-epsilon"] * (fits - 2)]
+    weights = loop.fits[1].weights
+    for before in loop.fits[1 : passes + 1]:
+        weights = weighted_epsilon_weights(weights, before.bounds.by_record, epsilon=epsilon)
+    np.testing.assert_array_equal(made.fit.weights, weights)
+    assert made.fit is loop.fits[-1]
+    assert (made.fit.weights == 0).sum() > (loop.fits[1].weights == 0).sum()
+
+
+@pytest.mark.parametrize("weights", ["lw", "cw", "none"])
+@pytest.mark.parametrize("rule", [None, Downscaling(5.0, 3)])
+def test_censored_fits_clamp_the_last_one_alone(weights: str, rule: Downscaling | None) -> None:
+    mechanism = Censored(epsilon=5.0, weights=weights, c=0.9, g=0.1, radius=0.3)
+    made, loop = run(mechanism, downscaling=rule)
+    if weights == "lw":
+        risk = scaled_bounds(MAXIMA)
+    else:
+        risk = identification_risk(Y, radius=0.3) if weights == "cw" else np.ones(6)
+    expected = np.ones(6) if weights == "none" else risk_weights(risk, c=0.9, g=0.1)
+    assert made.risk.tolist() == risk.tolist()
+    if rule is not None:
+        expected = downscale(expected, expected * MAXIMA, epsilon=5.0)
+    np.testing.assert_allclose(made.fit.weights, expected, rtol=1e-15)
+    assert made.bound == 2.5
+    assert loop.source.bounds_asked == [None] * (len(loop.fits) - 1) + [2.5]
+    assert made.fit.label == {"none": "Censored"}.get(weights, f"Censored {weights.upper()}")
+    assert made.fit.bounds.database <= 2.5
+
+
+@pytest.mark.parametrize("psi", [None, 0.5])
+def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over(psi: float | None) -> None:
+    for passes in (1, 2, 10):
+        rule = Downscaling(6.0, passes, psi)
+        for confirm in (True, False):
+            made, loop = run(
+                LipschitzWeighted(g=0.2), growth=0.01, downscaling=rule, confirm=confirm
+            )
+            weights, fits = loop.fits[1].weights, loop.fits[1:]
+            for before, after in pairwise(fits):
+                if after.confirmed:
+                    assert before.bounds.database <= 3.0
+                    assert after.bounds.database >= before.bounds.database
+                else:
+                    assert before.bounds.database > 3.0
+                    by_record = before.bounds.by_record
+                    weights = downscale(weights, by_record, epsilon=6.0, psi=psi)
+                np.testing.assert_array_equal(after.weights, weights)
+            refits = labels(loop).count("LW downscaled")
+            assert 1 <= refits <= passes
+            assert made.fit is fits[-1]
+            met = made.fit.bounds.database <= 3.0
+            assert met or refits == passes
+            assert made.fit.confirmed == (met and confirm)
+    for mechanism in (LipschitzWeighted(c=0.1), ScalarWeighted(match=3.0)):
+        enough, loop = run(mechanism, downscaling=Downscaling(6.0, 5))
+        assert enough.fit is loop.fits[-1]
+        assert "downscaled" not in enough.fit.label
+
+
+@pytest.mark.parametrize("threshold", [1.0, 0.9])
+def test_a_confirmed_fit_has_the_larger_figures_of_both_and_draws_below_them(
+    threshold: float,
+) -> None:
+    cells = make_cells(Y, np.ones((len(Y), 1)))
+    model = MODELS["poisson"]
+    loop = SynthesisLoop(
+        model,
+        cells,
+        source=ModelSource(model, cells, NativeEngine(), threshold),
+        settings=SamplerSettings(draws=200, warmup=100, chains=2),
+        seed=2,
+    )
+    for _ in range(4):
+        before = loop.scalar(match=3.0)
+        after = loop.confirmed(before)
+        assert after is loop.fits[-1]
+        assert (after.posterior.n_draws, after.posterior.chains) == (1600, 2)
+        assert (before.confirmed, after.confirmed) == (False, True)
+        assert after.weights is before.weights
+        assert (after.bounds.by_record >= before.bounds.by_record).all()
+        assert (after.maxima >= before.maxima).all()
+        log_lik = record_log_likelihood(model, after.posterior, cells) * after.weights
+        own = lipschitz_bounds(log_lik, threshold=threshold)
+        assert after.bounds.database == max(before.bounds.database, own.database)
+        if threshold == 1.0:
+            assert after.bounds.by_draw.max() <= after.bounds.database
+
+
+def test_a_target_has_a_window_below_half_of_it() -> None:
+    window = target_window(8.0, 0.1)
+    assert window == Window(4.0 * 0.9, 4.0 * 0.98, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "depends"),
+    [
+        (Unweighted(), False),
+        (LipschitzWeighted(), True),
+        (ScalarWeighted(), True),
+        (CountWeighted(), True),
+        (WeightedEpsilon(epsilon=1.0), True),
+        (Censored(epsilon=1.0), True),
+        (Censored(epsilon=1.0, weights="cw"), True),
+        (Censored(epsilon=1.0, weights="none"), False),
+    ],
+)
+def test_which_weights_depend_on_the_data(mechanism: Any, depends: bool) -> None:
+    assert data_weights(mechanism, downscaled=False) is depends
+    assert data_weights(mechanism, downscaled=True)

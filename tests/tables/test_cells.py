@@ -1,0 +1,100 @@
+"""Cells: by hand, against dictionaries, and back to the records they came from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.tables.cells import make_cells
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+tables = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
+    lambda shape: st.lists(
+        st.tuples(st.integers(0, 3), *[st.integers(-1, 1)] * shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    ).map(lambda rows: np.array(rows, dtype=np.float64))
+)
+
+
+def test_four_records_by_hand():
+    cells = make_cells(np.array([5.0, 2.0, 5.0, 5.0]), np.array([[1.0, 0], [1, 0], [1, 0], [1, 1]]))
+    assert (cells.n_records, cells.n_cells, cells.n_coefficients) == (4, 3, 2)
+    assert cells.values.tolist() == [2.0, 5.0]
+    assert sorted(cells.rows.tolist()) == [[1.0, 0.0], [1.0, 1.0]]
+    assert cells.cell_of_record[0] == cells.cell_of_record[2]
+    weights = np.array([0.5, 0.25, 0.125, 1.0])
+    assert cells.weight_sums(weights)[cells.cell_of_record].tolist() == [0.625, 0.25, 0.625, 1.0]
+    assert cells.largest_weights(weights)[cells.cell_of_record].tolist() == [0.5, 0.25, 0.5, 1.0]
+
+
+@given(tables)
+@few
+def test_against_a_dictionary(table):
+    y, X = table[:, 0], table[:, 1:]
+    weights = np.arange(1.0, len(y) + 1) / 64
+    cells = make_cells(y, X)
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for i, record in enumerate(map(tuple, table)):
+        groups.setdefault(record, []).append(i)
+    assert cells.n_cells == len(groups)
+    assert len(cells.rows) == len({record[1:] for record in groups})
+    sums, largest = cells.weight_sums(weights), cells.largest_weights(weights)
+    for members in groups.values():
+        (cell,) = set(cells.cell_of_record[members])
+        assert sums[cell] == sum(weights[i] for i in members)
+        assert largest[cell] == max(weights[i] for i in members)
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+@few
+def test_records_come_back_in_any_order(table, seed):
+    y, X = table[:, 0], table[:, 1:]
+    cells = make_cells(y, X)
+    assert (cells.rows[cells.row_of_cell][cells.cell_of_record] == X).all()
+    assert (cells.outcome[cells.cell_of_record] == y).all()
+    assert (np.diff(cells.values) > 0).all()
+    order = np.random.default_rng(seed).permutation(len(y))
+    moved = make_cells(y[order], X[order])
+    for name in ("rows", "values", "row_of_cell", "value_of_cell"):
+        assert (getattr(moved, name) == getattr(cells, name)).all()
+    assert (moved.cell_of_record == cells.cell_of_record[order]).all()
+    twice = make_cells(np.tile(y, 2), np.tile(X, (2, 1)))
+    assert (twice.cell_of_record == np.tile(cells.cell_of_record, 2)).all()
+
+
+def test_equal_and_distinct_records_collapse():
+    one = make_cells(np.full(6, 3.0), np.ones((6, 2)))
+    assert (one.n_cells, len(one.rows), len(one.values)) == (1, 1, 1)
+    y = np.random.default_rng(7).normal(size=50)
+    X = np.random.default_rng(8).normal(size=(50, 3))
+    all_differ = make_cells(y, X)
+    assert all_differ.n_cells == 50
+    assert sorted(all_differ.cell_of_record) == list(range(50))
+
+
+def test_rows_that_agree_in_every_column_but_the_last_stay_apart():
+    X = np.repeat([[1.0, 2.0, 0.0], [1.0, 2.0, 1e-12]], 2, axis=0)
+    cells = make_cells(np.zeros(4), X)
+    assert cells.cell_of_record.tolist() == [0, 0, 1, 1]
+
+
+def test_a_tally_is_the_table_it_was_made_of():
+    y, times = np.array([3.0, 5.0, 3.0]), np.array([2.0, 1.0, 4.0])
+    design = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    weights = np.array([0.5, 0.25, 0.125])
+    tally = make_cells(y, design, times)
+    each = tally.one_by_one()
+    whole = make_cells(y[each], design[each])
+    assert (tally.n_records, tally.total_records, whole.total_records) == (3, 7, 7)
+    assert tally.weight_sums(weights).tolist() == whole.weight_sums(weights[each]).tolist()
+    assert tally.mean(weights) == pytest.approx(whole.mean(weights[each]))
+    assert tally.largest_weights(weights).tolist() == [0.5, 0.25, 0.125]
+    assert whole.one_by_one().tolist() == list(range(7))
+
+
+def test_smallest_positive_weights():
+    cells = make_cells(np.array([3.0, 3.0, 5.0]), np.ones((3, 1)))
+    assert cells.smallest_positive_weights(np.array([0.0, 0.5, 0.0])).tolist() == [0.5, np.inf]

@@ -1,0 +1,326 @@
+"""Design matrices: by hand, from every kind of table, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pyvws.errors import InputError
+from pyvws.tables.design import make_design
+from pyvws.tables.frame import open_frame
+
+COLUMNS = {
+    "y": [1, 2, 3, 4, 5, 6],
+    "x": [1.0, 2, 3, 4, 5, 7],
+    "n": [0, 1, 0, 2, 1, 2],
+    "town": ["b", "a", "b", "c", "a", "c"],
+    "urban": [True, False, True, True, False, False],
+}
+KINDS = {
+    "pandas": lambda columns: pd.DataFrame(columns, index=[9, 3, 3, 1, 0, 7]),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+}
+CANNOT_BE_READ = (
+    "cannot be read. Write it like '~ Urban + Marital', with `backticks` around names that are no "
+    "plain words."
+)
+
+
+def design(formula, table=None):
+    table = KINDS["polars"](COLUMNS) if table is None else table
+    return make_design(open_frame(table), formula, outcome="y")
+
+
+def test_three_records_by_hand():
+    made = design("~ x + t", pl.DataFrame({"y": [1, 1, 2], "x": [5, 6, 8], "t": ["q", "p", "q"]}))
+    assert made.names == ("(Intercept)", "x", "tq")
+    assert made.matrix.tolist() == [[1.0, 5.0, 1.0], [1.0, 6.0, 0.0], [1.0, 8.0, 1.0]]
+    assert made.predictors == ("x", "t")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("formula", "predictors"),
+    [
+        ("~ 1", ()),
+        ("~ x", ("x",)),
+        ("~ town + x", ("x", "town")),
+        ("~ urban + factor(n)", ("n", "urban")),
+        ("~ x * town", ("x", "town")),
+        ("~ log(x) + I(n^2) + np.cbrt(x)", ("x", "n")),
+        ("~ 0 + town", ("town",)),
+    ],
+)
+def test_every_kind_gives_the_same_matrix(kind, formula, predictors):
+    made, expected = design(formula, KINDS[kind](COLUMNS)), design(formula)
+    assert made.matrix.tolist() == expected.matrix.tolist()
+    assert made.names == expected.names
+    assert made.predictors == predictors
+    assert made.matrix.dtype == np.float64
+    assert made.matrix.flags.c_contiguous
+
+
+def test_columns_follow_their_definitions():
+    y, x, n, town, urban = (np.array(COLUMNS[name]) for name in COLUMNS)
+    one = np.ones(len(y))
+    made = design("~ town * x")
+    expected = [one, town == "b", town == "c", x, (town == "b") * x, (town == "c") * x]
+    assert made.matrix.tolist() == np.column_stack(expected).tolist()
+    assert design("~ urban").matrix[:, 1].tolist() == urban.tolist()
+    factor = np.column_stack([one, n == 1, n == 2])
+    assert design("~ C(n)").matrix.tolist() == factor.tolist()
+    assert design("~ n").matrix[:, 1].tolist() == n.tolist()
+
+
+def test_the_order_of_records_is_kept():
+    order = [4, 0, 5, 2, 1, 3]
+    moved = design("~ x + town", pl.DataFrame(COLUMNS)[order])
+    assert moved.matrix.tolist() == design("~ x + town").matrix[order].tolist()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.Categorical(["lo", "hi", "lo", "mid"], categories=["lo", "mid", "hi"])),
+        pl.Series(["lo", "hi", "lo", "mid"], dtype=pl.Enum(["lo", "mid", "hi"])),
+    ],
+)
+def test_categories_keep_their_own_order_of_levels(column):
+    kind = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+    made = design("~ c", kind({"y": [1, 2, 3, 4], "c": column}))
+    assert made.names == ("(Intercept)", "cmid", "chi")
+    assert made.matrix[:, 1:].tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+
+
+def test_names_with_spaces_need_backticks():
+    table = pl.DataFrame({"y": [1, 2, 3], "two words": [1, 2, 4]})
+    made = design("~ `two words`", table)
+    assert made.predictors == ("two words",)
+    assert made.matrix[:, 1].tolist() == [1.0, 2.0, 4.0]
+
+
+LACKS = "which the table lacks."
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("~ tow", f"formula names column 'tow', {LACKS} Did you mean 'town'?"),
+        (
+            "~ zzz",
+            f"formula names column 'zzz', {LACKS} It has: 'y', 'x', 'n', 'town', 'urban'.",
+        ),
+        ("~ x + y", "formula uses the outcome 'y' as a predictor. Take it out."),
+        ("~ log(y)", "formula uses the outcome 'y' as a predictor. Take it out."),
+        (
+            "y ~ x",
+            "formula must have nothing before '~', since outcome= names the outcome. Got 'y ~ x'.",
+        ),
+        ("~ x | town", "formula must have one part, without '|'. Got '~ x | town'."),
+        ("~ (", f"formula '~ (' {CANNOT_BE_READ}"),
+        *(
+            (f, f"formula {f!r} {CANNOT_BE_READ}")
+            for f in (
+                "~",
+                "~ x +",
+                "~ x ~ n",
+                "~ 2 * x",
+                "~ (x - 1)",
+                "~ I(x",
+                "~ I(!urban)",
+                "~ 'x'",
+            )
+        ),
+        (
+            "~ x + spline(n)",
+            "formula uses the function 'spline', which is not known here. Known: C, I, abs, "
+            "as.factor, as.numeric, ceiling, exp, expm1, factor, floor, log, log10, log1p, log2, "
+            "poly, relevel, scale, sqrt, and NumPy's as np.name. Or make the column in the table "
+            "first.",
+        ),
+        (
+            "~ I(x:n)",
+            "formula has ':' within 'I(x:n)', where it has no meaning. Make the column in the "
+            "table first.",
+        ),
+        ("~ 0", "formula '~ 0' leaves no column. Keep the intercept: '~ 1'."),
+        (
+            "~ poly(n, 3)",
+            "formula '~ poly(n, 3)' could not be evaluated on the table (Error). Check its "
+            "functions and column types.",
+        ),
+        (
+            "~ I(3)",
+            "formula '~ I(3)' could not be evaluated on the table (Error). Check its functions "
+            "and column types.",
+        ),
+        (
+            "~ log(town)",
+            "formula '~ log(town)' could not be evaluated on the table "
+            "(Error). Check its functions and column types.",
+        ),
+        (
+            "~ log(n)",
+            "formula '~ log(n)' gives missing or infinite values in log(n). Change the term, or "
+            "leave it out.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_formulas_that_are_refused(kind, formula, message):
+    with pytest.raises(InputError) as caught:
+        design(formula, KINDS[kind](COLUMNS))
+    assert re.sub(r"\(\w+Error\)", "(Error)", str(caught.value)) == message
+
+
+@pytest.mark.parametrize(
+    ("formula", "independent", "columns", "spare"),
+    [
+        ("~ x + I(2 * x)", 2, 3, "I(2 * x)"),
+        ("~ urban + C(urban)", 2, 3, "C(urban)"),
+        ("~ x + n + I(x + n) + I(x - n)", 3, 5, "I(x + n), I(x - n)"),
+    ],
+)
+def test_dependent_columns_are_named(formula, independent, columns, spare):
+    """Those that depend on earlier ones, which R's lm gives no coefficient."""
+    with pytest.raises(InputError) as caught:
+        design(formula)
+    assert str(caught.value) == (
+        f"The design matrix is rank-deficient: {independent} independent columns of {columns}. "
+        f"Drop one of the terms: {spare}."
+    )
+
+
+@pytest.mark.parametrize("levels", ["abz", "zab"])
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_levels_that_no_record_has_are_counted(kind, levels):
+    """Not named: a level is a value, of records that were left out perhaps."""
+    if kind == "pandas":
+        column = pd.Categorical(list("abab"), list(levels))
+        table = pd.DataFrame({"y": [1, 2, 3, 4], "c": column})
+    else:
+        column = pl.Series(list("abab"), dtype=pl.Enum(list(levels)))
+        table = pl.DataFrame({"y": [1, 2, 3, 4], "c": column})
+    with pytest.raises(InputError) as caught:
+        design("~ c", table)
+    assert str(caught.value) == (
+        "The design matrix is rank-deficient: 2 independent columns of 3. Drop one of the terms: "
+        "c (1 of its 2 columns). No record has some levels; take them out of their category: c (1)."
+    )
+    assert design("~ factor(c)", table).names == ("(Intercept)", "factor(c)b")
+
+
+def test_a_predictor_of_one_level_is_refused():
+    with pytest.raises(InputError) as caught:
+        design("~ t", pl.DataFrame({"y": [1, 2], "t": ["a", "a"]}))
+    assert str(caught.value) == "formula uses 't', which has a single level. Take it out."
+
+
+DAYS = [dt.date(2020, 1, day) for day in (1, 2, 5)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.DataFrame({"y": [1, 2, 3], "day": DAYS}),
+        pd.DataFrame({"y": [1, 2, 3], "day": DAYS}),
+        pd.DataFrame({"y": [1, 2, 3], "day": pd.to_datetime(DAYS)}),
+        pa.table({"y": [1, 2, 3], "day": [dt.timedelta(day.day) for day in DAYS]}),
+    ],
+)
+@pytest.mark.parametrize("formula", ["~ day", "~ factor(day)", "~ y + as.numeric(day)"])
+def test_dates_are_refused(table, formula):
+    with pytest.raises(InputError) as caught:
+        make_design(open_frame(table), formula, outcome="")
+    assert str(caught.value) == (
+        "formula uses column 'day', which holds dates or times. Turn it into a number, such as "
+        "days since a start, or into a category, such as its month."
+    )
+
+
+def test_other_types_are_refused():
+    with pytest.raises(InputError) as caught:
+        design("~ l", pl.DataFrame({"y": [1, 2], "l": [[1], [2]]}))
+    assert str(caught.value) == (
+        "formula uses column 'l', whose type List(Int64) is neither number, text, truth value nor "
+        "category. Convert it first."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("Int8", [1, 2, 4]),
+        ("Float32", [1.5, 2.0, 4.0]),
+        ("boolean", [True, False, False]),
+        ("string", ["a", "b", "b"]),
+        ("category", ["b", "a", "a"]),
+    ],
+)
+def test_nullable_and_narrow_types_enter_as_their_plain_kin(dtype, values):
+    made = design("~ v", pd.DataFrame({"y": [1, 2, 3], "v": pd.Series(values, dtype=dtype)}))
+    plain = design("~ v", pl.DataFrame({"y": [1, 2, 3], "v": values}))
+    assert (made.names, made.matrix.tolist()) == (plain.names, plain.matrix.tolist())
+
+
+def test_decimals_and_polars_categories_enter_as_numbers_and_text():
+    table = pl.DataFrame({"y": [1, 2, 3], "d": ["1.5", "2", "4"], "c": ["b", "a", "b"]})
+    typed = table.cast({"d": pl.Decimal(10, 2), "c": pl.Categorical})
+    made = design("~ d + c", typed)
+    assert made.names == ("(Intercept)", "d", "cb")
+    assert made.matrix[:, 1].tolist() == [1.5, 2.0, 4.0]
+
+
+def test_whole_numbers_do_not_overflow():
+    table = pl.DataFrame({"y": [1, 2, 3], "n": [1, 2, 40]})
+    assert design("~ I(10^n)", table).matrix[2, 1] == 1e40
+    assert design("~ I(n^-1)", table).matrix[1, 1] == 0.5
+    big = pl.DataFrame({"y": [1, 2], "n": [1, 100_000], "f": [1.0, 100_000.0]})
+    assert design("~ factor(n)", big).names[1] == "factor(n)100000"
+    assert design("~ factor(f)", big).names[1] == "factor(f)1e+05"
+
+
+def test_a_constant_predictor_is_spare_at_any_scale():
+    for scale in (1e-12, 1.0, 1e12):
+        table = pl.DataFrame({"y": [1, 2, 3], "flat": [scale] * 3, "x": [scale, 0, 2 * scale]})
+        with pytest.raises(InputError, match="2 independent columns of 3"):
+            design("~ x + flat", table)
+        assert design("~ x", table).matrix.shape == (3, 2)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_missing_predictors_are_placed(kind):
+    table = kind({"y": [1, 2, 3], "c": ["a", None, "b"]})
+    with pytest.raises(InputError) as caught:
+        design("~ c", table)
+    assert str(caught.value) == (
+        "Column 'c' has missing or infinite values: 1 (row 2). Remove or impute these records "
+        "first."
+    )
+    assert design("~ 1", table).names == ("(Intercept)",)  # other columns may have gaps
+
+
+def test_names_with_dots_and_spaces_stand_as_in_r() -> None:
+    table = pl.DataFrame(
+        {
+            "y": [1, 2, 3, 4, 5, 6],
+            "my.x": [0.5, 1.5, 2.0, 3.0, 3.5, 4.0],
+            "my.x.y": [1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
+            "my group": ["a", "b", "a", "b", "b", "b"],
+        }
+    )
+    formula = "~ my.x + my.x.y + `my group` + log(my.x)"
+    made = make_design(open_frame(table), formula, outcome="y")
+    assert made.names == ("(Intercept)", "my.x", "my.x.y", "`my group`b", "log(my.x)")
+    assert made.predictors == ("my.x", "my.x.y", "my group")
+    np.testing.assert_array_equal(made.matrix[:, 1], table["my.x"])
+    np.testing.assert_array_equal(made.matrix[:, 4], np.log(table["my.x"]))
+    with pytest.raises(InputError, match=r"uses the outcome 'my\.x' as a predictor"):
+        make_design(open_frame(table), "~ my.x", outcome="my.x")

@@ -1,0 +1,207 @@
+"""Tables on disk: typed for modelling, as written for the release, refused in full sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyvws.errors import InputError
+from pyvws.tables.files import read_table, write_table
+from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.large_files import open_large, table_bytes
+
+CELLS = b"\n".join(
+    [
+        b"id,visits,note,when",
+        b'007,1,"a, b",2024-01-02',
+        b'010,2,"say ""hi""",NA',
+        b"0,30,  two  ,2024-03-04",
+        b"",
+    ]
+)
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_a_csv_is_typed_and_also_kept_as_written(tmp_path):
+    table = read_table(put(tmp_path, "t.csv", CELLS))
+    assert table.frame["id"].to_list() == [7, 10, 0]
+    assert table.frame["visits"].to_list() == [1, 2, 30]
+    assert table.frame["when"].to_list() == ["2024-01-02", None, "2024-03-04"]
+    assert table.as_written.to_dict(as_series=False) == {
+        "id": ["007", "010", "0"],
+        "visits": ["1", "2", "30"],
+        "note": ["a, b", 'say "hi"', "  two  "],
+        "when": ["2024-01-02", "NA", "2024-03-04"],
+    }
+    assert table.format == "csv"
+    assert table.sha256 == hashlib.sha256(CELLS).hexdigest()
+
+
+def test_as_written_goes_through_a_file_unchanged(tmp_path):
+    table = read_table(put(tmp_path, "t.csv", CELLS))
+    write_table(table.as_written, tmp_path / "again.csv", format="csv")
+    assert (tmp_path / "again.csv").read_bytes() == CELLS
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("read", [read_table, open_large])
+def test_utf_16_is_named(tmp_path, encoding, read):
+    text = CELLS.decode().replace("hi", "h\u00e9")
+    path = put(tmp_path, "t.csv", text.encode(encoding))
+    with pytest.raises(InputError, match=r"^t\.csv: is UTF-16.*iconv -f UTF-16 -t UTF-8\.$"):
+        read(path)
+    table_bytes(path)
+    read(put(tmp_path, "t.csv", text.encode("utf-8-sig")))
+
+
+def test_empty_cells_and_na_are_missing_in_numbers(tmp_path):
+    table = read_table(put(tmp_path, "t.CSV", b"a,b\nNA,1\n,NA\n3,\n"))
+    assert table.frame["a"].to_list() == [None, None, 3]
+    assert table.frame["b"].to_list() == [1, None, None]
+    assert table.frame.dtypes == [pl.Int64, pl.Int64]
+    assert table.as_written["a"].to_list() == ["NA", None, "3"]
+
+
+def test_a_type_is_inferred_from_every_row(tmp_path):
+    rows = b"\n".join([b"1"] * 3000 + [b"2.5"])
+    assert read_table(put(tmp_path, "t.csv", b"a\n" + rows)).frame["a"].dtype == pl.Float64
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfid,y\n1,2\n3,4\n",
+        b"id,y\r\n1,2\r\n3,4\r\n",
+        b"id,y\n1,2\n3,4",
+        b'"id","y"\n"1","2"\n"3","4"\n',
+    ],
+)
+def test_byte_order_mark_line_ends_and_quotes(tmp_path, content):
+    frame = read_table(put(tmp_path, "t.csv", content)).frame
+    assert frame.columns == ["id", "y"]
+    assert frame.rows() == [(1, 2), (3, 4)]
+
+
+def test_quoted_line_breaks_stay_inside_their_cell(tmp_path):
+    table = read_table(put(tmp_path, "t.csv", b'a,b\n"one\ntwo",3\nx,4\n'))
+    assert table.as_written["a"].to_list() == ["one\ntwo", "x"]
+
+
+def test_one_column_may_have_an_empty_cell(tmp_path):
+    assert read_table(put(tmp_path, "t.csv", b"a\n1\n\n2\n")).frame["a"].to_list() == [1, None, 2]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "pq"])
+def test_parquet_keeps_its_types(tmp_path, suffix):
+    frame = pl.DataFrame({"id": ["007", None], "y": [1, 2]}, schema_overrides={"y": pl.UInt16})
+    path = tmp_path / f"t.{suffix}"
+    write_table(frame, path, format="parquet")
+    table = read_table(path)
+    assert table.format == "parquet"
+    assert table.frame.equals(frame)
+    assert table.frame.schema == frame.schema
+    assert table.as_written.equals(frame)
+
+
+TWICE = "column names must differ. Some are given twice: columns"
+UNREADABLE = "It must be UTF-8 with commas and a header."
+OLDER = "An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+SEPARATED = (
+    "its header has no comma. A csv needs commas between cells and points in numbers: read it with "
+    "read.csv2 in R or pandas.read_csv(sep=';', decimal=','), and write it again."
+)
+QUOTES = "Check its commas and quotes."
+EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "t.txt",
+            b"a\n1\n",
+            "t.txt: the name must end in .csv, .parquet, .arrow or .feather. Save other formats "
+            "as one of these, or read them with pandas or R and call vws.synthesize.",
+        ),
+        ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
+        ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
+        (
+            "t.csv",
+            "id,y\nJosé,1\n".encode("latin-1"),
+            f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
+        ),
+        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEPARATED}"),
+        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {SEPARATED}"),
+        (
+            "t.csv",
+            b"a,b,a\n1,2,3\n",
+            f"t.csv: {TWICE} 1, 3. Rename them, or add the header.",
+        ),
+        (
+            "t.csv",
+            b'a,"a"\n1,2\n',
+            f"t.csv: {TWICE} 1, 2. Rename them, or add the header.",
+        ),
+        ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
+        ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),
+        ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
+        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error). Write it again."),
+        (
+            "t.parquet",
+            b"a,b\n1,2\n",
+            "t.parquet: not a readable parquet file (Error). Write it again.",
+        ),
+    ],
+)
+def test_files_that_are_refused(tmp_path, name, content, message):
+    with pytest.raises(InputError) as caught:
+        read_table(put(tmp_path, name, content))
+    assert re.sub(r"\(\w+Error\)", "(Error)", str(caught.value)) == message
+
+
+@pytest.mark.parametrize("name", ["gone.csv", "gone"])
+def test_a_file_that_is_not_there(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(InputError) as caught:
+        read_table(path)
+    assert str(caught.value) == (
+        f"{path}: cannot be read (No such file or directory). Check its name and its rights."
+    )
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_is_no_table(tmp_path, make):
+    path = tmp_path / "t.csv"
+    make(path)
+    for read in (read_table, open_large, table_bytes):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert str(caught.value) == f"{path}: is a folder or a pipe. Name a file."
+
+
+def test_lines_that_end_in_two_ways_are_not_taken_for_one(tmp_path):
+    with pytest.raises(InputError, match="Check its quotes and its line ends"):
+        read_table(put(tmp_path, "t.csv", b"a\n1\r2\n3\n"))
+
+
+def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
+    """Without a header its values would stand in messages as the names of columns."""
+    for content in (b"7,Ann\n8,Bob\n9,Joe\n", b"pay;Ann\n7;Bob\n8;Joe\n"):
+        frame = open_frame(read_table(put(tmp_path, "t.csv", content)).frame)
+        with pytest.raises(InputError) as caught:
+            check_columns(frame, ["pay"], role="outcome")
+        assert "its first line looks like a record" in str(caught.value)
+        assert "Ann" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
+    assert "given twice: columns 2, 3." in str(caught.value)

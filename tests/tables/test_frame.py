@@ -1,0 +1,172 @@
+"""Tables of any kind in, the same kind out; what is missing is named by count and place."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pyvws.errors import InputError
+from pyvws.tables.frame import (
+    check_columns,
+    numeric_column,
+    open_frame,
+    plain_columns,
+    with_outcome,
+)
+
+COLUMNS = {"visits": [3, 0, 7], "age": [1.5, 2.5, 9.0], "town": ["a", "b", "a"]}
+
+KINDS = {
+    "pandas": lambda columns: pd.DataFrame(columns, index=[9, 9, 2][: len(columns["visits"])]),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+}
+
+MISSING = "Column {!r} has missing or infinite values: {}. Remove or impute these records first."
+
+
+def message_of(call):
+    with pytest.raises(InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_columns_from_every_kind(kind):
+    frame = open_frame(KINDS[kind](COLUMNS))
+    assert numeric_column(frame, "visits", role="outcome").tolist() == [3.0, 0.0, 7.0]
+    assert numeric_column(frame, "age", role="outcome").dtype == np.float64
+    plain = plain_columns(frame, ["town", "visits"], role="known")
+    assert list(plain) == ["town", "visits"]
+    assert plain["town"].tolist() == ["a", "b", "a"]
+    assert plain["town"].index.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_kind_comes_back_with_the_outcome_replaced(kind):
+    table = KINDS[kind](COLUMNS)
+    made = with_outcome(
+        open_frame(table),
+        columns=["town", "visits"],
+        outcome="visits",
+        kind="whole",
+        values=np.array([8.0, 2.0, 0.0]),
+    )
+    assert type(made) is type(table)
+    seen = open_frame(made)
+    assert list(seen.columns) == ["town", "visits"]
+    assert str(seen["visits"].dtype) == "Int64"
+    assert seen["visits"].to_list() == [8, 2, 0]
+    assert seen["town"].to_list() == ["a", "b", "a"]
+    assert open_frame(table)["visits"].to_list() == [3, 0, 7]  # the input is left as it is
+    if kind == "pandas":
+        assert made.index.tolist() == [9, 9, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_values_are_counted_and_placed(kind):
+    table = KINDS[kind](
+        {
+            "visits": [1, None, 3],
+            "age": [math.nan, 1.0, math.inf],
+            "town": [None, "secret", None],
+        }
+    )
+    frame = open_frame(table)
+    for name, places in [("visits", "1 (row 2)"), ("age", "2 (rows 1 and 3)")]:
+        said = MISSING.format(name, places)
+        assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == said
+        assert message_of(lambda name=name: plain_columns(frame, [name], role="known")) == said
+    said = MISSING.format("town", "2 (rows 1 and 3)")
+    assert message_of(lambda: plain_columns(frame, ["town"], role="known")) == said
+
+
+def test_integers_with_gaps_and_small_types():
+    for values in (pd.array([1, None, 3], dtype="Int64"), pd.array([1, None, 3], dtype="Float64")):
+        frame = open_frame(pd.DataFrame({"y": values}))
+        said = MISSING.format("y", "1 (row 2)")
+        assert message_of(lambda f=frame: numeric_column(f, "y", role="outcome")) == said
+    small = open_frame(pl.DataFrame({"y": [200, 1]}, schema={"y": pl.UInt8}))
+    assert numeric_column(small, "y", role="outcome").tolist() == [200.0, 1.0]
+    values = np.array([70000.0, 0.0])
+    made = with_outcome(small, columns=["y"], outcome="y", values=values, kind="whole")
+    assert made["y"].to_list() == [70000, 0]
+    nullable = open_frame(pd.DataFrame({"y": pd.array([4, 5], dtype="Int64")}))
+    assert numeric_column(nullable, "y", role="outcome").tolist() == [4.0, 5.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_columns_get_the_nearest_names(kind):
+    frame = open_frame(KINDS[kind](COLUMNS))
+    assert message_of(lambda: check_columns(frame, ["Visit"], role="outcome")) == (
+        "outcome names column 'Visit', which the table lacks. Did you mean 'visits'?"
+    )
+    assert message_of(lambda: check_columns(frame, ["town", "zzz"], role="keep")) == (
+        "keep names column 'zzz', which the table lacks. It has: 'visits', 'age', 'town'."
+    )
+    wide = open_frame(pl.DataFrame({"age": [1, 2], "page": [1, 2], "wage": [1, 2]}))
+    said = message_of(lambda: check_columns(wide, ["aged"], role="known"))
+    assert said.startswith("known names column 'aged', which the table lacks. Did you mean 'age'")
+    assert said.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"a": [1]}, "frame must be a pandas, polars or Arrow table. Got dict."),
+        (np.ones((2, 2)), "frame must be a pandas, polars or Arrow table. Got ndarray."),
+        (
+            pd.Series([1, 2]),
+            "frame must be a pandas, polars or Arrow table. Got Series.",
+        ),
+        (pl.DataFrame({"a": [1]}), "The table needs at least 2 records. Got 1."),
+        (pd.DataFrame({"a": []}), "The table needs at least 2 records. Got 0."),
+        (
+            pd.DataFrame([[1, 2], [3, 4]]),
+            "Every column needs a name that is a string. Rename the columns.",
+        ),
+        *(
+            (twice, "Column names must differ. Given twice: a. Rename them.")
+            for twice in (
+                pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "b", "a"]),
+                pa.table([[1, 2], [3, 4]], names=["a", "a"]),
+            )
+        ),
+    ],
+)
+def test_tables_that_are_refused(table, message):
+    assert message_of(lambda: open_frame(table)) == message
+
+
+def test_outcomes_that_are_not_numbers():
+    frame = open_frame(pl.DataFrame({"t": ["1", "2"], "b": [True, False]}))
+    for name, kind in [("t", "String"), ("b", "Boolean")]:
+        assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == (
+            f"outcome {name!r} is not numeric (its type is {kind}). Convert it first: to 0 and 1, "
+            "to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+        )
+    with pytest.raises(InputError) as caught:
+        numeric_column(
+            open_frame(pd.DataFrame({"s": pd.Categorical(["8675309", "x"], ordered=True)})),
+            "s",
+            role="outcome",
+        )
+    assert "8675309" not in str(caught.value)
+
+
+def test_a_lazy_table_is_read():
+    frame = open_frame(pl.DataFrame(COLUMNS).lazy())
+    assert numeric_column(frame, "visits", role="outcome").tolist() == [3.0, 0.0, 7.0]
+
+
+def test_whole_numbers_of_128_bits_are_numbers_and_patterns() -> None:
+    """What polars makes of a csv's integers beyond 64 bits: two of them are one float."""
+    large = [10**30, 10**30 + 1, 3]
+    frame = open_frame(pl.DataFrame({"x": pl.Series(large, dtype=pl.Int128)}))
+    assert plain_columns(frame, ["x"], role="formula")["x"].tolist() == [1e30, 1e30, 3.0]
+    assert plain_columns(frame, ["x"], role="known")["x"].nunique() == 3

@@ -1,0 +1,151 @@
+"""Weighted-epsilon and downscaling: by hand, by loops, and what must not change them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+from pyvws.weights.truncation import downscale, weighted_epsilon_weights
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+bounds_of = st.sampled_from([0.0, 2.5, np.inf]) | st.integers(0, 640).map(lambda v: v / 64)
+tables = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.floats(0, 1, width=16), min_size=n, max_size=n).map(np.array),
+        st.lists(bounds_of, min_size=n, max_size=n).map(np.array),
+    )
+)
+epsilons = st.sampled_from([0.25, 3.0, 5.0, 12.0, np.inf])
+rules = pytest.mark.parametrize(
+    "rule",
+    [
+        weighted_epsilon_weights,
+        downscale,
+        lambda *fit, epsilon: downscale(*fit, epsilon=epsilon, psi=0.75),
+    ],
+    ids=["weighted-epsilon", "downscale", "constant"],
+)
+
+FOUR = [1.0, 0.5, 0.5, 0.0], [2.5, 5.0, np.inf, 0.0]  # weights and bounds
+
+
+def test_four_records_by_hand():
+    # A bound of just epsilon / 2 = 2.5 is kept; a bound of 5 is twice as large.
+    assert weighted_epsilon_weights(*FOUR, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert downscale(*FOUR, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]
+    assert downscale(*FOUR, epsilon=5.0, psi=0.5).tolist() == [0.5, 0.25, 0.0, 0.0]
+
+
+@given(tables, epsilons, st.sampled_from([None, 0.5, 0.9]))
+@few
+def test_against_loops(table, epsilon, psi):
+    truncated, scaled = [], []
+    for alpha, bound in zip(*table, strict=True):
+        truncated.append(0.0 if bound > epsilon / 2 else alpha)
+        if psi is None:
+            scaled.append(alpha * (epsilon / 2 / bound) if bound > epsilon / 2 else alpha)
+        elif max(table[1]) > epsilon / 2:
+            scaled.append(0.0 if bound == np.inf else alpha * psi)
+        else:
+            scaled.append(alpha)
+    assert weighted_epsilon_weights(*table, epsilon=epsilon).tolist() == truncated
+    assert downscale(*table, epsilon=epsilon, psi=psi).tolist() == scaled
+
+
+@rules
+@given(table=tables, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
+@few
+def test_order_duplicates_units_and_direction(rule, table, epsilon, seed):
+    weights, bounds = table
+    found = rule(weights, bounds, epsilon=epsilon)
+    order = np.random.default_rng(seed).permutation(len(weights))
+    assert (rule(weights[order], bounds[order], epsilon=epsilon) == found[order]).all()
+    twice = rule(np.append(weights, weights[0]), np.append(bounds, bounds[0]), epsilon=epsilon)
+    assert (twice[:-1] == found).all()
+    assert (rule(weights, 8.0 * bounds, epsilon=8.0 * epsilon) == found).all()
+    assert (rule(weights, bounds, epsilon=epsilon + 1.0) >= found).all()
+    assert (found <= weights).all()
+    assert (found >= 0).all()
+
+
+@rules
+@given(table=tables)
+@few
+def test_an_infinite_epsilon_changes_nothing(rule, table):
+    assert (rule(*table, epsilon=np.inf) == table[0]).all()
+
+
+@rules
+def test_bounds_that_meet_epsilon_change_nothing(rule):
+    weights, bounds = [0.25, 1.0, 0.0, 0.5], [2.5, 1.0, 0.0, 0.0]
+    assert rule(weights, bounds, epsilon=5.0).tolist() == weights
+
+
+def test_without_a_refit_every_record_meets_epsilon():
+    rng = np.random.default_rng(4)
+    log_lik = rng.normal(-4, 2, (50, 30))
+    weights = rng.random(30)
+    before = lipschitz_bounds(log_lik * weights)
+    assert before.epsilon > 5.0
+    above = before.by_record > 2.5
+    lower = downscale(weights, before.by_record, epsilon=5.0)
+    after = lipschitz_bounds(log_lik * lower).by_record
+    np.testing.assert_allclose(after[above], 2.5, rtol=1e-13)
+    assert (lower[~above] == weights[~above]).all()
+    out = weighted_epsilon_weights(weights, before.by_record, epsilon=5.0)
+    assert lipschitz_bounds(log_lik * out).epsilon <= 5.0
+    # A constant gets there in a few steps, and then stops.
+    steps = 0
+    bounds = before
+    while bounds.epsilon > 5.0:
+        weights = downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8)
+        bounds = lipschitz_bounds(log_lik * weights)
+        steps += 1
+    assert 1 < steps < 20
+    assert (downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8) == weights).all()
+
+
+WRONG = (
+    "by_record must hold a bound of at least 0 for each record, with none missing. Wrong: "
+    "1 (row 2)."
+)
+
+
+@rules
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ([0.5], [1.0, 2.0], 5.0),
+            "weights and by_record must have one entry for each record. Got 1 and 2.",
+        ),
+        (([0.5, 2.0], [1.0, 2.0], 5.0), "weights must lie in [0, 1]. Outside: 1 (row 2)."),
+        (([0.5, 0.5], [1.0, -2.0], 5.0), WRONG),
+        (([0.5, 0.5], [1.0, np.nan], 5.0), WRONG),
+        (([0.5], [1.0], 0.0), "epsilon must be above 0, infinity for no bound. Got 0."),
+        (([0.5], [1.0], np.nan), "epsilon must be above 0, infinity for no bound. Got nan."),
+    ],
+)
+def test_bad_input(rule, arguments, message):
+    weights, bounds, epsilon = arguments
+    with pytest.raises(InputError) as caught:
+        rule(weights, bounds, epsilon=epsilon)
+    assert str(caught.value) == message
+
+
+def test_a_constant_is_below_1():
+    with pytest.raises(InputError, match=r"^psi must lie strictly between 0 and 1\. Got 1\.$"):
+        downscale(*FOUR, epsilon=5.0, psi=1.0)
+
+
+def test_columns_of_any_kind():
+    for column in (lambda v: pd.Series(v, index=[8, 8, 2, 1]), pl.Series, tuple):
+        fit = [column(part) for part in FOUR]
+        assert weighted_epsilon_weights(*fit, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
+        assert downscale(*fit, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]

@@ -1,0 +1,183 @@
+"""LW, CW and SW weights: by hand, by loops, and what must not change them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+from pyvws.r_numbers.rarith import quantile
+from pyvws.weights.weights import (
+    lipschitz_weights,
+    risk_weights,
+    scalar_weights,
+    scaled_bounds,
+    weights_from_bounds,
+)
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+bounds_lists = st.lists(st.integers(0, 4096).map(lambda v: v / 64), min_size=2, max_size=15).filter(
+    lambda v: min(v) < max(v)
+)
+any_terms = st.sampled_from([-np.inf, np.inf, np.nan, 0.0, -1e300, -5e-324]) | st.integers(
+    -640, 640
+).map(lambda v: v / 64)
+scales = st.tuples(st.floats(0, 3), st.floats(-1, 1))
+
+THREE = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]  # bounds 2, 3, 6: risks 0, 1/4, 1
+
+
+def test_three_records_by_hand():
+    assert lipschitz_weights(THREE).tolist() == [1.0, 0.75, 0.0]
+    assert lipschitz_weights(THREE, c=0.5, g=0.25).tolist() == [0.75, 0.625, 0.25]
+    assert lipschitz_weights(THREE, c=2.0, g=-0.25).tolist() == [1.0, 1.0, 0.0]
+    # The second draw exceeds the median of the draws' maxima (5): bounds 1, 2, 4.
+    assert lipschitz_weights(THREE, threshold=0.5).tolist() == [1.0, 1 - 1 / 3, 0.0]
+    assert risk_weights([0.25, 1.0, 0.0], c=0.5, g=0.125).tolist() == [0.5, 0.125, 0.625]
+    assert scalar_weights(3, target=3.0, unweighted=12.0).tolist() == [0.25] * 3
+
+
+@given(bounds_lists, scales)
+@few
+def test_against_loops(bounds, scale):
+    c, g = scale
+    low, high = min(bounds), max(bounds)
+    expected = []
+    for bound in bounds:
+        risk = (bound - low) / (high - low)
+        expected.append(min(1.0, max(0.0, c * (1.0 - risk) + g)))
+    assert weights_from_bounds(bounds, c=c, g=g).tolist() == expected
+    risks = [(bound - low) / (high - low) for bound in bounds]
+    assert risk_weights(risks, c=c, g=g).tolist() == expected
+
+
+@given(bounds_lists, scales, st.integers(0, 2**32 - 1))
+@few
+def test_order_duplicates_units_and_direction(bounds, scale, seed):
+    c, g = scale
+    found = weights_from_bounds(bounds, c=c, g=g)
+    order = np.random.default_rng(seed).permutation(len(bounds))
+    moved = weights_from_bounds(np.array(bounds)[order], c=c, g=g)
+    assert (moved == found[order]).all()
+    assert (weights_from_bounds([*bounds, bounds[0]], c=c, g=g)[:-1] == found).all()
+    assert (weights_from_bounds(np.multiply(bounds, 8.0), c=c, g=g) == found).all()
+    assert (np.diff(found[np.argsort(bounds)]) <= 0).all()  # riskier records weigh no more
+    assert ((found >= 0) & (found <= 1)).all()
+    assert (weights_from_bounds(bounds, c=c, g=g + 0.25) >= found).all()
+
+
+@given(
+    st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
+        lambda shape: npst.arrays(np.float64, shape, elements=any_terms)
+    ),
+    scales,
+    st.sampled_from([1.0, 0.75, 0.5]),
+)
+@few
+def test_any_matrix_against_loops(log_lik, scale, threshold):
+    """Algorithm 1 from the matrix on: draws beyond the threshold out, infinite records at 0."""
+    c, g = scale
+    draws, records = log_lik.shape
+    finite = [all(map(math.isfinite, log_lik[:, i])) for i in range(records)]
+    sizes = [[abs(v) if math.isfinite(v) else math.inf for v in row] for row in log_lik]
+    largest = [max(row) for row in sizes]
+    level = max(largest) if threshold == 1 else quantile(largest, threshold)
+    kept = [s for s in range(draws) if largest[s] <= level]
+    bounds = [max(sizes[s][i] for s in kept) if finite[i] else math.inf for i in range(records)]
+    scaled = [bounds[i] for i in range(records) if finite[i]]
+    if not scaled or min(scaled) == max(scaled):
+        with pytest.raises(InputError):
+            lipschitz_weights(log_lik, c=c, g=g, threshold=threshold)
+        with pytest.raises(InputError):
+            scaled_bounds(bounds)
+        return
+    low, high = min(scaled), max(scaled)
+    risks = [(bound - low) / (high - low) if math.isfinite(bound) else 1.0 for bound in bounds]
+    expected = [
+        min(1.0, max(0.0, c * (1.0 - risk) + g)) if math.isfinite(bound) else 0.0
+        for risk, bound in zip(risks, bounds, strict=True)
+    ]
+    assert lipschitz_weights(log_lik, c=c, g=g, threshold=threshold).tolist() == expected
+    assert scaled_bounds(bounds).tolist() == risks
+
+
+@given(st.integers(1, 20), st.floats(1e-300, 1e300), st.floats(1e-300, 1e300))
+@few
+def test_one_weight_for_all_is_the_ratio_of_bounds(n, target, unweighted):
+    found = scalar_weights(n, target=target, unweighted=unweighted)
+    assert found.tolist() == [min(1.0, target / unweighted)] * n
+    assert scalar_weights(float(n), target=target, unweighted=unweighted).tolist() == found.tolist()
+
+
+def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
+    log_lik = np.column_stack([np.array(THREE), [-1.0, -np.inf], [np.nan, -2.0]])
+    assert lipschitz_weights(log_lik, c=0.5, g=0.25).tolist() == [0.75, 0.625, 0.25, 0.0, 0.0]
+    by_record = lipschitz_bounds(log_lik).by_record
+    assert by_record.tolist() == [2.0, 3.0, 6.0, np.inf, np.inf]
+    assert weights_from_bounds(by_record).tolist() == [1.0, 0.75, 0.0, 0.0, 0.0]
+
+
+def test_special_values_collapse():
+    assert lipschitz_weights(THREE, g=1.0).tolist() == [1.0] * 3  # the unweighted posterior
+    assert lipschitz_weights(THREE, c=0.0, g=0.25).tolist() == [0.25] * 3  # a scalar weight
+    assert risk_weights([0.0, 0.25, 1.0]).tolist() == [1.0, 0.75, 0.0]
+    assert scalar_weights(2, target=5.0, unweighted=4.0).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: lipschitz_weights([[-1.0, -1.0]]),
+            "All by-record Lipschitz bounds are equal, so LW has no scale (max f = min f). Use SW "
+            "(scalar weights), or check that outcome and predictors vary.",
+        ),
+        (
+            lambda: lipschitz_weights([[-np.inf, np.nan]]),
+            "Every record has a non-finite log-likelihood: no weight exists.",
+        ),
+        (lambda: lipschitz_weights(THREE, c=-1.0), "c must not be negative. Got -1."),
+        (lambda: lipschitz_weights(THREE, g=math.nan), "g must be finite. Got nan."),
+        (
+            lambda: risk_weights([0.5, 1.25]),
+            "risk must lie in [0, 1] for every record, with none missing.",
+        ),
+        (
+            lambda: risk_weights([0.5, None]),
+            "risk must lie in [0, 1] for every record, with none missing.",
+        ),
+        (
+            lambda: scalar_weights(0, target=1.0, unweighted=2.0),
+            "n must be a whole number of at least 1. Got 0.",
+        ),
+        (
+            lambda: scalar_weights(2, target=0.0, unweighted=2.0),
+            "target must be above 0. Got 0.",
+        ),
+        (
+            lambda: scalar_weights(2, target=1.0, unweighted=np.inf),
+            "unweighted must be finite. Got inf.",
+        ),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_columns_of_any_kind():
+    risk = [0.25, 1.0, 0.0]
+    expected = risk_weights(risk).tolist()
+    assert risk_weights(pd.Series(risk, index=[9, 9, 1])).tolist() == expected
+    assert risk_weights(pl.Series(risk)).tolist() == expected
+    assert lipschitz_weights(pl.DataFrame(THREE, orient="row")).tolist() == [1.0, 0.75, 0.0]
+    assert lipschitz_weights(pd.DataFrame(THREE, index=[3, 3])).tolist() == [1.0, 0.75, 0.0]

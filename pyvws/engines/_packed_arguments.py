@@ -1,4 +1,4 @@
-"""Arguments as words in memory, for kernels (`pyvws._base.kernels`) that are handed an address alone.
+"""Arguments as words in memory, for kernels (`pyvws._base.kernels`) handed an address alone.
 
 Arrays are packed as their address and shape, numbers as themselves, 8 bytes a word. What is packed
 is read again without a copy, so the arrays have to be kept as long as the words are.

@@ -52,8 +52,8 @@ def bootstrap_interval(
     datasets : sequence of array_like, each of shape (N_l,)
         Synthetic values; a list even for one dataset, or for the confidential data.
     statistic : callable
-        Takes a sample (n,) and returns a number. `pyvws.r_numbers.rarith.mean` and a quantile through
-        `pyvws.quantile` give R's bits.
+        Takes a sample (n,) and returns a number. `pyvws.r_numbers.rarith.mean` and a quantile
+        through `pyvws.quantile` give R's bits.
     n : int
         Size of a bootstrap sample, usually the number of records.
     replicates : int

@@ -1,10 +1,10 @@
 """Match risks of synthetic data: expected match risk, true and false match rate.
 
 The measures of the R package of Hornby and Hu [hornby2021], after Reiter and Mitra. They differ
-from `pyvws.risks.identification_risk`, which is the share of a pattern *outside* a record's ball: here an
+from `pyvws.identification_risk`, which is the share of a pattern *outside* a record's ball: here an
 intruder picks one of the c_i records inside it. Both are offered under their own names. Their
 package gives a loss a radius below 0, so that nothing matches it, and takes a Euclidean distance
-for one wider radius of every outcome; here both are as in `pyvws.risks.identification_risk`.
+for one wider radius of every outcome; here both are as in `pyvws.identification_risk`.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def match_risk(
     synthetic : sequence of L array_like of the shape of `original`
         Synthetic outcomes, rows as in `original`.
     radius : float
-        As in `pyvws.risks.identification_risk`.
+        As in `pyvws.identification_risk`.
     radius_kind : {"percentage", "absolute", "fixed"}
-        As in `pyvws.risks.identification_risk`.
+        As in `pyvws.identification_risk`.
     known : optional
-        As in `pyvws.risks.identification_risk`.
+        As in `pyvws.identification_risk`.
     norm : {"box", "euclidean"}
-        As in `pyvws.risks.identification_risk`.
+        As in `pyvws.identification_risk`.
     ball : {"open", "closed"}
         Whether the edge of the ball is outside it, as in the R package, or inside, as in the risks
         of [risk2024]. An open ball of radius 0 is empty.

@@ -29,7 +29,7 @@ def topcode(
     """Replace what exceeds a threshold by the threshold (section 1 of [risk2024]).
 
     The released values are true ones below the threshold, so topcoding protects the tail alone: it
-    has no privacy guarantee. Judge it by `pyvws.risks.identification_risk(original, [topcoded.values])`.
+    has no privacy guarantee. Judge it by `pyvws.identification_risk(original, [topcoded.values])`.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def whack_a_mole(
     Parameters
     ----------
     unweighted, weighted : array_like, shape (N,)
-        Risks of the same records on synthetic data, from `pyvws.risks.identification_risk`.
+        Risks of the same records on synthetic data, from `pyvws.identification_risk`.
     rise : float
         Smallest increase, above 0, that counts.
     policy : float

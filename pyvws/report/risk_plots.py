@@ -28,7 +28,7 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     risks : mapping of title to mapping of label to array_like of shape (N,)
-        Risks in [0, 1] of the records, from `pyvws.risks.identification_risk`.
+        Risks in [0, 1] of the records, from `pyvws.identification_risk`.
 
     Returns
     -------

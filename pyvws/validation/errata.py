@@ -32,7 +32,8 @@ class Erratum:
     id : str
         Unique; named edits and rows refer to it.
     sources : tuple of str
-        Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's scripts).
+        Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's
+        scripts).
     place : str
         Section, equation, step or function.
     says, meant : str

@@ -46,16 +46,17 @@ _TUNING: Final = (
 )
 _FIT: Final = {"weights": "stan_estimate_unweighted", "bounds": "stan_estimate_weighted"}
 # Our name of a quantity, the listing's variable, and where both are defined.
+_BOUNDS: Final = "pyvws.bounds.lipschitz:lipschitz_bounds"
 _QUANTITIES: Final = {
     "weights": (
         ("weights", "weights", "step 4", "pyvws.weights.weights:weights_from_bounds"),
-        ("by-record", "log_ratio_data", "step 3", "pyvws.bounds.lipschitz:lipschitz_bounds.by_record"),
-        ("by-draw", "log_ratio_theta", "step 2", "pyvws.bounds.lipschitz:lipschitz_bounds.by_draw"),
-        ("database", "L", "step 2", "pyvws.bounds.lipschitz:lipschitz_bounds.database"),
+        ("by-record", "log_ratio_data", "step 3", f"{_BOUNDS}.by_record"),
+        ("by-draw", "log_ratio_theta", "step 2", f"{_BOUNDS}.by_draw"),
+        ("database", "L", "step 2", f"{_BOUNDS}.database"),
     ),
     "bounds": (
-        ("by-draw", "log_ratio_theta", "step 7", "pyvws.bounds.lipschitz:lipschitz_bounds.by_draw"),
-        ("database", "L", "step 7", "pyvws.bounds.lipschitz:lipschitz_bounds.database"),
+        ("by-draw", "log_ratio_theta", "step 7", f"{_BOUNDS}.by_draw"),
+        ("database", "L", "step 7", f"{_BOUNDS}.database"),
     ),
 }  # fmt: skip
 _ENGINES: Final = (("rstan", ()), ("pystan", TODAYS_STAN))

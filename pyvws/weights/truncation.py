@@ -68,7 +68,7 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
     The slides scale weights by factors psi_i below 1 and leave them open. Inferred: the factor is
     what brings the record's own bound down to epsilon / 2 before the refit, so records below it
     keep their weights. The alternative is one constant psi for all of them, while any is above.
-    It is the rule of `pyvws.weights.reweight` with another aim: both move alpha_i by T / Delta_{alpha,x_i},
+    It is the rule of `pyvws.reweight` with another aim: both move alpha_i by T / Delta_{alpha,x_i},
     there up to the database's bound, here down to epsilon / 2.
 
     Parameters

@@ -1,4 +1,5 @@
-"""Cases of `pyvws.statement.accounting`: what whole runs write, against R from the same outcomes and draws.
+"""Cases of `pyvws.statement.accounting`: what whole runs write, against R from the same outcomes
+and draws.
 
 An engine that gives known draws takes the sampler out, so every figure follows from arguments.
 """

@@ -1,4 +1,5 @@
-"""Cases of `pyvws.r_numbers.r_random`: each generator along parameters that reach its branches, one stream.
+"""Cases of `pyvws.r_numbers.r_random`: each generator along parameters that reach its branches,
+one stream.
 
 The longest of those without parameters take more than the generator's 624 words.
 """

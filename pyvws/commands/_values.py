@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from pyvws.errors import InputError
 
@@ -13,6 +16,7 @@ __all__ = [
     "drawn_seed",
     "file_text",
     "numbers",
+    "options_of",
     "rows_of_a_dataset",
     "size_in_bytes",
 ]
@@ -70,3 +74,18 @@ def file_text(path: Path) -> str:
 def drawn_seed() -> int:
     """63 bits, the most that TOML has room for; the highest is set, so that none looks short."""
     return 1 << 62 | secrets.randbits(62)
+
+
+_NOT_SETTINGS = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
+
+
+def options_of(command: Any) -> dict[str, Any]:
+    """The options of a typer function that a file of settings may hold, by name."""
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    made = typer.main.get_command(app)
+    return {
+        parameter.name: parameter
+        for parameter in made.params
+        if parameter.name and parameter.name not in _NOT_SETTINGS
+    }

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, get_type_hints
 
 import typer
 
 from pyvws.errors import OutputError
 
-__all__ = ["init", "options_of"]
+__all__ = ["init"]
 
 _NUMBERS = {int | None: " A whole number.", float | None: " A number."}
-_NOT_SETTINGS = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
-
-
-def options_of(command: Any) -> dict[str, Any]:
-    """The options of a typer function that a file of settings may hold, by name."""
-    app = typer.Typer(add_completion=False)
-    app.command()(command)
-    made = typer.main.get_command(app)
-    return {
-        parameter.name: parameter
-        for parameter in made.params
-        if parameter.name and parameter.name not in _NOT_SETTINGS
-    }
 
 
 def init(
@@ -36,6 +23,7 @@ def init(
     Example: pyvws init run.toml
     """
     from pyvws._base.folders import write_whole
+    from pyvws.commands._values import options_of
     from pyvws.commands.synthesize import synthesize
     from pyvws.synthesis.config import commented
 

@@ -45,7 +45,7 @@ _sampler = partial(typer.Option, rich_help_panel="Fit")
 def _take_config(context: typer.Context, path: Path | None) -> Path | None:
     """What the file sets becomes the default of each option; the command line goes before it."""
     if path is not None:
-        from pyvws.commands.init import options_of
+        from pyvws.commands._values import options_of
         from pyvws.synthesis.config import read_config
 
         context.default_map = read_config(path, options_of(synthesize))

@@ -21,12 +21,13 @@ from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
+from pyvws.studies.contraction_report import MECHANISMS
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.synthesis.weighted_fit import WeightedFit
 from pyvws.weights.truncation import weighted_epsilon_weights
 
-__all__ = ["COLUMNS", "MECHANISMS", "SETTINGS", "STUDY", "keys", "replicate", "simulate"]
+__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "simulate"]
 
 SETTINGS: Mapping[str, Any] = {
     "sizes": [100, 400, 1000, 1600, 6400],
@@ -40,8 +41,6 @@ SETTINGS: Mapping[str, Any] = {
     "draws": 1000,
     "warmup": 500,
 }
-
-MECHANISMS = ("unweighted", "weighted", "weighted-epsilon")
 
 COLUMNS = (
     *("data", "n", "replicate", "mechanism", "lipschitz", "mu", "mean_weight", "out"),

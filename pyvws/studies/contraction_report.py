@@ -14,9 +14,10 @@ from pyvws._base.folders import write_whole
 from pyvws.studies._paired import PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
-from pyvws.studies.contraction import MECHANISMS
 
 __all__ = ["differences", "predicted_bound", "report", "summary"]
+
+MECHANISMS = ("unweighted", "weighted", "weighted-epsilon")
 
 _LABELS = {"unweighted": "Unweighted", "weighted": "LW", "weighted-epsilon": "Weighted-e"}
 _TITLES = {

@@ -30,7 +30,7 @@ from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.weighted_fit import WeightedFit
 
-__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics", "truth"]
+__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics"]
 
 SETTINGS: Mapping[str, Any] = {
     "n": 2000,
@@ -59,13 +59,6 @@ def statistics(y: Floats) -> dict[str, float]:
     """Q15, median, mean and Q90 of an outcome, by R's rules."""
     q15, median, q90 = (float(value) for value in rarith.quantile(y, [0.15, 0.5, 0.9]))
     return {"q15": q15, "median": median, "mean": rarith.mean(y), "q90": q90}
-
-
-def truth(settings: Mapping[str, Any]) -> dict[str, float]:
-    """Q15, median, mean and Q90 of the distribution that the data come from."""
-    made = stats.beta(*settings["shapes"])
-    q15, median, q90 = (float(value) for value in made.ppf([0.15, 0.5, 0.9]))
-    return {"q15": q15, "median": median, "mean": float(made.mean()), "q90": q90}
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:

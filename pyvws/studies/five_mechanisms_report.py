@@ -6,15 +6,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from scipy import stats
+
 from pyvws._base.folders import write_whole
 from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
-from pyvws.studies.five_mechanisms import truth
 from pyvws.studies.five_mechanisms_order import ORDER_EPSILON, Cases, compare, explanation
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS
 
-__all__ = ["report", "summary"]
+__all__ = ["report", "summary", "truth"]
+
+
+def truth(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Q15, median, mean and Q90 of the distribution that the data come from."""
+    made = stats.beta(*settings["shapes"])
+    q15, median, q90 = (float(value) for value in made.ppf([0.15, 0.5, 0.9]))
+    return {"q15": q15, "median": median, "mean": float(made.mean()), "q90": q90}
+
 
 _MEANS = ("u_m", "u_a", "median", "q15", "q90", "mean")
 

@@ -10,27 +10,24 @@ confidential.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
 from pyvws.r_numbers import rarith
-from pyvws.r_numbers.r_random import RRandom
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
-from pyvws.studies.simulated_data import risk_efficient_counts
+from pyvws.studies.risk_efficient_comparison import simulate, statistics
 from pyvws.synthesis.weighted_fit import WeightedFit
 from pyvws.weights.weights import risk_weights
 
-__all__ = ["SETTINGS", "STUDY", "keys", "replicate", "simulate", "statistics"]
+__all__ = ["SETTINGS", "STUDY", "keys", "replicate"]
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,
@@ -49,11 +46,6 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
-    """The counts (n,) under one of R's seeds."""
-    return risk_efficient_counts(data_seed, settings["n"])
-
-
 def keys(replicates: int) -> list[Key]:
     """A key for each replicate on each dataset, replicates of one number together."""
     return [
@@ -61,39 +53,6 @@ def keys(replicates: int) -> list[Key]:
         for number in range(1, replicates + 1)
         for seed in SETTINGS["data_seeds"]
     ]
-
-
-def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
-    """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's.
-
-    As two calls of `pyvws.bootstrap_interval`, but the resampled places, which the seed alone
-    decides, are drawn once for all datasets of a process.
-    """
-    n, times = settings["n"], settings["bootstrap"]
-    most = max(settings["datasets"], *settings["other_datasets"])
-    places = _places(settings["bootstrap_seed"], n, most * times)
-    pooled = np.empty((2, len(datasets) * times))
-    for number, values in enumerate(datasets):
-        part = slice(number * times, (number + 1) * times)
-        samples = values[places[part]]
-        # Counts: their sums have no rounding, so a plain division gives R's mean.
-        pooled[0, part], pooled[1, part] = samples.sum(axis=1) / n, np.median(samples, axis=1)
-    found = {}
-    for name, values in zip(("mean", "median"), pooled, strict=True):
-        lower, upper = (float(value) for value in rarith.quantile(values, [0.025, 0.975]))
-        found[name], found[f"{name}_lower"] = rarith.mean(values), lower
-        found[f"{name}_upper"], found[f"{name}_length"] = upper, upper - lower
-    return found
-
-
-@cache
-def _places(seed: int, n: int, count: int) -> NDArray[np.uint16]:
-    """`count` samples of n places with replacement, (count, n), from 0."""
-    stream = RRandom(seed)
-    places = np.empty((count, n), dtype=np.uint16)
-    for row in places:
-        row[:] = stream.sample(n, n) - 1
-    return places
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._paired import PairedDifference, paired_difference
-from pyvws.studies.risk_efficient import simulate, statistics
 from pyvws.studies.risk_efficient_published import DATA_ROW, PUBLISHED, Published
+from pyvws.studies.simulated_data import risk_efficient_counts
 
 __all__ = [
     "PAIRS",
@@ -28,6 +31,8 @@ __all__ = [
     "explanation",
     "replicated",
     "same_data",
+    "simulate",
+    "statistics",
 ]
 
 Rows = list[dict[str, Any]]
@@ -231,3 +236,41 @@ def _moles(settings: Mapping[str, Any], risks: Mapping[int, Mapping[str, Floats]
         f"One run of {settings['datasets']} datasets hardly shows this: its risks carry more Monte "
         "Carlo error than most of these rises."
     )
+
+
+def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
+    """The counts (n,) under one of R's seeds."""
+    return risk_efficient_counts(data_seed, settings["n"])
+
+
+def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
+    """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's.
+
+    As two calls of `pyvws.bootstrap_interval`, but the resampled places, which the seed alone
+    decides, are drawn once for all datasets of a process.
+    """
+    n, times = settings["n"], settings["bootstrap"]
+    most = max(settings["datasets"], *settings["other_datasets"])
+    places = _places(settings["bootstrap_seed"], n, most * times)
+    pooled = np.empty((2, len(datasets) * times))
+    for number, values in enumerate(datasets):
+        part = slice(number * times, (number + 1) * times)
+        samples = values[places[part]]
+        # Counts: their sums have no rounding, so a plain division gives R's mean.
+        pooled[0, part], pooled[1, part] = samples.sum(axis=1) / n, np.median(samples, axis=1)
+    found = {}
+    for name, values in zip(("mean", "median"), pooled, strict=True):
+        lower, upper = (float(value) for value in rarith.quantile(values, [0.025, 0.975]))
+        found[name], found[f"{name}_lower"] = rarith.mean(values), lower
+        found[f"{name}_upper"], found[f"{name}_length"] = upper, upper - lower
+    return found
+
+
+@cache
+def _places(seed: int, n: int, count: int) -> NDArray[np.uint16]:
+    """`count` samples of n places with replacement, (count, n), from 0."""
+    stream = RRandom(seed)
+    places = np.empty((count, n), dtype=np.uint16)
+    for row in places:
+        row[:] = stream.sample(n, n) - 1
+    return places

@@ -17,8 +17,13 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._paired import paired_table
 from pyvws.studies._replicates import Report
 from pyvws.studies._results import Key, Result
-from pyvws.studies.risk_efficient import simulate
-from pyvws.studies.risk_efficient_comparison import Cell, compare, differences, explanation
+from pyvws.studies.risk_efficient_comparison import (
+    Cell,
+    compare,
+    differences,
+    explanation,
+    simulate,
+)
 from pyvws.studies.risk_efficient_published import PUBLISHED, Published
 
 __all__ = ["report"]

@@ -24,9 +24,9 @@ from pyvws.studies.five_mechanisms import (
     _straight,
     keys,
     statistics,
-    truth,
 )
 from pyvws.studies.five_mechanisms_order import Cases, check_censored, compare, verdict
+from pyvws.studies.five_mechanisms_report import truth
 from pyvws.studies.five_synthesizers import (
     HISTOGRAM,
     NAMES,

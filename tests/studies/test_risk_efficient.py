@@ -15,13 +15,14 @@ from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_numbers import rarith
 from pyvws.studies._replicates import run_study
 from pyvws.studies.registry import STUDIES, find_study
-from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys, statistics
+from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys
 from pyvws.studies.risk_efficient_comparison import (
     Cell,
     compare,
     data_rows,
     differences,
     same_data,
+    statistics,
 )
 from pyvws.studies.risk_efficient_published import PUBLISHED
 

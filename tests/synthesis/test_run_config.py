@@ -18,7 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from pyvws.cli import app
-from pyvws.commands.init import options_of
+from pyvws.commands._values import options_of
 from pyvws.commands.synthesize import synthesize
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError

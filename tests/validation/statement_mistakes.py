@@ -148,7 +148,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.posterior.pseudo_posterior:weight_vector", any_weights),
     ),
     "replacement at the price of deletion": ((_STATEMENT, certified_for_deletion),),
-    "the clamp's sign": (("pyvws.posterior.censored_density:add_clamped", other_sign),),
+    "the clamp's sign": (("pyvws.posterior._censored_density:add_clamped", other_sign),),
 }
 
 _MADE = "pyvws.validation.cases.accounting:"

@@ -219,6 +219,15 @@ def test_rows_read_in_steps_are_laid_out_as_an_index_would(
     assert pl.concat(found).equals(table[order])
 
 
+def test_the_stream_of_an_order_does_not_hold_the_seed() -> None:
+    """Who knows the order of the table sees the permutation, and from it perhaps the stream."""
+    entropy = np.atleast_1d(order_stream(2**31 + 5).bit_generator.seed_seq.entropy)
+    assert 2**31 + 5 not in entropy
+    again, other = order_stream(2**31 + 5), order_stream(2**31 + 6)
+    assert (again.bit_generator.seed_seq.entropy == entropy).all()
+    assert (other.bit_generator.seed_seq.entropy != entropy).any()
+
+
 def test_every_order_is_as_likely() -> None:
     drawn = [tuple(row_order(order_stream(seed), 3)) for seed in range(1200)]
     kinds, times = np.unique(drawn, axis=0, return_counts=True)

@@ -1,4 +1,4 @@
-# R's own random numbers under a seed: what pyvws/r_random reproduces to the bit.
+# R's own random numbers under a seed: what pyvws/r_numbers/r_random.py reproduces to the bit.
 #
 # R's default kinds: Mersenne Twister, inversion for normal numbers, the "Rejection" rule of R 3.6
 # for sampling; one function under "Rounding", the rule before. Self-contained but for MASS.

@@ -2,8 +2,7 @@
 
 A fence in python, sh or r is an example. A text fence titled "prints" right after it shows its
 output: word by word. Where a sampler made the numbers, another machine's last bits may lead to
-other draws: "prints about" lets numbers differ by a quarter, "prints roughly" by a factor of three,
-"prints in this form" by any.
+other draws: "prints about" lets numbers differ by a quarter, "prints roughly" by a factor of three.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FENCE = re.compile(
     r"^```(?P<language>\w+)(?P<rest>[^\n]*)\n(?P<code>.*?)^```$", flags=re.DOTALL | re.MULTILINE
 )
 _FRAMES = re.compile("[\u2500-\u257f]")
-_WITHIN = {"about": 0.25, "roughly": 2 / 3, "form": math.inf}
+_WITHIN = {"about": 0.25, "roughly": 2 / 3}
 _NEAR_ZERO = 0.02
 
 

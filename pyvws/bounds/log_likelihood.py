@@ -17,7 +17,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import Block
 from pyvws.engines._engine import Posterior
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.tables.cells import Cells
 
 __all__ = ["log_likelihood_blocks", "record_log_likelihood"]

@@ -20,7 +20,7 @@ from numba.extending import overload
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
-from pyvws.models._model import SampledScale
+from pyvws.models.model import SampledScale
 from pyvws.posterior._censored_density import add_clamped
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 

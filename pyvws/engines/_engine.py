@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.models._model import Draws
+from pyvws.models.model import Draws
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["Engine", "Posterior", "Progress"]

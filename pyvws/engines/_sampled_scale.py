@@ -10,8 +10,8 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws._base.kernels import kernel
 from pyvws.models._conditional import from_conditional, pull_back_conditional, scaled_factors
-from pyvws.models._model import SampledScale, Start
 from pyvws.models._small_matrices import solve_lower, transposed_times
+from pyvws.models.model import SampledScale, Start
 
 __all__ = ["sampled_scale"]
 

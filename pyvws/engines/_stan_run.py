@@ -19,7 +19,7 @@ from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = [

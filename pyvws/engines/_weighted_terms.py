@@ -18,7 +18,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models._model import Draws
+from pyvws.models.model import Draws
 
 __all__ = ["CHECKING_ENGINES", "adds_its_log_lik"]
 

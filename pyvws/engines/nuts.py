@@ -27,7 +27,7 @@ from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
-from pyvws.models._model import SampledScale
+from pyvws.models.model import SampledScale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]

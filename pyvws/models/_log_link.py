@@ -6,8 +6,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceError
-from pyvws.models._model import Draws, Start
-from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import LOG, linear_predictor, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
 _LARGEST_MEAN = 1e15

@@ -20,13 +20,13 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import pull_back_factor
 from pyvws.models._conditional import scaled_factors
-from pyvws.models._model import SampledScale
 from pyvws.models._small_matrices import (
     product,
     pull_back_cholesky,
     solve_lower,
     solve_upper,
 )
+from pyvws.models.model import SampledScale
 
 __all__ = ["mixture_scale"]
 

@@ -14,10 +14,10 @@ from pyvws._base.checks import Floats, finite_number, told
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
 from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._model import Draws, Family, Start
 from pyvws.models._outcome_scale import DENSITY_CAVEAT
-from pyvws.models._regression import LOGIT, linear_predictor, row_totals, scoring_start
 from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import LOGIT, linear_predictor, row_totals, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Beta"]

@@ -15,10 +15,10 @@ from pyvws.errors import InputError
 from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._log_link import predicted_mean
-from pyvws.models._model import Draws, Family, Start
 from pyvws.models._outcome_scale import decode, scale_caveats
-from pyvws.models._regression import LOG, linear_predictor, row_sums, scoring_start
 from pyvws.models._scale_prior import constrain_with_inverse, log_half_cauchy, unconstrain_with_log
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import LOG, linear_predictor, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Gamma"]

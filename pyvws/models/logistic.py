@@ -19,8 +19,8 @@ from pyvws.models._coefficient_prior import (
     unconstrain_coefficients,
 )
 from pyvws.models._logit_link import log_sigmoid
-from pyvws.models._model import Draws, Family, Start
-from pyvws.models._regression import LOGIT, linear_predictor, row_totals, scoring_start
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import LOGIT, linear_predictor, row_totals, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Logistic"]

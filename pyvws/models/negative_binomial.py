@@ -20,9 +20,9 @@ from pyvws.models._gamma import (
     log_rising_sum,
 )
 from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
-from pyvws.models._model import Draws, Family, Start, check_counts
-from pyvws.models._regression import linear_predictor, row_sums, value_sums
 from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
+from pyvws.models.model import Draws, Family, Start, check_counts
+from pyvws.models.regression import linear_predictor, row_sums, value_sums
 from pyvws.tables.cells import Cells
 
 __all__ = ["NegativeBinomial"]

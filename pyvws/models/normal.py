@@ -17,9 +17,9 @@ from pyvws.models._coefficient_prior import (
     constrain_coefficients,
     log_coefficient_prior,
 )
-from pyvws.models._model import Draws, Family, Start
-from pyvws.models._regression import IDENTITY, linear_predictor, row_sums, scoring_start
 from pyvws.models._scale_prior import log_half_t, unconstrain_with_log
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import IDENTITY, linear_predictor, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Normal"]

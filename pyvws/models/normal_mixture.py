@@ -22,8 +22,8 @@ from pyvws.models._mixture_kernels import (
 )
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
-from pyvws.models._model import Draws, Family, Start
-from pyvws.models._regression import linear_predictor
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import linear_predictor
 from pyvws.tables.cells import Cells
 
 __all__ = ["LABELS", "NormalMixture"]

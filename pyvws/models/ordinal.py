@@ -16,9 +16,9 @@ from pyvws.models._coefficient_prior import (
     constrain_coefficients,
     unconstrain_coefficients,
 )
-from pyvws.models._model import Draws, Family, Start
 from pyvws.models._ordinal_kernels import ordinal_cell_terms, ordinal_log_density, ordinal_table
-from pyvws.models._regression import IDENTITY, linear_predictor, row_totals, scoring_start
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.regression import IDENTITY, linear_predictor, row_totals, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Ordinal"]

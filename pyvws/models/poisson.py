@@ -20,8 +20,8 @@ from pyvws.models._coefficient_prior import (
 )
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models._log_link import log_link_start, poisson_counts, predicted_mean
-from pyvws.models._model import Draws, Family, Start, check_counts
-from pyvws.models._regression import linear_predictor, row_sums
+from pyvws.models.model import Draws, Family, Start, check_counts
+from pyvws.models.regression import linear_predictor, row_sums
 from pyvws.tables.cells import Cells
 
 __all__ = ["Poisson"]

@@ -7,10 +7,10 @@ from typing import Any
 
 from pyvws._base.checks import choice
 from pyvws.errors import InputError
-from pyvws.models._model import Model
 from pyvws.models.beta import Beta
 from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
+from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture

@@ -16,7 +16,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.tables.cells import Cells
 
 __all__ = ["add_clamped", "censored_density", "clamped_terms"]

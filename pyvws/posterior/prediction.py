@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.models._model import Draws, Model
+from pyvws.models.model import Draws, Model
 from pyvws.tables.row_order import RowNumbers
 
 __all__ = ["AT_ONCE", "predicted"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive, same_length, weight_vector
 from pyvws._base.cores import steady_sums
-from pyvws.models._model import Model, Start
+from pyvws.models.model import Model, Start
 from pyvws.posterior._censored_density import censored_density, clamped_terms
 from pyvws.tables.cells import Cells
 

@@ -25,7 +25,7 @@ from pyvws._base.cores import usable_cores
 from pyvws._base.folders import private_write, whole_folder
 from pyvws.errors import InputError
 from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.posterior.prediction import AT_ONCE, predicted
 from pyvws.release.posterior import FittedRun, fitted_run
 from pyvws.release.release import json_bytes, parquet_bytes, synthetic_name

@@ -11,7 +11,7 @@ from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
 from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.release.histogram import histogram_release
 from pyvws.release.large import large_release
 from pyvws.release.posterior import posterior_release

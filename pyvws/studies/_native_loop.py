@@ -8,7 +8,7 @@ from typing import Any
 from pyvws._base.checks import Floats
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.models.registry import find_model
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop

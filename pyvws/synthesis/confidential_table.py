@@ -20,7 +20,7 @@ from pyvws.mechanisms.settings import (
     PerturbedHistogram,
     WeightedEpsilon,
 )
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.tables.design import Design, make_design
 from pyvws.tables.frame import (
     OutcomeKind,

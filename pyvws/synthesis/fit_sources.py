@@ -16,7 +16,7 @@ from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells
 

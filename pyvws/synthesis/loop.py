@@ -17,7 +17,7 @@ from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.settings import Match
-from pyvws.models._model import Draws, Model
+from pyvws.models.model import Draws, Model
 from pyvws.posterior.prediction import predicted
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.weighted_fit import WeightedFit

@@ -20,7 +20,7 @@ from pyvws.mechanisms.settings import (
     make_mechanism,
     mechanism_settings,
 )
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.models.registry import find_model
 from pyvws.synthesis.weighting import data_weights
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, gammaln, psi
 
 from pyvws._base.checks import Floats
-from pyvws.models._model import Draws
+from pyvws.models.model import Draws
 
 __all__ = ["largest_terms"]
 

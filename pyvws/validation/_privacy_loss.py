@@ -21,7 +21,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.settings import Censored, PerturbedHistogram
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
 from pyvws.validation._grid_engine import GridEngine

@@ -14,7 +14,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
-from pyvws.models._model import Model
+from pyvws.models.model import Model
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells

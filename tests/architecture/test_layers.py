@@ -105,7 +105,7 @@ def test_few_modules_stand_outside_of_rooms():
 
 
 def test_the_parser_sees_what_it_should():
-    assert "pyvws.models._model" in imports("pyvws.posterior.pseudo_posterior")
+    assert "pyvws.models.model" in imports("pyvws.posterior.pseudo_posterior")
     assert "pyvws.r_numbers.rarith" in imports("pyvws.bounds.lipschitz")  # the name of a module
     assert "formulaic" in imports("pyvws.tables.formula")  # inside a function
     assert len(MODULES) > 40

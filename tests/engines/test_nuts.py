@@ -15,7 +15,7 @@ from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.models._model import Start
+from pyvws.models.model import Start
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells

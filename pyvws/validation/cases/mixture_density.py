@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.models._model import Draws
+from pyvws.models.model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import Judgement, seeded_target

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._model import Start
+from pyvws.models.model import Start
 from pyvws.tables.cells import Cells
 
 _SCORING_STEPS = 8

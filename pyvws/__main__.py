@@ -11,7 +11,7 @@ def run() -> None:
     """Run the command line; an interrupt while it loads ends the process without a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from pyvws.cli import main
+    from pyvws.commands.cli import main
 
     main()
 

@@ -228,7 +228,7 @@ def test_an_interrupt_while_the_program_loads_prints_nothing() -> None:
 
 def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
     script = (
-        "import signal, sys, time, pyvws.cli as cli\n"
+        "import signal, sys, time, pyvws.commands.cli as cli\n"
         "class Finalized:\n"
         "    def __del__(self):\n"
         "        signal.raise_signal(signal.SIGTERM)\n"
@@ -267,7 +267,7 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
     table = tmp_path / "x.csv"
     table.write_text("y\n1\n2\n")
     script = (
-        "import sys, pyvws.tables.files as files, pyvws.cli as cli\n"
+        "import sys, pyvws.tables.files as files, pyvws.commands.cli as cli\n"
         "def fail(path): raise RuntimeError('the salary 8675309')\n"
         "files.read_table = fail\n"
         f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', '--out', "
@@ -299,7 +299,7 @@ def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
 
 def test_validate_fails_when_a_function_is_changed() -> None:
     script = (
-        "import sys, numpy as np, pyvws.weights.reweight as _, pyvws.cli as cli\n"
+        "import sys, numpy as np, pyvws.weights.reweight as _, pyvws.commands.cli as cli\n"
         "module = sys.modules['pyvws.weights.reweight']\n"
         "true = module.reweight\n"
         "module.reweight = lambda *a, **k: np.nextafter(true(*a, **k), 2)\n"

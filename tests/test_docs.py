@@ -24,7 +24,7 @@ from typer.main import get_command
 import pyvws
 from pyvws import plots
 from pyvws._base.references import REFERENCES
-from pyvws.cli import app
+from pyvws.commands.cli import app
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
 from pyvws.mechanisms.settings import MECHANISMS
 from pyvws.statement.accounting import PrivacyStatement

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pyvws.cli import app
+from pyvws.commands.cli import app
 from pyvws.errors import SearchError
 
 run = CliRunner().invoke

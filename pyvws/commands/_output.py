@@ -30,7 +30,7 @@ AsJson = Annotated[
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """Progress of fits on a console, or none."""
     from pyvws._base.compiling import told_of_compiling
-    from pyvws.report.console import console_listener
+    from pyvws.commands._console import console_listener
     from pyvws.synthesis.loop import SILENT
 
     if silent:

@@ -110,7 +110,7 @@ def _run(
     overwrite: bool,
 ) -> None:
     from pyvws._base.folders import check_folder, whole_folder
-    from pyvws.report.console import console_listener
+    from pyvws.commands._console import console_listener
 
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)

@@ -20,7 +20,7 @@ def demo(
 ) -> None:
     """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
     from pyvws._base.folders import check_folder, whole_folder
-    from pyvws.report.console import console_listener
+    from pyvws.commands._console import console_listener
     from pyvws.studies import negative_binomial_mixture as study
 
     check_folder(out, overwrite=overwrite)

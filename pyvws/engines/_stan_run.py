@@ -1,6 +1,7 @@
 """What every Stan engine shares: data, first values, and columns turned into named draws.
 
-Stan draws parameters and nothing else: the log-likelihood comes from `pyvws.bounds.log_likelihood`.
+Stan draws parameters and nothing else. The log-likelihood comes from
+`pyvws.posterior.log_likelihood`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import numpy as np
 
 from pyvws._base import resources as _resources
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Engine, Posterior, Progress
+from pyvws.engines._engine import Engine, Progress
 from pyvws.engines._remedies import failure_remedy
-from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.model import Model
+from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = [

@@ -21,7 +21,7 @@ import numpy as np
 
 from pyvws._base.private_folder import private_folder
 from pyvws.engines._chains import run_chains
-from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_csv import read_draws
@@ -34,6 +34,7 @@ from pyvws.engines._stan_run import (
 )
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["CmdStanEngine", "cmdstan_folder", "cmdstan_version"]

@@ -21,13 +21,14 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws._base.private_folder import private_folder
 from pyvws.engines._compiled_target import CompiledTarget
-from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._sampled_scale import sampled_scale
-from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models.model import SampledScale
+from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]

@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.private_folder import private_folder
 from pyvws.engines._bound_process import bound_command
 from pyvws.engines._chains import run_chains
-from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines._pystan_chain import load_module
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
@@ -32,6 +32,7 @@ from pyvws.engines._stan_run import (
 )
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version", "unconstrained"]

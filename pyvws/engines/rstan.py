@@ -15,7 +15,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.private_folder import private_folder
-from pyvws.engines._engine import Posterior, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
@@ -29,6 +29,7 @@ from pyvws.engines._stan_run import (
 )
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = [

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from pyvws import __version__
-from pyvws.engines._engine import Posterior
+from pyvws.posterior.draws import Posterior
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SynthesisLoop

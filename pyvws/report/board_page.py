@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
-from pyvws import __version__
 from pyvws.report.board_evidence import risk_section, utility_section
 from pyvws.report.board_fits import bounds_section, fits_section, histogram_section
 from pyvws.report.evidence import Evidence
@@ -43,7 +43,7 @@ def board_page(
         sections.append(utility_section(public, evidence))
     return render(
         "board.html.j2",
-        version=__version__,
+        version=version("pyvws"),
         summary=_summary(public, summary),
         facts_shown=statement_facts(exact | _short(exact), public.files[0].rows),
         checks=_checks(public, summary, evidence),

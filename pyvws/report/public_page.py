@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
-from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws._base.references import REFERENCES
 from pyvws.r_numbers import rarith
@@ -102,7 +102,7 @@ def public_page(public: PublicPart) -> str:
     cited = " ".join([text, *method, "[reiter2003] [nist2025]"])
     return render(
         "public.html.j2",
-        version=__version__,
+        version=version("pyvws"),
         summary=_summary(public),
         tone=tone,
         guarantee_title=title,

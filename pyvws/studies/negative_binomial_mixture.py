@@ -147,19 +147,20 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
     """Write table.csv and the figures into `folder`; returns the files' names."""
     import polars as pl
 
-    from pyvws import plots
+    from pyvws.report.utility_plots import utility
+    from pyvws.report.weight_plots import before_and_after, bounds_and_weights
 
     pl.DataFrame(result.rows).write_csv(folder / "table.csv")
     labels, both = list(result.fits), ("LW", "CW")
     figures = {
-        "bounds-and-weights.png": plots.bounds_and_weights(
+        "bounds-and-weights.png": bounds_and_weights(
             {label: fit.bounds.by_record for label, fit in result.fits.items()},
             {label: fit.weights for label, fit in result.fits.items() if label != "unweighted"},
         ),
-        "before-and-after.png": plots.before_and_after(
+        "before-and-after.png": before_and_after(
             {label: (_scatter(result, label), _scatter(result, f"{label}_final")) for label in both}
         ),
-        "utility.png": plots.utility(
+        "utility.png": utility(
             {
                 label: np.array([statistics(values) for values in result.synthetic[label]])
                 for label in labels

@@ -9,14 +9,15 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
-from pyvws.bounds.log_likelihood import log_likelihood_blocks
-from pyvws.engines._engine import Engine, Posterior, Progress
+from pyvws.engines._engine import Engine, Progress
 from pyvws.engines._stan_run import StanEngine
-from pyvws.engines.diagnostics import diagnose
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.models.model import Model
+from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
-from pyvws.engines._engine import Posterior
+from pyvws.posterior.draws import Posterior
 from pyvws.weights.target_search import LONGER, Reached, log_spread
 
 __all__ = ["WeightedFit"]

@@ -15,9 +15,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Posterior, Progress
-from pyvws.engines.diagnostics import Diagnostics
+from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["GridEngine", "KnownDraws", "grid"]

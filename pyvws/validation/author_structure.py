@@ -152,7 +152,7 @@ _SLIPS: Final = (
     ),
     _Slip(
         "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
-        "pyvws.engines.diagnostics:diagnose",
+        "pyvws.posterior.diagnostics:diagnose",
         _loose("gen_synthetic_data", "free", ("posterior", "np")),
     ),
 )  # fmt: skip

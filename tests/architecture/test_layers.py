@@ -20,10 +20,10 @@ ROOMS = (
     "_base",
     "r_numbers",
     "tables",
+    "bounds",
     "models",
     "posterior",
     "engines",
-    "bounds",
     "risks",
     "weights",
     "mechanisms",
@@ -38,13 +38,14 @@ ROOMS = (
     "validation",
     "doctor",
     "commands",
-    "cli",
     "__main__",
 )
 """The rooms under pyvws/, each of which imports only those named before it."""
 
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MOST_MODULES = 10  # directly under pyvws/
+MOST_FLOORS = 12
+MOST_ARROWS = 150
 
 # The one way round: this engine is R's own, so it needs the bridge.
 EXCEPTIONS = {("pyvws.engines.rstan", "r")}
@@ -120,6 +121,18 @@ def test_imports_point_downwards(module):
         if RANKS[unit] > rank and (module, unit) not in EXCEPTIONS
     }
     assert not upwards, f"{module} (rank {rank}) imports {upwards}"
+
+
+def test_the_house_stays_low_and_few_rooms_know_each_other():
+    """A room stands one floor above the highest that it imports; an arrow joins two rooms."""
+    arrows = {(unit_of(m), unit) for m in set(MODULES) - {"pyvws"} for unit in units_imported(m)}
+    arrows -= {(room, room) for room in ROOMS}
+    graph = {room: {below for above, below in arrows if above == room} for room in ROOMS}
+    floors: dict[str, int] = {}
+    for room in graphlib.TopologicalSorter(graph).static_order():
+        floors[room] = 1 + max((floors[below] for below in graph[room]), default=0)
+    assert max(floors.values()) <= MOST_FLOORS, sorted(floors.items(), key=lambda kv: kv[1])
+    assert len(arrows) <= MOST_ARROWS
 
 
 def test_exceptions_are_still_needed():

@@ -200,7 +200,7 @@ def test_help_and_version_load_nothing_heavy():
     """Every command's help in one process: what any of them loads is seen at the end."""
     program = (
         "import contextlib, io, sys, typer\n"
-        "from pyvws.cli import app\n"
+        "from pyvws.commands.cli import app\n"
         "commands = sorted(typer.main.get_command(app).commands)\n"
         "for said in [['--help'], ['--version'], *([name, '--help'] for name in commands)]:\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"

@@ -131,7 +131,7 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
 ) -> None:
     from typer.testing import CliRunner
 
-    from pyvws.cli import app
+    from pyvws.commands.cli import app
 
     path = written(households(800), tmp_path / "in.csv")
     assert 10_000 < table_bytes(path) < 1e6
@@ -182,7 +182,7 @@ def test_datasets_alone_can_exceed_the_limit(
 ) -> None:
     from typer.testing import CliRunner
 
-    from pyvws.cli import app
+    from pyvws.commands.cli import app
 
     path = written(households(800), tmp_path / "in.csv")
     calls: list[Any] = []
@@ -244,7 +244,7 @@ def test_a_run_in_steps_takes_a_part_of_what_it_would_take_whole(tmp_path: Path)
 def test_arrow_files_and_folders_of_parts_by_the_command(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from pyvws.cli import app
+    from pyvws.commands.cli import app
     from pyvws.report.output_folder import read_public
 
     def run(*words: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from broken_tables import canaries
 from command_lines import CommandLine, command_line
 
-from pyvws import cli
+from pyvws.commands import cli
 
 __all__ = ["Ended", "finished_folder", "judge", "run_case", "run_here"]
 

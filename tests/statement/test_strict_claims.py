@@ -23,14 +23,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pyvws.cli import app
 from pyvws.commands._output import tell_release
-from pyvws.engines._engine import Posterior
-from pyvws.engines.diagnostics import Diagnostics
+from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms.settings import Censored, LipschitzWeighted, PerturbedHistogram
 from pyvws.models.registry import find_model
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public

@@ -184,7 +184,8 @@ def test_an_interrupted_study_keeps_whole_results_and_goes_on(
     script.write_text(
         "import sys, time\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import test_replicates as t, pyvws.cli as cli, pyvws.studies.registry as registry\n"
+        "import test_replicates as t, pyvws.studies.registry as registry\n"
+        "import pyvws.commands.cli as cli\n"
         "registry.find_study = lambda name: t.replace(t.STUDY, replicate=t.hang_at_3)\n"
         f"sys.argv = ['pyvws', 'study', 'risk-efficient', '--out', {str(out)!r}, '--jobs', "
         f"'{jobs}', '--replicates', '3']\n"

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
-from pyvws.bounds.log_likelihood import record_log_likelihood
-from pyvws.engines._engine import Posterior
-from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource, ProgramSource, clamps_everything
 from pyvws.tables.cells import make_cells

@@ -9,12 +9,12 @@ import pytest
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.bounds.log_likelihood import record_log_likelihood
-from pyvws.engines._engine import Posterior
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, SearchError
 from pyvws.models.registry import MODELS
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import Listener, SynthesisLoop

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pyvws.cli import app
 from pyvws.commands._values import options_of
+from pyvws.commands.cli import app
 from pyvws.commands.synthesize import synthesize
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError

@@ -10,9 +10,6 @@ import pytest
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
-from pyvws.bounds.log_likelihood import record_log_likelihood
-from pyvws.engines._engine import Posterior
-from pyvws.engines.diagnostics import Diagnostics
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
@@ -27,6 +24,9 @@ from pyvws.mechanisms.settings import (
     WeightedEpsilon,
 )
 from pyvws.models.registry import MODELS
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.cli import app
+from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import DisclosureWarning, InputError
 from pyvws.tables.outcome_copies import OutcomeCopies, look_for_copies

@@ -304,7 +304,7 @@ def test_the_folder_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_command_writes_the_document_of_its_rows(tmp_path: Path) -> None:
     program = (
-        "import sys, pyvws.cli as cli, pyvws.validation.runner as runner\n"
+        "import sys, pyvws.commands.cli as cli, pyvws.validation.runner as runner\n"
         "from pyvws.validation import provenance\n"
         "from pyvws.validation.cases import rarith\n"
         "provenance._r_versions = dict\n"

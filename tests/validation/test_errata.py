@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pyvws.cli import app
+from pyvws.commands.cli import app
 from pyvws.errors import PyvwsError
 from pyvws.validation import author_cases, author_structure, errata, listing_edits, runner
 from pyvws.validation.report import Row

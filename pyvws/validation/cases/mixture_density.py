@@ -12,11 +12,11 @@ from typing import Final, Literal
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Draws
 from pyvws.models.normal_mixture import NormalMixture
+from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import Judgement, seeded_target
 from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points

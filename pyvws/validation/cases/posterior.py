@@ -17,10 +17,10 @@ from typing import Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.bounds.log_likelihood import log_likelihood_blocks
-from pyvws.engines._engine import Posterior
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target
 

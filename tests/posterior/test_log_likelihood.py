@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pyvws._base.cores import one_core
-from pyvws.bounds import log_likelihood
 from pyvws.bounds.lipschitz import blockwise_bounds
-from pyvws.bounds.log_likelihood import log_likelihood_blocks, record_log_likelihood
-from pyvws.engines._engine import Posterior
-from pyvws.engines.diagnostics import Diagnostics
 from pyvws.models.registry import MODELS
+from pyvws.posterior import log_likelihood
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
 from pyvws.tables.cells import make_cells
 from pyvws.validation._stan_case import seeded_target
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import Block
-from pyvws.engines._engine import Posterior
 from pyvws.models.model import Model
+from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
 
 __all__ = ["log_likelihood_blocks", "record_log_likelihood"]

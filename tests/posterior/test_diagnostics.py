@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from pyvws.engines.diagnostics import Diagnostics, diagnose
+from pyvws.posterior.diagnostics import Diagnostics, diagnose
 
 
 def r_hat(chains):

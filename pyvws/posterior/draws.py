@@ -1,0 +1,48 @@
+"""What every engine returns: the draws of one fit, with their diagnostics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyvws.models.model import Draws
+from pyvws.posterior.diagnostics import Diagnostics
+
+__all__ = ["Posterior"]
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Draws of one fit.
+
+    Attributes
+    ----------
+    draws : dict of ndarray, each of shape (S, ...)
+        Parameters by name, chain after chain.
+    chains : int
+        Number of chains; S is a multiple of it.
+    diagnostics : Diagnostics
+        R-hat, effective sample sizes, divergences.
+    seconds : float
+        Time that sampling took.
+    engine : str
+        Name of the engine.
+    """
+
+    draws: Draws
+    chains: int
+    diagnostics: Diagnostics
+    seconds: float
+    engine: str
+
+    @property
+    def n_draws(self) -> int:
+        """S, the number of draws over all chains."""
+        return len(next(iter(self.draws.values())))
+
+    def draw(self, s: int) -> Draws:
+        """The draw at place s, with a leading axis of 1."""
+        return {name: values[s : s + 1] for name, values in self.draws.items()}
+
+    def block(self, rows: slice) -> Draws:
+        """The draws at the places `rows`."""
+        return {name: values[rows] for name, values in self.draws.items()}

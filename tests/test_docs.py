@@ -252,6 +252,7 @@ def test_the_table_of_mechanisms_states_what_the_package_states() -> None:
             mechanism=name,
             enforced=name == "censored",
             data_weights="none" not in given,
+            downweights=name != "unweighted",
             model="poisson",
             lipschitz_bound=1.0,
             datasets=1,

@@ -57,7 +57,7 @@ def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
     """What a run made: the statement as released, and where it is; nothing exact."""
-    from pyvws.statement.caveats import CAVEATS
+    from pyvws.statement.words import caveat_keys
 
     if as_json:
         places = {name: str(out / name) for name in ("release", "confidential")}
@@ -76,7 +76,7 @@ def tell_release(
                         f"not certified, for {neighbours} neighbours: epsilon "
                         f"{figures['per_dataset']} a dataset, {figures['total']} in total"
                     )
-        if CAVEATS["above target"] in privacy["caveats"]:
+        if "above-target" in caveat_keys(privacy):
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
 
 

@@ -54,9 +54,9 @@ def utility(
     value, ratio = rarith.mean([s.value for s in scores]), rarith.mean([s.ratio for s in scores])
     rows = {
         "data": found.original,
-        "synthetic, average": found.average,
-        "synthetic, lowest": found.lowest,
-        "synthetic, highest": found.highest,
+        "average": found.average,
+        "lowest": found.lowest,
+        "highest": found.highest,
     }
     if as_json:
         print_json(
@@ -67,18 +67,17 @@ def utility(
                 "u_a": distance.average,
                 "pmse": value,
                 "pmse_ratio": ratio,
-                **{
-                    label.removeprefix("synthetic, "): dict(zip(found.names, row, strict=True))
-                    for label, row in rows.items()
-                },
+                **{of: dict(zip(found.names, row, strict=True)) for of, row in rows.items()},
             }
         )
     elif not quiet:
         table = Table(title=escape(f"{outcome}: data and {len(values)} synthetic datasets"))
         for heading in ("", *found.names):
             table.add_column(heading, justify="right" if heading else "left")
-        for label, row in rows.items():
-            table.add_row(label, *(f"{figure:.6g}" for figure in row))
+        for of, row in rows.items():
+            table.add_row(
+                of if of == "data" else f"synthetic, {of}", *(f"{figure:.6g}" for figure in row)
+            )
         console = Console(width=100)
         console.print(table)
         console.print(

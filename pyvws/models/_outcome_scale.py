@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 
 from pyvws._base.checks import Floats, choice
+from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceError, InputError
 
 __all__ = [
-    "DENSITY_CAVEAT",
     "OUTCOME_SCALES",
-    "UNCLAMPED",
     "check_scale",
     "decode",
     "encode",
@@ -27,30 +26,6 @@ __all__ = [
 
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
 """y as it is, log y for y > 0, and sign(y) log(1 + |y|)."""
-
-DENSITY_CAVEAT: Final = (
-    "A log density has no upper limit, so the Lipschitz bound describes the draws that were made "
-    "and not every parameter value."
-)
-"""Holds for every family with a continuous outcome."""
-
-UNCLAMPED: Final = (DENSITY_CAVEAT,)
-"""Caveats that do not apply where every record's term is clamped."""
-
-_UNIT_CAVEATS: Final = {
-    "identity": (
-        "Densities are of the outcome in its own unit: in another unit the same records have "
-        "another Lipschitz bound and another epsilon."
-    ),
-    "log": (
-        "Densities are of the outcome's logarithm, so the Lipschitz bound does not depend on the "
-        "outcome's unit."
-    ),
-    "signed-log": (
-        "Densities are of sign(y) log(1 + |y|): for an outcome y in another unit the same records "
-        "have another Lipschitz bound and another epsilon."
-    ),
-}
 
 _ENCODE: Final[dict[str, Callable[[Floats], Floats]]] = {
     "identity": lambda y: y,
@@ -98,6 +73,6 @@ def decode(encoded: Floats, scale: str) -> Floats:
     return outcome
 
 
-def scale_caveats(scale: str) -> tuple[str, ...]:
-    """What the privacy statement says of a density on the scale, a sentence each."""
-    return _UNIT_CAVEATS[scale], DENSITY_CAVEAT
+def scale_caveats(scale: str) -> tuple[Phrase, ...]:
+    """What the privacy statement says of a density on the scale."""
+    return Phrase(f"unit-{scale}"), Phrase("no-upper-limit")

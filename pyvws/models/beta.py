@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit, polygamma, psi
 
 from pyvws._base.checks import Floats, finite_number, told
+from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
 from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._outcome_scale import DENSITY_CAVEAT
 from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.regression import LOGIT, linear_predictor, row_totals, scoring_start
@@ -22,14 +22,6 @@ from pyvws.tables.cells import Cells
 
 __all__ = ["Beta"]
 
-_RANGE_CAVEAT = (
-    "Densities are of the outcome's place in its public range, so the Lipschitz bound depends on "
-    "that range and not on the outcome's unit; the range must not be read off the data."
-)
-_SQUEEZE_CAVEAT = (
-    "Every outcome was moved inwards by the share of its range that the setting squeeze names, "
-    "whatever the data hold."
-)
 _INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
 
 
@@ -81,9 +73,9 @@ class Beta(Family):
         object.__setattr__(self, "squeeze", squeeze)
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        moved = (_SQUEEZE_CAVEAT,) if self.squeeze else ()
-        return _RANGE_CAVEAT, *moved, DENSITY_CAVEAT
+    def caveats(self) -> tuple[Phrase, ...]:
+        moved = (Phrase("squeezed"),) if self.squeeze else ()
+        return Phrase("public-range"), *moved, Phrase("no-upper-limit")
 
     @property
     def log_density(self) -> Callable[..., float]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
@@ -102,7 +103,7 @@ class Gamma(Family):
     whole_numbers: ClassVar[bool] = False
 
     @property
-    def caveats(self) -> tuple[str, ...]:
+    def caveats(self) -> tuple[Phrase, ...]:
         return scale_caveats("identity")
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.tables.cells import Cells
 
@@ -100,8 +101,8 @@ class Model(Protocol):
         """
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        """What the family adds to the privacy statement, a sentence each."""
+    def caveats(self) -> tuple[Phrase, ...]:
+        """What the family adds to the caveats of the privacy statement."""
 
     @property
     def log_density(self) -> Callable[..., float]: ...
@@ -181,7 +182,7 @@ class Family:
         return False
 
     @property
-    def caveats(self) -> tuple[str, ...]:
+    def caveats(self) -> tuple[Phrase, ...]:
         return ()
 
     def encode(self, outcome: Floats) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
+from pyvws._base.phrase import Phrase
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
@@ -99,7 +100,7 @@ class Normal(Family):
         object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
 
     @property
-    def caveats(self) -> tuple[str, ...]:
+    def caveats(self) -> tuple[Phrase, ...]:
         return scales.scale_caveats(self.outcome_scale)
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._coefficient_prior import unconstrain_coefficients
@@ -95,15 +96,11 @@ class NormalMixture(Family):
         return self.labels == "full-conditional"
 
     @property
-    def caveats(self) -> tuple[str, ...]:
+    def caveats(self) -> tuple[Phrase, ...]:
         unit, unlimited = scales.scale_caveats(self.outcome_scale)
         if self.smallest_sd == 0:
             return unit, unlimited
-        return unit, (
-            f"No component has a standard deviation under {self.smallest_sd:g} on the outcome's "
-            "scale, which limits log densities from above but not from below, so the Lipschitz "
-            "bound describes the draws that were made and not every parameter value."
-        )
+        return unit, Phrase("smallest-sd", {"smallest_sd": self.smallest_sd})
 
     @property
     def log_density(self) -> Callable[..., float]:

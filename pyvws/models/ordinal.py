@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats, finite_vector, told
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models._coefficient_prior import (
     coefficient_dimension,
@@ -24,7 +25,6 @@ from pyvws.tables.cells import Cells
 __all__ = ["Ordinal"]
 
 _MOST_LEVELS = 50
-_LEVELS_CAVEAT = "The set of levels of the outcome is that of the data, released as it is."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Ordinal(Family):
         return self.from_data or not self.levels
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        return (_LEVELS_CAVEAT,) if self.from_data else ()
+    def caveats(self) -> tuple[Phrase, ...]:
+        return (Phrase("levels-from-data"),) if self.from_data else ()
 
     @property
     def log_density(self) -> Callable[..., float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 import time
 from typing import Any, Literal, cast
@@ -19,9 +18,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 from pyvws.mechanisms.settings import PerturbedHistogram
 from pyvws.release.release import Release
 from pyvws.release.summary import library_version, table_like
-from pyvws.statement.accounting import ROW_ORDERS
-from pyvws.statement.caveats import CAVEATS, TRUST, histogram_caveats
-from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, rounded_up
+from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.settings import RunSettings
@@ -68,6 +65,7 @@ def histogram_release(
     secret = mechanism.noise == "secret"
     stream = np.random.default_rng() if secret else order_stream(seed)
     order = None if settings.keep_order else row_order(stream, records)
+    statement = _statement(settings, mechanism, table, noisy)
     columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
     if mechanism.neighbours == "replace":
         columns[RELEASED_ROW] = released_rows(order, records)
@@ -75,7 +73,7 @@ def histogram_release(
         datasets=table.datasets(
             source, outcomes, outcome=settings.outcome, round=settings.round, order=order
         ),
-        privacy=_statement(settings, mechanism, table, noisy, round_up=True),
+        privacy=statement.released(),
         records=table_like(columns, table.implementation),
         posterior=table_like(
             {
@@ -88,7 +86,7 @@ def histogram_release(
         ),
         summary={
             "epsilon_total": noisy.epsilon,
-            "privacy": _statement(settings, mechanism, table, noisy, round_up=False),
+            "privacy": statement.exact(),
             "timings": {"total_seconds": time.perf_counter() - began},
             "records": records,
             "settings": settings.recorded(table.model),
@@ -123,57 +121,20 @@ def _statement(
     mechanism: PerturbedHistogram,
     table: ConfidentialTable,
     noisy: NoisyHistogram,
-    *,
-    round_up: bool,
-) -> dict[str, Any]:
-    epsilon = rounded_up(noisy.epsilon) if round_up else noisy.epsilon
-    unchanged = [column for column in table.released if column != settings.outcome]
-    caveats = histogram_caveats(
+) -> HistogramStatement:
+    return HistogramStatement(
+        mechanism=mechanism.name,
+        guarantee=noisy.guarantee,
+        epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,
+        datasets=settings.datasets,
+        bins=len(noisy.probabilities),
+        noise_scale=noisy.scale,
         publishable=noisy.publishable,
-        edges_from_data=mechanism.edges_from_data,
         bins_from_records=mechanism.bins is None,
+        edges_from_data=mechanism.edges_from_data,
+        allows_outside=mechanism.allow_outside,
+        columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
         rounded=settings.round,
+        keep_order=settings.keep_order,
     )
-    if mechanism.allow_outside:
-        caveats.append("Values outside the range, if any, were counted in the first or last bin.")
-    if unchanged:
-        caveats.append(CAVEATS["unchanged"])
-    if settings.keep_order:
-        caveats.append(CAVEATS["kept order"])
-    # One count moves where a record is left out, two by one each where it is replaced.
-    replaced = noisy.epsilon if noisy.neighbours == "replace" else 2.0 * noisy.epsilon
-    left_out = replaced / 2.0
-    if mechanism.bins is None:  # The rule takes n, so all bins move where a record is left out.
-        left_out = math.inf
-    if mechanism.edges_from_data:  # They show two records' values, whoever is a neighbour.
-        left_out = replaced = math.inf
-    neighbours = {"replace": "replace-one", "loo": "leave-one-out"}[noisy.neighbours]
-    strict = noisy.guarantee != "none"
-    return {
-        "mechanism": mechanism.name,
-        "model": "none",
-        "guarantee": noisy.guarantee,
-        "unit_of_privacy": "one record",
-        "neighbours": neighbours,
-        "epsilon_per_dataset": epsilon,
-        "epsilon_total": epsilon,
-        "epsilon_by_neighbours": by_neighbours(
-            (left_out, left_out), (replaced, replaced), round_up
-        ),
-        "certified": (
-            certified(neighbours, (noisy.epsilon, noisy.epsilon), round_up) if strict else None
-        ),
-        "number_of_rows": "exact" if noisy.neighbours == "replace" else "noisy",
-        "datasets": settings.datasets,
-        "bins": len(noisy.probabilities),
-        "noise_scale": noisy.scale,
-        "publishable": noisy.publishable,
-        "columns_released_unchanged": unchanged,
-        "row_order": ROW_ORDERS[settings.keep_order],
-        "ledger": [
-            LedgerEntry("one noisy histogram, for all datasets", noisy.epsilon).written(round_up)
-        ],
-        "trust_assumptions": list(TRUST),
-        "caveats": caveats,
-    }

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import SearchError
-from pyvws.mechanisms.settings import Censored, CountWeighted, Mechanism
+from pyvws.mechanisms.settings import Censored, CountWeighted, Mechanism, ScalarWeighted
 from pyvws.release.number_of_rows import ROWS_FROM, number_of_rows
 from pyvws.release.release import Release
 from pyvws.release.summary import posterior_columns, record_columns, summarize, table_like
@@ -238,6 +239,7 @@ def _statement(
         rounded=settings.round,
         keep_order=settings.keep_order,
         reads_outcome=loop.model.reads_outcome,
+        mechanism_caveats=(Phrase("scalar"),) if isinstance(mechanism, ScalarWeighted) else (),
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, final),
@@ -253,20 +255,17 @@ def _own_program(settings: RunSettings) -> str:
     """Which caveat an own Stan program has; none without one."""
     if settings.program is None:
         return ""
-    return "own program" if settings.engine in CHECKING_ENGINES else "unchecked program"
+    return "own-program" if settings.engine in CHECKING_ENGINES else "unchecked-program"
 
 
-def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[str, ...]:
+def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[Phrase, ...]:
     """What was done with the confidential data before the fit that made the datasets."""
     fits = Counter(fit.label for fit in loop.fits if fit is not final)
-    uses = [
-        f"fit {label!r}" + (f", {count} times" if count > 1 else "")
-        for label, count in fits.items()
-    ]
+    uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
     counted = isinstance(mechanism, CountWeighted) or (
         isinstance(mechanism, Censored) and mechanism.weights == "cw"
     )
-    return (*(["identification risks, for the weights"] if counted else []), *uses)
+    return (*([Phrase("risks")] if counted else []), *uses)
 
 
 def _source(

@@ -13,7 +13,8 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import Section, Table, number, render
 from pyvws.report.public_page import problems, statement_facts
-from pyvws.report.statement_fields import FIELDS, GUARANTEES, MECHANISMS, shown
+from pyvws.report.statement_fields import MECHANISMS, shown
+from pyvws.statement.schema import FIELDS, GUARANTEES
 
 __all__ = ["board_page"]
 
@@ -46,7 +47,7 @@ def board_page(
         version=version("pyvws"),
         summary=_summary(public, summary),
         facts_shown=statement_facts(exact | _short(exact), public.files[0].rows),
-        checks=_checks(public, summary, evidence),
+        checks=_checks(public, exact, evidence),
         statement=_statement(exact, public.privacy),
         caveats=exact["caveats"],
         trust=exact["trust_assumptions"],
@@ -103,9 +104,8 @@ def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
 
 
 def _checks(
-    public: PublicPart, summary: Mapping[str, Any], evidence: Evidence | None
+    public: PublicPart, exact: Mapping[str, Any], evidence: Evidence | None
 ) -> list[_Check]:
-    exact = summary["privacy"]
     title, meaning = GUARANTEES[exact["guarantee"]]
     tone = {"none": "bad", "asymptotic-dp": "warn"}.get(exact["guarantee"], "good")
     made = [_Check(tone, f"The guarantee is: {title}. {meaning}")]

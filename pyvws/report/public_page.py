@@ -16,11 +16,14 @@ from pyvws.report.analysis_recipes import python_recipe, r_recipe
 from pyvws.report.density_plots import densities
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Picture, Table, listing, number, picture, render
-from pyvws.report.statement_fields import FIELDS, GUARANTEES, MECHANISMS, shown
+from pyvws.report.statement_fields import MECHANISMS, shown
 from pyvws.report.utility_plots import utility
+from pyvws.statement.schema import FIELDS, GUARANTEES
+from pyvws.statement.words import caveat_keys
 
 __all__ = ["four_statistics", "problems", "public_page", "statement_facts"]
 
+_SHORT_OF: Final = ("problems", "problems-of-draws")
 _DRAWN: Final = 8  # Curves that can be told apart.
 _ENOUGH: Final = 8  # Datasets that make a violin; fewer are in the table.
 _LEVELS: Final = np.array([0.15, 0.5, 0.9])
@@ -79,7 +82,8 @@ def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, st
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
     """The caveats on convergence, empty when diagnostics were in order."""
-    return [said for said in privacy["caveats"] if said.startswith("Convergence diagnostics")]
+    said = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
+    return [text for key, text in said if key in _SHORT_OF]
 
 
 def public_page(public: PublicPart) -> str:

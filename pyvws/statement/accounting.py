@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.models._outcome_scale import UNCLAMPED
-from pyvws.statement.caveats import CAVEATS, SEED_TRUST, TRUST
+from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
+from pyvws.statement.statement import Statement
+from pyvws.statement.words import SEED_TRUST, TRUST
 
-__all__ = ["ROW_ORDERS", "PrivacyStatement", "growth_per_doubling"]
+__all__ = ["PrivacyStatement", "growth_per_doubling"]
 
-ROW_ORDERS = ("random", "as in the table")
-"""What a statement calls the order of rows: without and with keep_order."""
-
-_NOISY_COUNT = "the number of rows, the number of records with noise"
+_UNCLAMPED = "no-upper-limit"  # A family's caveat that no longer applies where terms are clamped.
 
 
 def growth_per_doubling(by_draw: Floats) -> float:
@@ -40,13 +38,13 @@ def growth_per_doubling(by_draw: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyStatement:
-    """The facts from which both forms of the statement are written.
+class PrivacyStatement(Statement):
+    """The facts of a release from a pseudo posterior.
 
     Attributes
     ----------
-    mechanism, model : str
-        Names as on the command line.
+    model : str
+        Name as on the command line.
     reweighted, searched : bool
         Whether Algorithm 3 ran, and whether a constant was searched over refits.
     lipschitz_bound : float
@@ -64,28 +62,22 @@ class PrivacyStatement:
         The epsilon that was asked for.
     growth : float
         How much the bound rises when the number of draws doubles, in nats.
-    datasets, draws : int
-        Synthetic datasets released, and posterior draws S behind the bound.
+    draws : int
+        Posterior draws S behind the bound.
     threshold : float
         Quantile of the draws' maxima that the bound takes; 1 = the maximum.
-    columns_released_unchanged : tuple of str
-        Columns that are released as they are, treated as public.
-    rounded : bool
-        Whether the outcome was rounded to whole numbers first.
-    keep_order : bool
-        Whether rows stand in the table's order; else they are in a random one.
     reads_outcome : bool
         Whether a synthetic value depends on the record's own outcome besides the draw.
-    model_caveats : tuple of str
-        Sentences that the model's family adds.
-    own_program : {"", "own program", "unchecked program"}
+    mechanism_caveats, model_caveats : tuple of Phrase
+        What the mechanism and the model's family add to the caveats.
+    own_program : {"", "own-program", "unchecked-program"}
         Whether the model is a Stan program of the agency's own, and whether its log_lik was held
         against its target.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
     short_seed : bool
         Whether the seed can be found by trying all that are as small.
-    uses : tuple of str
+    uses : tuple of Phrase
         Uses of the confidential data that are not accounted, in their order.
     accepts_unconverged : bool
         Whether the settings accept chains that fail their diagnostics, which gives up "dp".
@@ -95,7 +87,6 @@ class PrivacyStatement:
         What a noisy number of rows costs, once for all datasets; 0 otherwise.
     """
 
-    mechanism: str
     model: str
     reweighted: bool
     searched: bool
@@ -107,16 +98,13 @@ class PrivacyStatement:
     confirmed: bool = False
     target: float | None = None
     growth: float = 0.0
-    datasets: int
     draws: int
     threshold: float
-    columns_released_unchanged: tuple[str, ...]
-    rounded: bool
-    keep_order: bool = False
     reads_outcome: bool
-    model_caveats: tuple[str, ...]
+    model_caveats: tuple[Phrase, ...]
+    mechanism_caveats: tuple[Phrase, ...] = ()
     problems: tuple[str, ...]
-    uses: tuple[str, ...] = ()
+    uses: tuple[Phrase, ...] = ()
     own_program: str = ""
     short_seed: bool = False
     accepts_unconverged: bool = False
@@ -140,12 +128,7 @@ class PrivacyStatement:
             if local and self.accepts_unconverged:
                 return "none"
             return "dp" if local else "asymptotic-dp"
-        return "asymptotic-dp" if self._weighted and self.threshold == 1.0 else "none"
-
-    @property
-    def _weighted(self) -> bool:
-        """Not so where a mechanism's settings leave every weight at 1: that is "unweighted"."""
-        return self.mechanism != "unweighted" and self.downweights
+        return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -168,14 +151,9 @@ class PrivacyStatement:
         dataset = 2.0 * self.epsilon_per_dataset
         return dataset, self.datasets * dataset
 
-    def caveats(self, *, exact: bool = False) -> list[str]:
-        """What a reader must know before relying on the numbers, a sentence each.
-
-        Diagnostics are told only to the agency itself (`exact`): they are figures of the data.
-        """
+    def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
         above = self.target is not None and self.epsilon_per_dataset > self.target
-        problems = "problems of draws" if self.enforced else "problems"
         applies = {
             "leave-one-out": True,
             "estimated": not self.enforced,
@@ -183,55 +161,60 @@ class PrivacyStatement:
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             "composition": True,
-            "other releases": True,
-            "short seed": self.short_seed,
-            "rounded figures": True,
+            "other-releases": True,
+            "short-seed": self.short_seed,
+            "rounded-figures": True,
             "figures": not self.enforced,
             "convergence": self.enforced and not strict,
             "converged": strict,
-            "accepts unconverged": self.accepts_unconverged,
+            "accepts-unconverged": self.accepts_unconverged,
             "domain": strict,
-            "certified for replacement": strict and self.records == "exact",
-            "certified for deletion": strict and self.records != "exact",
+            "certified-for-replacement": strict and self.records == "exact",
+            "certified-for-deletion": strict and self.records != "exact",
             "records": self.records == "exact",
-            "public records": self.records == "public",
-            "noisy records": self.records == "noisy",
+            "public-records": self.records == "public",
+            "noisy-records": self.records == "noisy",
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
-            "kept order": self.keep_order,
+            "kept-order": self.keep_order,
             "searched": self.searched,
             "confirmed": self.confirmed,
             "chosen": self.searched and not (self.confirmed or self.enforced),
-            "unweighted": not (self._weighted or self.enforced),
-            "scalar": self.mechanism == "sw",
-            "above target": above,
-            "own program": self.own_program == "own program",
-            "unchecked program": self.own_program == "unchecked program",
-            "reads outcome": self.reads_outcome,
+            "unweighted": not (self.downweights or self.enforced),
+            "above-target": above,
+            "own-program": self.own_program == "own-program",
+            "unchecked-program": self.own_program == "unchecked-program",
+            "reads-outcome": self.reads_outcome,
             "threshold": self.threshold < 1.0 and not self.enforced,
             "rounded": self.rounded,
-            problems: bool(self.problems),
+            "problems": bool(self.problems) and not self.enforced,
+            "problems-of-draws": bool(self.problems) and self.enforced,
         }
-        facts = {
-            "draws": self.draws,
-            "datasets": self.datasets,
-            "threshold": self.threshold,
-            "problems": " ".join(self.problems) if exact else "the agency has the figures.",
+        figures = {"problems": " ".join(self.problems)} if exact else {}
+        values: dict[str, dict[str, Any]] = {
+            "estimated": {"draws": self.draws},
+            "threshold": {"threshold": self.threshold},
+            "problems": figures,
+            "problems-of-draws": figures,
         }
-        said = [CAVEATS[key].format(**facts) for key, holds in applies.items() if holds]
-        left_out = UNCLAMPED if self.enforced else ()
-        of_model = [caveat for caveat in self.model_caveats if caveat not in left_out]
-        return [*said, *of_model]
+        left_out = {_UNCLAMPED} if self.enforced else set()
+        return [
+            *(Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds),
+            *self.mechanism_caveats,
+            *(said for said in self.model_caveats if said.key not in left_out),
+        ]
 
     def ledger(self) -> list[LedgerEntry]:
-        """Every use of the confidential data and its cost."""
-        several = "s" if self.datasets > 1 else ""
-        made = f"{self.datasets} synthetic dataset{several}, one posterior draw each"
+        made = Phrase("datasets", {"number": self.datasets})
+        rows = [LedgerEntry(Phrase("rows"), self.records_epsilon)]
         return [
             *(LedgerEntry(use, None) for use in self.uses),
             LedgerEntry(made, self.datasets * self.epsilon_per_dataset),
-            *([LedgerEntry(_NOISY_COUNT, self.records_epsilon)] if self.records == "noisy" else []),
+            *(rows if self.records == "noisy" else []),
         ]
+
+    def _trusted(self) -> list[str]:
+        return [*TRUST, SEED_TRUST]
 
     def _certified(self, round_up: bool) -> dict[str, Any] | None:
         """For which neighbours a strict claim holds: an exact n shows that a record was left out.
@@ -244,24 +227,14 @@ class PrivacyStatement:
             return certified("replace-one", self._replaced, round_up)
         return certified("leave-one-out", self._left_out, round_up)
 
-    def exact(self) -> dict[str, Any]:
-        """The statement with exact figures, for the confidential folder."""
-        return self._written(round_up=False)
-
-    def released(self) -> dict[str, Any]:
-        """The statement for the release: figures rounded up to one decimal."""
-        return self._written(round_up=True)
-
-    def _written(self, *, round_up: bool) -> dict[str, Any]:
+    def _facts(self, round_up: bool) -> dict[str, Any]:
         def written(value: float) -> float | None:
             return figure(value, round_up)
 
         return {
-            "mechanism": self.mechanism,
             "reweighted": self.reweighted,
             "model": self.model,
             "guarantee": self.guarantee,
-            "unit_of_privacy": "one record",
             "neighbours": "leave-one-out",
             "lipschitz_bound": written(self.lipschitz_bound),
             "bound_is": "enforced" if self.enforced else "estimated",
@@ -272,12 +245,6 @@ class PrivacyStatement:
             "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
             "certified": self._certified(round_up),
             "number_of_rows": self.records,
-            "datasets": self.datasets,
             "draws": self.draws,
             "threshold": self.threshold,
-            "columns_released_unchanged": list(self.columns_released_unchanged),
-            "row_order": ROW_ORDERS[self.keep_order],
-            "ledger": [entry.written(round_up) for entry in self.ledger()],
-            "trust_assumptions": [*TRUST, SEED_TRUST],
-            "caveats": self.caveats(exact=not round_up),
         }

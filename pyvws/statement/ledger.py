@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.phrase import Phrase
+from pyvws.statement.words import use
+
 __all__ = ["Epsilons", "LedgerEntry", "by_neighbours", "certified", "figure", "rounded_up"]
 
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
@@ -53,11 +56,10 @@ def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, 
 class LedgerEntry:
     """One use of the confidential data; `epsilon` is what it costs, None what is not accounted."""
 
-    use: str
+    use: Phrase
     epsilon: float | None
 
     def written(self, round_up: bool) -> dict[str, Any]:
         """As plain values, the cost rounded up to one decimal where asked."""
-        if self.epsilon is None:
-            return {"use": self.use, "epsilon": "not accounted"}
-        return {"use": self.use, "epsilon": figure(self.epsilon, round_up)}
+        cost = "not accounted" if self.epsilon is None else figure(self.epsilon, round_up)
+        return {"use": use(self.use), "epsilon": cost, **self.use.written()}

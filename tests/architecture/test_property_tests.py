@@ -37,7 +37,7 @@ NOT_PURE = {
     "r_numbers.r_random": "streams of R's random numbers, held against R",
     "release": "orchestrates a run",
     "report": "writes pages and files",
-    "statement.caveats": "sentences",
+    "statement.words": "sentences",
     "studies": "orchestrate runs",
     "synthesis": "orchestrates a run, but for the modules in PURE",
     "tables": "reads and writes tables, but for the modules in PURE",

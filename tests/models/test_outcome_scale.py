@@ -16,6 +16,7 @@ from pyvws.models._outcome_scale import (
     known_scale,
     scale_caveats,
 )
+from pyvws.statement.words import caveat
 
 
 def test_three_records_by_hand():
@@ -69,6 +70,7 @@ def test_an_outcome_beyond_any_number_is_an_error(scale):
 
 
 def test_only_the_logarithm_is_free_of_the_unit():
-    free = {scale: "does not depend" in scale_caveats(scale)[0] for scale in OUTCOME_SCALES}
+    said = {scale: [caveat(of) for of in scale_caveats(scale)] for scale in OUTCOME_SCALES}
+    free = {scale: "does not depend" in said[scale][0] for scale in OUTCOME_SCALES}
     assert free == {"identity": False, "log": True, "signed-log": False}
-    assert all("no upper limit" in scale_caveats(scale)[1] for scale in OUTCOME_SCALES)
+    assert all("no upper limit" in said[scale][1] for scale in OUTCOME_SCALES)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -133,7 +134,7 @@ def test_a_normal_outcome_is_modelled_on_its_scale():
     draw = {"beta": np.array([[2.0]]), "sigma": np.array([1e-9])}
     made = model.predict(draw, np.ones((4, 1)), np.random.default_rng(1))
     np.testing.assert_allclose(made, np.exp(2.0), rtol=1e-7)
-    assert "does not depend on the outcome's unit" in model.caveats[0]
+    assert model.caveats[0] == Phrase("unit-log")
     with pytest.raises(InputError, match="Column 'pay' has 1 values that are not above 0"):
         model.prepare(np.array([1.0, 0.0]), "pay")
     with pytest.raises(ConvergenceError, match="beyond any number"):
@@ -152,12 +153,12 @@ def test_a_beta_outcome_is_its_place_in_the_range():
     y = np.array([0.0, 2.5, 7.5])
     inside = find_model("beta", range=(-10, 10)).prepare(y, "share")
     np.testing.assert_allclose(inside.encode(y), [0.5, 0.625, 0.875], rtol=1e-15)
-    assert not any("moved inwards" in caveat for caveat in inside.caveats)
+    assert Phrase("squeezed") not in inside.caveats
     # v = 0, 1/4 and 3/4 become (1 + 8 v) / 10, whatever other outcomes are there.
     squeezed = find_model("beta", range=[0, 10], squeeze=0.1)
     assert squeezed.prepare(y, "share") == squeezed.prepare(y[1:], "share") == squeezed
     np.testing.assert_allclose(squeezed.encode(y), [0.1, 0.3, 0.7], rtol=1e-15)
-    assert any("moved inwards" in caveat for caveat in squeezed.caveats)
+    assert Phrase("squeezed") in squeezed.caveats
     at_an_end = find_model("beta", range=[0, 10])
     assert at_an_end.encode(y).tolist() == [0.0, 0.25, 0.75]
     draw = {"beta": np.array([[-60.0, 120.0]]), "kappa": np.array([1e-3])}
@@ -280,7 +281,7 @@ def test_levels_come_from_the_user_or_from_the_data():
     assert taken.levels == (-1.0, 3.0, 7.0)
     assert taken.encode(y).tolist() == [3.0, 1.0, 2.0, 3.0]
     assert taken.stan_settings() == {"J": 3}
-    assert "set of levels" in taken.caveats[0]
+    assert taken.caveats == (Phrase("levels-from-data"),)
     assert taken.prepare(np.array([0.0, 1.0]), "grade").levels == (0.0, 1.0)
     given = find_model("ordinal", levels=[7, 5, 3, -1]).prepare(y, "grade")
     assert given.encode(y).tolist() == [4.0, 1.0, 2.0, 4.0]

@@ -32,7 +32,8 @@ from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number
 from pyvws.report.public_page import public_page
 from pyvws.report.reports import write_pages
-from pyvws.report.statement_fields import FIELDS, GUARANTEES, MECHANISMS, shown
+from pyvws.report.statement_fields import MECHANISMS, shown
+from pyvws.statement.schema import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
 N = 160
@@ -220,7 +221,8 @@ def test_every_kind_of_release_has_both_pages(
     assert said in public
     # Every entry of the statement has its place: a number with its meaning, or a part of the page.
     parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
-    parts |= {"columns_released_unchanged", "trust_assumptions", "caveats"}
+    parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
+    parts |= {"statement_version"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
     assert MECHANISMS[settings["mechanism"]][1].split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (len(read_public(out).files) > 1)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pyvws.models._outcome_scale import DENSITY_CAVEAT
+from pyvws._base.phrase import Phrase
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
-from pyvws.statement.caveats import CAVEATS
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
+from pyvws.statement.words import CAVEATS, caveat
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -36,6 +36,13 @@ def statement(**changes):
         "problems": (),
     }
     return PrivacyStatement(**{**facts, **changes})
+
+
+IN_DOLLARS = Phrase("dollars", words="The bound is in dollars.")
+
+
+def words_of(made, exact=False):
+    return [caveat(said) for said in made.caveats(exact=exact)]
 
 
 def test_by_hand():
@@ -84,12 +91,17 @@ def test_an_exact_number_of_records_certifies_replacement():
 
 
 def test_the_ledger_lists_every_use_and_what_it_costs():
-    made = statement(uses=("fit 'unweighted'", "fit 'LW', 3 times"))
-    assert made.released()["ledger"] == [
-        {"use": "fit 'unweighted'", "epsilon": "not accounted"},
-        {"use": "fit 'LW', 3 times", "epsilon": "not accounted"},
-        {"use": "20 synthetic datasets, one posterior draw each", "epsilon": 132.5},
+    fits = {"unweighted": 1, "LW": 3}
+    uses = tuple(Phrase("fit", {"label": label, "number": n}) for label, n in fits.items())
+    made = statement(uses=uses)
+    ledger = made.released()["ledger"]
+    assert [(entry["use"], entry["epsilon"]) for entry in ledger] == [
+        ("fit 'unweighted'", "not accounted"),
+        ("fit 'LW', 3 times", "not accounted"),
+        ("20 synthetic datasets, one posterior draw each", 132.5),
     ]
+    assert [entry["key"] for entry in ledger] == ["fit", "fit", "datasets"]
+    assert ledger[1]["values"] == {"label": "LW", "number": 3}
     assert made.exact()["ledger"][-1]["epsilon"] == made.epsilon_total
 
 
@@ -160,7 +172,6 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "cw"}, "asymptotic-dp"),
         ({"mechanism": "sw"}, "asymptotic-dp"),
         ({"reweighted": True, "searched": True}, "asymptotic-dp"),
-        ({"mechanism": "unweighted"}, "none"),
         ({"downweights": False}, "none"),
         ({"mechanism": "cw", "downweights": False}, "none"),
         ({"enforced": True, "data_weights": False, "downweights": False}, "dp"),
@@ -182,26 +193,25 @@ def test_what_is_claimed(changes, guarantee):
 
 
 def test_what_is_said_only_where_it_applies():
-    plain = statement().caveats()
+    plain = words_of(statement())
     extras = {
         "own, row by row": {"columns_released_unchanged": ("age",)},
         "search is not accounted": {"searched": True, "confirmed": True},
-        "No record is downweighted": {"mechanism": "unweighted"},
-        "No record is downweighted, so no": {"downweights": False},
+        "No record is downweighted": {"downweights": False},
         "found by trial, from the synthetic values": {"short_seed": True},
-        "One weight for all records": {"mechanism": "sw"},
+        "One weight for all records": {"mechanism_caveats": (Phrase("scalar"),)},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
         "rounded to whole numbers": {"rounded": True},
         "record's own confidential outcome": {"reads_outcome": True},
         "aimed at a smaller epsilon": {"target": 6.6},
         "with more draws it would still rise": {"growth": 0.1},
-        "in dollars": {"model_caveats": ("The bound is in dollars.",)},
+        "in dollars": {"model_caveats": (IN_DOLLARS,)},
         "bound may be understated; the agency has the figures": {
             "problems": ("LW: R-hat is high.",)
         },
     }
     for words, changes in extras.items():
-        said = statement(**changes).caveats()
+        said = words_of(statement(**changes))
         assert set(plain) < set(said)
         added = set(said) - set(plain)
         if "confirmed" in changes:
@@ -217,7 +227,7 @@ def test_what_is_said_only_where_it_applies():
 def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
     made = statement(confirmed=True, target=5.0)
     assert made.epsilon_per_dataset > made.target
-    said = " ".join(made.caveats())
+    said = " ".join(words_of(made))
     assert "nothing released" in said
     assert "nothing released." not in said
 
@@ -225,7 +235,7 @@ def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
 def test_a_strict_claim_refuses_no_more_copies_than_are_found():
     # A list of the outcome, or a sum of money as text, holds it too, and passes.
     strict = statement(mechanism="censored", enforced=True, data_weights=False)
-    (domain,) = [said for said in strict.caveats() if "settings admit" in said]
+    (domain,) = [said for said in words_of(strict) if "settings admit" in said]
     assert "found to equal the outcome" in domain
 
 
@@ -242,38 +252,35 @@ WHEN = {
     "enforced": lambda made: made.enforced,
     "weights": lambda made: made.data_weights,
     "composition": lambda _: True,
-    "other releases": lambda _: True,
+    "other-releases": lambda _: True,
     "figures": lambda made: not made.enforced,
     "convergence": lambda made: made.enforced and made.guarantee != "dp",
     "converged": lambda made: made.guarantee == "dp",
-    "accepts unconverged": lambda made: made.accepts_unconverged,
+    "accepts-unconverged": lambda made: made.accepts_unconverged,
     "domain": lambda made: made.guarantee == "dp",
-    "short seed": lambda made: made.short_seed,
-    "rounded figures": lambda _: True,
+    "short-seed": lambda made: made.short_seed,
+    "rounded-figures": lambda _: True,
     "records": lambda made: made.records == "exact",
-    "public records": lambda made: made.records == "public",
-    "noisy records": lambda made: made.records == "noisy",
-    "certified for replacement": lambda made: made.guarantee == "dp" and made.records == "exact",
-    "certified for deletion": lambda made: made.guarantee == "dp" and made.records != "exact",
+    "public-records": lambda made: made.records == "public",
+    "noisy-records": lambda made: made.records == "noisy",
+    "certified-for-replacement": lambda made: made.guarantee == "dp" and made.records == "exact",
+    "certified-for-deletion": lambda made: made.guarantee == "dp" and made.records != "exact",
     "prepared": lambda made: made.prepared_from_data,
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
-    "kept order": lambda made: made.keep_order,
+    "kept-order": lambda made: made.keep_order,
     "searched": lambda made: made.searched,
     "confirmed": lambda made: made.confirmed,
     "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
-    "unweighted": lambda made: (
-        not made.enforced and (made.mechanism == "unweighted" or not made.downweights)
-    ),
-    "scalar": lambda made: made.mechanism == "sw",
-    "above target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
-    "own program": lambda made: made.own_program == "own program",
-    "unchecked program": lambda made: made.own_program == "unchecked program",
-    "reads outcome": lambda made: made.reads_outcome,
+    "unweighted": lambda made: not (made.enforced or made.downweights),
+    "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
+    "own-program": lambda made: made.own_program == "own-program",
+    "unchecked-program": lambda made: made.own_program == "unchecked-program",
+    "reads-outcome": lambda made: made.reads_outcome,
     "threshold": lambda made: made.threshold != 1 and not made.enforced,
     "rounded": lambda made: made.rounded,
     "problems": lambda made: made.problems != () and not made.enforced,
-    "problems of draws": lambda made: made.problems != () and made.enforced,
+    "problems-of-draws": lambda made: made.problems != () and made.enforced,
 }
 any_facts = st.fixed_dictionaries(
     {
@@ -284,9 +291,9 @@ any_facts = st.fixed_dictionaries(
         "threshold": st.sampled_from([1.0, 0.9]),
         "datasets": st.integers(1, 3),
         "records": st.sampled_from(["exact", "public"]),
-        "own_program": st.sampled_from(["", "own program", "unchecked program"]),
+        "own_program": st.sampled_from(["", "own-program", "unchecked-program"]),
         "columns_released_unchanged": st.sampled_from([(), ("age",)]),
-        "model_caveats": st.sampled_from([(), (DENSITY_CAVEAT, "In dollars.")]),
+        "model_caveats": st.sampled_from([(), (Phrase("no-upper-limit"), IN_DOLLARS)]),
         "problems": st.sampled_from([(), ("LW: R-hat is high.",)]),
         **{
             name: st.booleans()
@@ -306,11 +313,15 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
     made = statement(**facts)
     for exact in (False, True):
         detail = "LW: R-hat is high." if exact else "the agency has the figures."
-        words = {"draws": 4000, "datasets": made.datasets, "threshold": made.threshold}
-        said = [CAVEATS[key].format(**words, problems=detail) for key in WHEN if WHEN[key](made)]
-        said += [word for word in made.model_caveats if not made.enforced or word == "In dollars."]
-        assert sorted(made.caveats(exact=exact)) == sorted(said)
-    assert WHEN.keys() == CAVEATS.keys()
+        words = {"draws": 4000, "threshold": made.threshold, "problems": detail}
+        said = [CAVEATS[key].format(**words) for key in WHEN if WHEN[key](made)]
+        said += [
+            caveat(word) for word in made.model_caveats if not made.enforced or word == IN_DOLLARS
+        ]
+        written = made.exact() if exact else made.released()
+        assert sorted(written["caveats"]) == sorted(said)
+        assert words_of(made, exact=exact) == written["caveats"]
+        assert written["caveat_keys"] == [of.written() for of in made.caveats(exact=exact)]
 
 
 @given(any_facts)
@@ -334,12 +345,12 @@ def test_both_forms_hold_the_figures_that_there_are(facts):
 
 
 def test_an_enforced_bound_is_not_said_to_be_estimated():
-    said = " ".join(statement(enforced=True, data_weights=False, growth=1.0).caveats())
+    said = " ".join(words_of(statement(enforced=True, data_weights=False, growth=1.0)))
     assert "clamped at half of epsilon_per_dataset" in said
     for words in ("estimated from", "weights are computed", "still rise", "The bound, its growth"):
         assert words not in said
     assert "stops and releases nothing" in said
-    weighted = " ".join(statement(enforced=True, growth=1.0).caveats())
+    weighted = " ".join(words_of(statement(enforced=True, growth=1.0)))
     assert "a caveat on convergence stands here" in weighted
 
 

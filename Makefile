@@ -1,5 +1,6 @@
 # make demo   an environment, the package and its main job: no R, no Stan, no compiler
 # make docs   the documentation site, in site/; any warning stops it
+# make quick  pure functions and the architecture, in seconds: for every save
 # make test   everything the tests need, R included, and the whole suite
 # make bench  speed beside the installed peers, and growth; BENCH="--small --check" for two minutes
 
@@ -8,7 +9,7 @@ VENV ?= .venv
 OUT ?= demo
 R ?= yes
 
-.PHONY: demo docs test bench validate lint clean
+.PHONY: demo docs quick test bench validate lint clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/pyvws demo --out $(OUT) --overwrite
@@ -20,6 +21,9 @@ ifneq ($(R),no)
 else
 	$(VENV)/bin/python -m pytest
 endif
+
+quick: $(VENV)/.installed-for-tests
+	$(VENV)/bin/python -m pytest -q -m quick
 
 bench: $(VENV)/.installed-for-tests
 	$(VENV)/bin/python -m benchmarks $(BENCH)

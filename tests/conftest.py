@@ -4,22 +4,42 @@ Without it they skip, or fail where that is forbidden: by PYVWS_REQUIRE_R=1, and
 PYVWS_REQUIRE_STAN, which lists engines, for example "rstan,pystan".
 
 A warning of convergence is no error in tests marked `draws`.
+
+`make quick` takes the tests of pure functions and of the architecture: those in QUICK_ROOMS, but
+for tests with a mark or a fixture of NOT_QUICK. A quick test that samples, starts R or compiles a
+Stan program fails.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.r.bridge import r_available
+from pyvws.r.session import Session
+
+QUICK_ROOMS = (
+    *("architecture", "r_numbers", "tables", "models", "posterior", "bounds", "risks", "weights"),
+    *("mechanisms", "statement", "evaluation"),
+)
+NOT_QUICK = ("runs", "slow", "r", "draws", "need", "rscript")
+SAMPLERS = ("nutpie", "emcee", "stan", "httpstan", "cmdstanpy")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """make quick reads no file that it would take nothing from."""
+    elsewhere = collection_path.suffix == ".py" and collection_path.parent.name not in QUICK_ROOMS
+    return True if config.getoption("markexpr") == "quick" and elsewhere else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,6 +48,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("draws") is not None:
             item.add_marker(few_draws)
+        names = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
+        if item.path.parent.name in QUICK_ROOMS and names.isdisjoint(NOT_QUICK):
+            item.add_marker("quick")
+
+
+def _refuse(name: str) -> NoReturn:
+    pytest.fail(f"A quick test uses {name}. Mark it `runs`, and make quick leaves it out.")
+
+
+class _NoSampler:
+    """Among the finders of modules: who imports a sampler fails."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name in SAMPLERS:
+            _refuse(name)
+
+
+@pytest.fixture(autouse=True)
+def _quick_tests_only_compute(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if request.node.get_closest_marker("quick") is not None:
+        monkeypatch.setattr(Session, "start", lambda _: _refuse("R"))
+        monkeypatch.setattr(sys, "meta_path", [_NoSampler, *sys.meta_path])
+        for name in SAMPLERS:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """The processor time of `make quick`, of the processes that its tests started too."""
+    if config.getoption("markexpr") == "quick":
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        seconds = sum(one.ru_utime + one.ru_stime for one in used)
+        terminalreporter.write_line(f"{seconds:.1f} s of processor time")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -21,6 +21,7 @@ def modules_with_examples():
             yield ".".join(part for part in parts if part != "__init__")
 
 
+MARKS = {"r": pytest.mark.r, "release": pytest.mark.runs}  # By room.
 WITH_EXAMPLES = list(modules_with_examples())
 
 
@@ -36,10 +37,7 @@ def test_public_functions_have_examples():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.r if name.startswith("pyvws.r.") else ())
-        for name in WITH_EXAMPLES
-    ],
+    [pytest.param(name, marks=MARKS.get(name.split(".")[1], ())) for name in WITH_EXAMPLES],
 )
 def test_examples_run(name):
     result = doctest.testmod(importlib.import_module(name), report=True)

@@ -154,6 +154,7 @@ def test_r_stays_behind_its_bridge():
     assert {unit_of(module) for module in users} == {"r"}
 
 
+@pytest.mark.runs
 def test_every_module_imports_without_the_extras():
     program = (
         "import sys, importlib, warnings\n"

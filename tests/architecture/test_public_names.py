@@ -213,6 +213,7 @@ def test_help_and_version_load_nothing_heavy():
     assert loaded == "[]"
 
 
+@pytest.mark.runs
 def test_functions_stay_functions_whatever_is_imported_first():
     """A module may share its function's name; importing it must not put it in the way."""
     program = (

@@ -140,6 +140,7 @@ def test_a_tree_scores_by_the_shares_in_its_leaves():
     assert pmse(first, second, model="tree", leaf=76, permutations=2).value == 0.0
 
 
+@pytest.mark.runs
 def test_the_null_of_trees_is_that_of_every_permutation():
     """Six records in two groups: all 20 ways to label three of them synthetic, by hand."""
     pytest.importorskip("sklearn")
@@ -157,6 +158,7 @@ def test_the_null_of_trees_is_that_of_every_permutation():
     assert found.null_sd == pytest.approx(np.std(values), rel=0.2)
 
 
+@pytest.mark.runs
 def test_trees_of_one_distribution_are_standardized():
     """Exchangeable labels: the value is one more draw of the null, within four standard errors."""
     pytest.importorskip("sklearn")

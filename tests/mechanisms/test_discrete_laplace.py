@@ -92,6 +92,7 @@ def neighbours_of(kind, epsilon, pairs=20_000):
     return [noisy_counts(y, pairs + 1, **options)[:-1, None] for y in (first, second)]
 
 
+@pytest.mark.runs
 def test_noise_is_discrete_laplace():
     scale = noise_scale(1.0, "replace")
     noise = noisy_counts([0.5], DRAWS, epsilon=1.0) - (np.arange(DRAWS) == 0)
@@ -107,6 +108,7 @@ def test_noise_of_half_the_scale_is_told_apart():
     assert chi_square_p(noise, scale / 2.0) > LEVEL
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("kind", ["replace", "loo"])
 def test_neighbours_cannot_be_told_apart_beyond_epsilon(kind):
     first, second = neighbours_of(kind, 1.0)
@@ -116,6 +118,7 @@ def test_neighbours_cannot_be_told_apart_beyond_epsilon(kind):
     assert breaks(first, second, 0.6)
 
 
+@pytest.mark.runs
 @pytest.mark.usefixtures("halved")
 @pytest.mark.parametrize("kind", ["replace", "loo"])
 def test_half_the_scale_breaks_epsilon(kind):

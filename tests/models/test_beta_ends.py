@@ -64,6 +64,7 @@ def test_at_a_shape_of_one_the_density_at_its_end_is_finite():
     np.testing.assert_allclose(terms, 0.0, atol=1e-14)
 
 
+@pytest.mark.runs
 def test_the_compiled_target_is_the_same_density():
     target = clamped(ENDS, 2.0, WEIGHTS)
     scale = sampled_scale(target.start())
@@ -97,6 +98,7 @@ def test_stan_clamps_them_alike(engine, need):
     np.testing.assert_allclose([slope for _, slope in ours], slopes, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("engine", ["native", "ensemble"])
 def test_an_engine_samples_outcomes_of_which_many_lie_at_an_end(engine):
     from pyvws.engines.registry import find_engine

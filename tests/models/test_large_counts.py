@@ -75,6 +75,7 @@ def test_log_likelihoods_keep_their_digits(size: float, phi: float | None) -> No
     assert clamped[cells.cell_of_record, 0] == enough
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("phi", [None, 0.7, 40.0])
 @pytest.mark.parametrize("size", [1e4, 1e9, 1e13])
 def test_densities_show_small_steps(size: float, phi: float | None) -> None:

@@ -103,6 +103,7 @@ except MemoryError:
 """
 
 
+@pytest.mark.runs
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux limits a process's own memory")
 def test_draws_times_records_are_never_in_memory_at_once():
     done = subprocess.run([sys.executable, "-c", _RUN], capture_output=True, text=True, check=False)

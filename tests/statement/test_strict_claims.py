@@ -36,6 +36,8 @@ from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.synthesis.settings import RunSettings
 
+pytestmark = pytest.mark.runs
+
 CASES = int(os.environ.get("PYVWS_NEIGHBOUR_CASES", "200"))
 FINE = Diagnostics(1.0, 1e3, 1e3, 0)
 BAD = Diagnostics(1.5, 20.0, 30.0, 4)

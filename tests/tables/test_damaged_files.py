@@ -13,6 +13,7 @@ from pyvws.tables.files import read_table, write_table
 from pyvws.tables.large_files import open_large, table_bytes
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_a_changed_byte_ends_in_a_sentence_or_a_table(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -131,6 +131,7 @@ def test_a_file_of_some_rows_is_that_of_a_table_of_these_rows(
     assert made[0].getvalue() == made[1].getvalue()
 
 
+@pytest.mark.runs
 def test_a_release_holds_no_blanked_cell_of_a_kept_column(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(

@@ -22,6 +22,8 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import DisclosureWarning, InputError
 from pyvws.tables.outcome_copies import OutcomeCopies, look_for_copies
 
+pytestmark = pytest.mark.runs
+
 _N = 120
 _RNG = np.random.default_rng(4)
 _AMOUNT = _RNG.gamma(3, 400, _N).round(2)

@@ -33,7 +33,10 @@ from pyvws.tables.row_order import (
     row_order,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
+]
 
 _N = 1500
 _BY_CHANCE = 4.5 / np.sqrt(_N)  # Beyond it no rank correlation of unrelated numbers lies.

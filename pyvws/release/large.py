@@ -12,7 +12,6 @@ import io
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,13 +21,12 @@ import polars as pl
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.cores import usable_cores
-from pyvws._base.folders import private_write, whole_folder
 from pyvws.errors import InputError
 from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
 from pyvws.models.model import Model
 from pyvws.posterior.prediction import AT_ONCE, predicted
+from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.release.release import json_bytes, parquet_bytes, synthetic_name
 from pyvws.release.summary import posterior_columns, record_columns
 from pyvws.synthesis.columns import RunColumns, run_columns
 from pyvws.synthesis.confidential_table import check_table
@@ -48,7 +46,7 @@ from pyvws.tables.row_order import (
     released_rows,
     row_order,
 )
-from pyvws.tables.table_writers import TableWriter, table_writer
+from pyvws.tables.table_writers import TableWriter
 
 __all__ = ["large_release"]
 
@@ -131,23 +129,22 @@ def large_release(
     digest, digest_of = source.digest(), "file"
     if digest is None:
         digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"
-    with whole_folder(folder, overwrite=overwrite) as partial:
-        release, confidential = partial / "release", partial / "confidential"
-        release.mkdir(mode=0o755)
-        confidential.mkdir(mode=0o700)
-        _write_records(run, source, rows, columns, partial, seed=seed)
-        (release / "privacy.json").write_bytes(json_bytes(run.statement.released()))
-        (release / "run.toml").write_text(config_text(settings, seed=None), encoding="utf-8")
-        private_write(confidential / "run.toml", config_text(settings, seed=seed).encode())
-        draws = pl.DataFrame(posterior_columns(run.final.posterior))
-        private_write(confidential / "posterior.parquet", parquet_bytes(draws))
-        summary = run.summary(
-            seed=seed, input_sha256=digest, input_sha256_of=digest_of, began=began
+    released = run.statement.released()
+    with open_output(
+        folder, datasets=settings.datasets, format=source.format, whole=False, overwrite=overwrite
+    ) as out:
+        _write_records(run, source, rows, columns, out, seed=seed)
+        out.finish(
+            privacy=released,
+            posterior=pl.DataFrame(posterior_columns(run.final.posterior)),
+            summary=run.summary(
+                seed=seed, input_sha256=digest, input_sha256_of=digest_of, began=began
+            ),
+            config=config_text(settings, seed=None),
+            config_with_seed=config_text(settings, seed=seed),
+            console=run.console,
         )
-        private_write(confidential / "summary.json", json_bytes(summary))
-        if run.console:
-            private_write(confidential / "engine.log", run.console.encode())
-    return run.statement.released()
+    return released
 
 
 def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
@@ -174,7 +171,7 @@ def _write_records(
     table: LargeTable | TalliedTable,
     tally: pl.DataFrame,
     columns: RunColumns,
-    partial: Path,
+    out: Output,
     *,
     seed: int,
 ) -> None:
@@ -183,15 +180,11 @@ def _write_records(
     number = int(tally[COUNT].sum())
     order = None if settings.keep_order else row_order(order_stream(seed), number)
     rows = released_rows(order, number)
-    with ExitStack() as files:
-        records = files.enter_context(
-            table_writer(partial / "confidential/records.parquet", format="parquet", mode=0o600)
-        )
-        batches = _public_rows(run, table, tally, columns, rows, records)
-        if order is not None:
-            del order
-            batches = laid_out(batches, rows, size=AT_ONCE, folder=partial)
-        _write_datasets(run, batches, columns.released, partial / "release", table.format)
+    batches = _public_rows(run, table, tally, columns, rows, out.records)
+    if order is not None:
+        del order
+        batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
+    _write_datasets(run, batches, columns.released, out.datasets)
 
 
 def _public_rows(
@@ -232,22 +225,13 @@ def _write_datasets(
     run: FittedRun,
     batches: Iterable[pl.DataFrame],
     released: list[str],
-    release: Path,
-    format: str,
+    writers: list[TableWriter],
 ) -> None:
     """Draw the outcomes of rows as they come, for each dataset on its own stream."""
     settings = run.settings
     draw_outcomes = _outcome_maker(run)
     streams = run.loop.predictors(run.final, settings.datasets)
-    with ExitStack() as files, ThreadPoolExecutor(usable_cores()) as pool:
-        writers = [
-            files.enter_context(
-                table_writer(
-                    release / synthetic_name(number, settings.datasets, format), format=format
-                )
-            )
-            for number in range(1, settings.datasets + 1)
-        ]
+    with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
 
             def write(number: int, batch: pl.DataFrame = batch) -> None:

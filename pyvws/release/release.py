@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,13 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import choice
-from pyvws._base.folders import private_write, whole_folder
 from pyvws.errors import InputError
-from pyvws.tables.files import FORMATS, write_table
-from pyvws.tables.hidden_values import without_hidden
+from pyvws.release.output import open_output
+from pyvws.tables.files import FORMATS
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.table_writers import NO_PLACE, no_place
 
-__all__ = ["Release", "json_bytes", "parquet_bytes", "synthetic_name"]
+__all__ = ["Release"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -108,66 +105,35 @@ class Release:
         """
         choice(format, "format", FORMATS)
         target = Path(folder)
-        with whole_folder(target, overwrite=overwrite) as partial:
-            release = partial / "release"
-            release.mkdir(mode=0o755)
-            for number, dataset in enumerate(self.datasets, start=1):
-                path = release / synthetic_name(number, len(self.datasets), format)
-                write_table(_writable(dataset, format), path, format=format)
-            (release / "privacy.json").write_bytes(json_bytes(self.privacy))
-            if self.config:
-                (release / "run.toml").write_text(self.config, encoding="utf-8")
-            confidential = partial / "confidential"
-            confidential.mkdir(mode=0o700)
-            private_write(confidential / "records.parquet", parquet_bytes(self.records))
-            private_write(confidential / "posterior.parquet", parquet_bytes(self.posterior))
-            private_write(confidential / "summary.json", json_bytes(self.summary))
-            if self.config_with_seed:
-                private_write(confidential / "run.toml", self.config_with_seed.encode())
-            if self.console:
-                private_write(confidential / "engine.log", self.console.encode())
+        several = len(self.datasets)
+        with open_output(
+            target, datasets=several, format=format, whole=True, overwrite=overwrite
+        ) as out:
+            out.records(nw.from_native(self.records, eager_only=True).to_polars())
+            for write, dataset in zip(out.datasets, self.datasets, strict=True):
+                write(_in_polars(dataset, format))
+            out.finish(
+                privacy=self.privacy,
+                posterior=nw.from_native(self.posterior, eager_only=True).to_polars(),
+                summary=self.summary,
+                config=self.config,
+                config_with_seed=self.config_with_seed,
+                console=self.console,
+            )
         return target
 
 
-def synthetic_name(number: int, datasets: int, format: str) -> str:
-    """The file of the dataset of that number, from 1."""
-    return f"synthetic-{number:0{max(2, len(str(datasets)))}d}.{format}"
-
-
-def _polars(table: Any) -> pl.DataFrame:
-    return nw.from_native(table, eager_only=True).to_polars()
-
-
-def _writable(dataset: Any, format: str) -> pl.DataFrame:
-    """A dataset for its file; InputError, without a value, for a column that has no place there."""
+def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
+    """A dataset of any kind; InputError, without a value, for a column that polars cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
     made, strange = [], []
     for name in frame.columns:
         try:
-            column = frame.select(name).to_polars()[name]
-            if column.dtype == pl.Object:
+            made.append(frame.select(name).to_polars()[name])
+            if made[-1].dtype == pl.Object:
                 raise TypeError
-            empty_cell = column.clear(1).to_frame()
-            if format == "csv":
-                empty_cell.write_csv()  # Its type is refused, whatever it holds.
-            else:
-                without_hidden(empty_cell)
         except NO_PLACE:
             strange.append(name)
-        else:
-            made.append(column)
     if strange:
         raise no_place(strange, frame.columns, format)
     return pl.DataFrame(made)
-
-
-def parquet_bytes(table: Any) -> bytes:
-    """A table of any kind as a parquet file."""
-    buffer = io.BytesIO()
-    _polars(table).write_parquet(buffer)
-    return buffer.getvalue()
-
-
-def json_bytes(content: dict[str, Any]) -> bytes:
-    """A dictionary as a JSON file."""
-    return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()

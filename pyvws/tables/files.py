@@ -103,7 +103,7 @@ def read_table(path: Path) -> TableFile:
     return TableFile(frame, as_written, kind, digest)
 
 
-def write_table(frame: Any, path: Path, *, format: str) -> None:
+def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
     """Write a polars frame in one of `FORMATS`: its cells, and nothing else of its memory."""
     if format == "csv":
         frame.write_csv(path)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.tables.files import write_table
 from pyvws.tables.headers import named
 from pyvws.tables.hidden_values import without_hidden
 
@@ -26,10 +28,8 @@ NO_PLACE: Final = (
 )
 
 
-class TableWriter(Protocol):
-    """Appends rows; every batch has the same columns."""
-
-    def __call__(self, batch: pl.DataFrame) -> None: ...
+TableWriter = Callable[[pl.DataFrame], None]
+"""Appends rows; every batch has the same columns."""
 
 
 def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
@@ -42,21 +42,33 @@ def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> Inpu
 
 
 @contextmanager
-def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[TableWriter]:
+def table_writer(
+    path: Path, *, format: str, mode: int = 0o666, whole: bool = False
+) -> Iterator[TableWriter]:
     """Open a new file of the given rights; a parquet row group or Arrow batch is a call's rows.
 
+    With `whole` one call brings all rows, and a file has every type that polars writes. Without it
     Arrow gets categories as text. What a batch's memory holds besides its cells is not written.
     InputError for a column of a type that the file has none for.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
+        if whole:
+
+            def once(rows: pl.DataFrame) -> None:
+                _refuse_types(rows, format, without_hidden)
+                write_table(rows, file, format=format)
+
+            yield once
+            return
+        to_arrow = partial(_arrow, format=format)
         if format == "csv":
             first = True
 
             def append(batch: pl.DataFrame) -> None:
                 nonlocal first
                 if first:
-                    _refuse_types(batch, format)
+                    _refuse_types(batch, format, to_arrow)
                 batch.write_csv(file, include_header=first)
                 first = False
 
@@ -70,8 +82,8 @@ def table_writer(path: Path, *, format: str, mode: int = 0o666) -> Iterator[Tabl
         def group(batch: pl.DataFrame) -> None:
             nonlocal writer
             if writer is None:
-                _refuse_types(batch, format)
-            rows = _arrow(batch, format)
+                _refuse_types(batch, format, to_arrow)
+            rows = to_arrow(batch)
             if writer is None and format == "parquet":
                 writer = parquet.ParquetWriter(file, rows.schema, compression="zstd")
             elif writer is None:
@@ -93,7 +105,9 @@ def _arrow(batch: pl.DataFrame, format: str) -> Any:
     return batch.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _refuse_types(batch: pl.DataFrame, format: str) -> None:
+def _refuse_types(
+    batch: pl.DataFrame, format: str, laid_out: Callable[[pl.DataFrame], Any]
+) -> None:
     strange = []
     for name in batch.columns:
         empty_cell = batch.select(name).clear(1)
@@ -101,7 +115,7 @@ def _refuse_types(batch: pl.DataFrame, format: str) -> None:
             if format == "csv":
                 empty_cell.write_csv()
             else:
-                _arrow(empty_cell, format)
+                laid_out(empty_cell)
         except NO_PLACE:
             strange.append(name)
     if strange:

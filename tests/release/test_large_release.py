@@ -91,6 +91,13 @@ def test_unweighted_datasets_are_those_from_memory(tmp_path: Path, suffix: str) 
             pl.read_parquet(tmp_path / where / "confidential" / name) for where in ("out", "memory")
         )
         assert one.equals(other)
+    same = {"confidential/posterior.parquet", "confidential/run.toml", "release/run.toml"}
+    same |= {f"release/synthetic-{n:02d}.csv" for n in (1, 2, 3)} if suffix == "csv" else set()
+    for name in same | {"release/privacy.json"}:
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
+    assert {p.relative_to(tmp_path / "out") for p in (tmp_path / "out").rglob("*")} == {
+        p.relative_to(tmp_path / "memory") for p in (tmp_path / "memory").rglob("*")
+    }
     summary = json.loads((tmp_path / "out" / "confidential" / "summary.json").read_text())
     assert summary["records"] == 3000
     assert summary["input_sha256"] == source.sha256
@@ -124,6 +131,13 @@ def test_weights_and_risks_are_those_from_memory(tmp_path: Path, mechanism: str)
         np.testing.assert_array_equal(records["weight"], memory["weight"])
     ratio = records["lipschitz_bound"].max() / memory["lipschitz_bound"].max()
     assert 0.9 < ratio < 1.1
+
+
+def test_one_module_writes_what_a_run_leaves() -> None:
+    room = Path(vws.__file__).parent / "release"
+    writes = ("whole_folder(", "table_writer(", "private_write(", ".write_bytes(", ".write_text(")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in room.glob("*.py")}
+    assert {name for name, text in texts.items() if any(w in text for w in writes)} == {"output.py"}
 
 
 def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(

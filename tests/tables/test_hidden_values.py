@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import synthesize
-from pyvws.release.release import _polars
 from pyvws.tables.files import write_table
 from pyvws.tables.hidden_values import without_hidden, without_notes
 from pyvws.tables.table_writers import table_writer
@@ -45,12 +45,12 @@ def _blanked(values: list[object], secret: object) -> pl.DataFrame:
 def _masked_pandas() -> pl.DataFrame:
     frame = pd.DataFrame({"kept": pd.array([1, 2, _NUMBER], dtype="Int64")})
     frame.loc[2, "kept"] = pd.NA
-    return _polars(frame)
+    return nw.from_native(frame, eager_only=True).to_polars()
 
 
 def _masked_arrow() -> pl.DataFrame:
     values = pa.array(np.array([1, 2, _NUMBER]), mask=np.array([False, False, True]))
-    return _polars(pa.table({"kept": values}))
+    return nw.from_native(pa.table({"kept": values}), eager_only=True).to_polars()
 
 
 HIDING = {

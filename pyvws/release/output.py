@@ -1,0 +1,83 @@
+"""`release/` and `confidential/`: the one place that writes them, for every mechanism and table.
+
+Records and datasets come in batches. A table in memory is a stream of one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pyvws._base.folders import private_write, whole_folder
+from pyvws.tables.table_writers import TableWriter, table_writer
+
+__all__ = ["Output", "open_output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A folder that fills: writers of records and of each dataset, and a place for other files."""
+
+    folder: Path
+    records: TableWriter
+    datasets: list[TableWriter]
+
+    def finish(
+        self,
+        *,
+        privacy: dict[str, Any],
+        posterior: pl.DataFrame,
+        summary: dict[str, Any],
+        config: str,
+        config_with_seed: str,
+        console: str,
+    ) -> None:
+        """Write what a run has once; files of empty text are left out."""
+        release, confidential = self.folder / "release", self.folder / "confidential"
+        (release / "privacy.json").write_bytes(_json(privacy))
+        if config:
+            (release / "run.toml").write_text(config, encoding="utf-8")
+        with _private(confidential / "posterior.parquet", True) as write:
+            write(posterior)
+        private_write(confidential / "summary.json", _json(summary))
+        for name, text in (("run.toml", config_with_seed), ("engine.log", console)):
+            if text:
+                private_write(confidential / name, text.encode())
+
+
+@contextmanager
+def open_output(
+    folder: Path, *, datasets: int, format: str, whole: bool, overwrite: bool
+) -> Iterator[Output]:
+    """Yield an output to fill and to finish; `folder` appears whole, or nothing is left behind.
+
+    With `whole` each writer is called once. Raises InputError for a column that no file of the
+    format can hold; OutputError where the folder is not empty or cannot be written.
+    """
+    with whole_folder(folder, overwrite=overwrite) as partial, ExitStack() as files:
+        (partial / "release").mkdir(mode=0o755)
+        (partial / "confidential").mkdir(mode=0o700)
+        digits = max(2, len(str(datasets)))
+        paths = [
+            partial / "release" / f"synthetic-{number:0{digits}d}.{format}"
+            for number in range(1, datasets + 1)
+        ]
+        yield Output(
+            partial,
+            files.enter_context(_private(partial / "confidential" / "records.parquet", whole)),
+            [files.enter_context(table_writer(p, format=format, whole=whole)) for p in paths],
+        )
+
+
+def _private(path: Path, whole: bool) -> Any:
+    return table_writer(path, format="parquet", mode=0o600, whole=whole)
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()

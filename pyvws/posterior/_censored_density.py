@@ -19,7 +19,7 @@ from pyvws.models._coefficient_prior import coefficient_dimension
 from pyvws.models.model import Model
 from pyvws.tables.cells import Cells
 
-__all__ = ["add_clamped", "censored_density", "clamped_terms"]
+__all__ = ["add_clamped", "censored_density", "clamped_terms", "refuse_uncensored"]
 
 
 @kernel
@@ -58,6 +58,15 @@ def add_clamped(
     return total
 
 
+def refuse_uncensored(model: Model) -> Callable[..., None]:
+    """The kernel of a model's terms; InputError for a model whose terms cannot be clamped."""
+    if model.cell_terms is None:
+        raise InputError(
+            f"The likelihood of {model.name} cannot be censored. Choose another model."
+        )
+    return model.cell_terms
+
+
 def clamped_terms(
     model: Model, cells: Cells, weights: Floats, bound: float
 ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
@@ -65,11 +74,7 @@ def clamped_terms(
 
     The last of them is the place of q's first entry after the coefficients' own.
     """
-    terms = model.cell_terms
-    if terms is None:
-        raise InputError(
-            f"The likelihood of {model.name} cannot be censored. Choose another model."
-        )
+    terms = refuse_uncensored(model)
     pairs, place = np.unique(
         np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
     )

@@ -22,7 +22,7 @@ from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RELEASED_ROW, order_stream, released_rows, row_order
+from pyvws.tables.row_order import order_stream, released_rows, row_order
 
 __all__ = ["histogram_release"]
 
@@ -34,6 +34,7 @@ def histogram_release(
     *,
     source: Any,
     seed: int,
+    row_name: str,
     input_sha256: str | None,
     began: float,
 ) -> Release:
@@ -68,7 +69,7 @@ def histogram_release(
     statement = _statement(settings, mechanism, table, noisy)
     columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
     if mechanism.neighbours == "replace":
-        columns[RELEASED_ROW] = released_rows(order, records)
+        columns[row_name] = released_rows(order, records)
     return Release(
         datasets=table.datasets(
             source, outcomes, outcome=settings.outcome, round=settings.round, order=order

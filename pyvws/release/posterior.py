@@ -34,7 +34,7 @@ from pyvws.synthesis.weighting import (
     target_window,
 )
 from pyvws.tables.cells import Cells, make_cells
-from pyvws.tables.row_order import RELEASED_ROW, RowNumbers, order_stream, released_rows, row_order
+from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 
 __all__ = ["FittedRun", "fitted_run", "posterior_release"]
 
@@ -123,11 +123,15 @@ def posterior_release(
     *,
     source: Any,
     seed: int,
+    row_name: str,
     listener: Listener,
     input_sha256: str | None,
     began: float,
 ) -> Release:
-    """Run a mechanism on a checked table; `source` is the native table that gives the columns."""
+    """Run a mechanism on a checked table; `source` is the native table that gives the columns.
+
+    `row_name` is what records.parquet calls a record's row in each dataset.
+    """
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
     records, design = len(table.y), table.design.matrix
     columns = record_columns(run.own, run.final)
@@ -137,7 +141,7 @@ def posterior_release(
         outcomes = run.loop.synthetic(run.final, design[order], settings.datasets)
     else:
         order = None if settings.keep_order else row_order(order_stream(seed), records)
-        columns = {RELEASED_ROW: released_rows(order, records), **columns}
+        columns = {row_name: released_rows(order, records), **columns}
         outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
     return Release(
         datasets=table.datasets(

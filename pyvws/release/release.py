@@ -27,17 +27,20 @@ class Release:
     Attributes
     ----------
     datasets : list of tables
-        Synthetic datasets, N rows each, in the input's kind (pandas, polars or Arrow), all in one
-        random order of the records unless `keep_order` was set. Public as `write` writes them: in
-        memory levels without a record, what Arrow keeps under missing cells and, with `keep_order`,
-        a pandas index come along with the columns released unchanged.
+        Synthetic datasets in the input's kind (pandas, polars or Arrow): N rows each, all in one
+        random order of the records unless `keep_order` was set; with `records`, or a histogram
+        under loo neighbours, another number of rows, which are not those of records. Public as
+        `write` writes them: in memory levels without a record, what Arrow keeps under missing cells
+        and, with `keep_order`, a pandas index come along with the columns released unchanged.
     privacy : dict
         The statement that goes with them, figures rounded up to one decimal. Public.
     records : table, N rows
         Confidential, in the order of the table. released_row, from 1: the record's row in every
-        dataset. weight and lipschitz_bound (nats) of the mechanism's own fit, risk (in
-        [0, 1], larger = riskier) that its weights were made from, and weight_final and
-        lipschitz_bound_final of the fit that made the datasets; the same without re-weighting.
+        dataset, where rows are those of records (released_row_of_tally where the table's engine
+        keeps no order, and records are sorted by their cells). weight and lipschitz_bound (nats) of
+        the mechanism's own fit, risk (in [0, 1], larger = riskier) that its weights were made from,
+        and weight_final and lipschitz_bound_final of the fit that made the datasets; the same
+        without re-weighting.
     posterior : table, S rows
         Confidential. chain, draw and every parameter of the fit that made the datasets.
     summary : dict

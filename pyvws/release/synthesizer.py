@@ -10,6 +10,7 @@ from typing import Any, cast
 from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
+from pyvws.errors import InputError
 from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
 from pyvws.models.model import Model
 from pyvws.release.histogram import histogram_release
@@ -23,6 +24,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.large_files import open_large
 from pyvws.tables.lazy_tables import open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
+from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
 
 __all__ = ["Synthesizer"]
 
@@ -117,7 +119,9 @@ class Synthesizer(RunSettings):
         ----------
         frame : pandas, polars or Arrow table, N rows
             The confidential table; left as it is. Of a lazy frame the columns that the run reads
-            are collected; `fit_to` leaves the records where they are.
+            are collected; `fit_to` leaves the records where they are. An engine that promises no
+            order of rows (DuckDB, Dask, Spark, Ibis) has them sorted by their cells, and its
+            datasets cannot be lined up with records.
         seed : int
             Of sampling and synthesis. The same seed gives the same release; keep it confidential.
             A short one can be found from a release: draw it, as by `secrets.randbits(63)`.
@@ -146,7 +150,12 @@ class Synthesizer(RunSettings):
         sweep()
         seed = whole_number(seed, "seed", least=0)
         mechanism = cast(Mechanism, self.mechanism)
-        frame = collected(frame, self)
+        frame, ordered = collected(frame, self)
+        if release_frame is not None and not ordered:
+            raise InputError(
+                "release_frame needs the records in the order of frame, whose engine keeps none. "
+                "Collect both first, or leave release_frame out."
+            )
         table = check_table(
             frame,
             outcome=self.outcome,
@@ -160,6 +169,7 @@ class Synthesizer(RunSettings):
         given: dict[str, Any] = {
             "source": frame if release_frame is None else release_frame,
             "seed": seed,
+            "row_name": RELEASED_ROW if ordered else UNLINKED_ROW,
             "input_sha256": input_sha256,
             "began": began,
         }

@@ -117,7 +117,7 @@ def _checks(
     made.append(_Check("warn", text))
     unchanged = exact["columns_released_unchanged"]
     if unchanged:
-        text = f"Released row by row as they are, so they must be public: {', '.join(unchanged)}."
+        text = f"Released as they are, so they must be public: {', '.join(unchanged)}."
         made.append(_Check("warn", text))
     lost = [entry["use"] for entry in exact["ledger"] if isinstance(entry["epsilon"], str)]
     if lost:

@@ -189,7 +189,8 @@ def _columns_text(public: PublicPart) -> str:
     verb = "are" if len(unchanged) > 1 else "is"
     return (
         f"{said} {listing([repr(name) for name in unchanged])} {verb} the "
-        "confidential table's own, row by row: treated as public, and not protected."
+        "confidential table's own, each record's values in one row: treated as public, and not "
+        "protected."
     )
 
 

@@ -82,7 +82,7 @@ class HistogramStatement(Statement):
         left_out = replaced / 2.0
         if self.bins_from_records:  # The rule takes n, so all bins move where a record is left out.
             left_out = math.inf
-        if self.edges_from_data:  # They show two records' values, whoever is a neighbour.
+        if self.guarantee == "none":  # Edges show two values; seeded noise can be taken off.
             left_out = replaced = math.inf
         neighbours = "replace-one" if self._replaces else "leave-one-out"
         own = (self.epsilon, self.epsilon)

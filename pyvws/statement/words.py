@@ -116,9 +116,9 @@ CAVEATS: Final = {
         "with more draws it would still rise."
     ),
     "unchanged": (
-        "The columns under columns_released_unchanged are the confidential table's own, "
-        "row by row; the guarantee covers the synthesized outcome given them and does not "
-        "protect them."
+        "The columns under columns_released_unchanged are the confidential table's own, each "
+        "record's values in one row; the guarantee covers the synthesized outcome given them and "
+        "does not protect them."
     ),
     "kept-order": (
         "Rows stand in the order of the confidential table, which was treated as public: of "

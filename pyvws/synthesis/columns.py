@@ -10,7 +10,7 @@ import narwhals as nw
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
-from pyvws.tables.large_files import named_errors
+from pyvws.tables.large_files import LargeTable, named_errors
 from pyvws.tables.lazy_tables import open_lazy
 
 __all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
@@ -67,13 +67,21 @@ def columns_used(settings: RunSettings) -> int | None:
     return len({settings.outcome, *read_formula(settings.formula).columns, *known, *kept})
 
 
-def collected(table: Any, settings: RunSettings) -> Any:
-    """A lazy frame's columns that the run reads, brought into memory once; another table as is."""
+def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:
+    """A lazy frame's columns that the run reads, brought into memory once; another table as is.
+
+    Also whether its rows have an order: an engine that promises none has its rows sorted by their
+    cells, the public ones first, so that the same seed gives the same release.
+    """
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
-        return table
+        return table, True
     plan = open_lazy(table, keep_order=settings.keep_order)
-    needed = set(run_columns(settings, plan).all)
-    columns = [name for name in plan.columns if name in needed]
+    chosen = run_columns(settings, plan)
+    columns = [name for name in plan.columns if name in set(chosen.all)]
+    ordered = isinstance(plan, LargeTable)
     with named_errors(plan.name, columns, plan.columns):
-        return frame.select(columns).collect().to_native()
+        rows = frame.select(columns).collect()
+        if not ordered:
+            rows = rows.sort(list(dict.fromkeys([*chosen.public, *chosen.modelled])))
+        return rows.to_native(), ordered

@@ -30,7 +30,7 @@ from pyvws.tables.frame import (
     plain_columns,
     with_outcome,
 )
-from pyvws.tables.hidden_values import without_notes
+from pyvws.tables.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.row_order import RowNumbers
 
 __all__ = ["ConfidentialTable", "check_table"]
@@ -70,9 +70,10 @@ class ConfidentialTable:
         The column `outcome` is replaced, by whole numbers where `round` is set. Row j is of record
         order[j], without the label that pandas has for it, or of record j.
         """
-        frame = open_frame(source)
+        frame = open_frame(source).select(self.released)
         if order is not None:
-            frame = nw.maybe_reset_index(frame.select(self.released)[order])
+            frame = nw.maybe_reset_index(frame[order])
+        frame = nw.from_native(with_sorted_levels(frame.to_native()), eager_only=True)
         made = [
             with_outcome(
                 frame,

@@ -17,11 +17,13 @@ from pyvws.mechanisms.settings import (
     Mechanism,
     PerturbedHistogram,
     Unweighted,
+    WeightedEpsilon,
     make_mechanism,
     mechanism_settings,
 )
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
+from pyvws.posterior._censored_density import refuse_uncensored
 from pyvws.synthesis.weighting import data_weights
 
 __all__ = ["RunSettings", "placed"]
@@ -101,6 +103,8 @@ class RunSettings:
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         self._check_target()
+        if isinstance(self.mechanism, Censored):
+            refuse_uncensored(cast(Model, self.model))
         if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "
@@ -148,6 +152,16 @@ class RunSettings:
             raise InputError(
                 "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
                 "mechanism with weights."
+            )
+        may_miss = self.downscale and not isinstance(self.mechanism, Censored)
+        if self.accept_above_target and not (
+            may_miss or isinstance(self.mechanism, WeightedEpsilon)
+        ):
+            raise InputError(
+                "Only weighted-epsilon and downscale can end above the epsilon that was asked for, "
+                "so accept_above_target (--accept-above-target) does nothing here: a search ends "
+                "below its epsilon or releases nothing, censored and perturbed-histogram enforce "
+                "theirs, and other runs aim at none. Leave it out."
             )
 
     def _check_records(self) -> None:

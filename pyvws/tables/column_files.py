@@ -46,10 +46,14 @@ def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
     """A plan to read a file of that kind, parquet or arrow, or a folder's parts by their names.
 
     Folders named key=value inside a folder make a column, as Hive and Spark write them: of whole
-    numbers where all values are, of text otherwise.
+    numbers where all values are, of text otherwise. One of `UNREADABLE` where parts have unlike
+    columns, which polars would find out only when it reads them.
     """
     parts = table_parts(path)
     scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+    schemas = [dict(scan(part, glob=False).collect_schema()) for part in parts]
+    if any(schema != schemas[0] for schema in schemas):
+        raise pl.exceptions.SchemaError("the parts have other columns")
     keyed: dict[tuple[tuple[str, str], ...], list[Path]] = {}
     for part in parts:
         folders = part.relative_to(path).parts[:-1]

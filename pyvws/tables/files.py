@@ -36,6 +36,7 @@ __all__ = [
     "file_kind",
     "read_table",
     "refuse_uneven_rows",
+    "unreadable",
     "write_table",
 ]
 
@@ -90,17 +91,20 @@ def read_table(path: Path) -> TableFile:
     except InputError:
         raise
     except (*UNREADABLE, csv.Error) as error:
-        rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
-        if isinstance(error, UnicodeDecodeError):
-            rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
-        raise InputError(
-            f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
-        ) from None
+        raise unreadable(path, kind, error) from None
     if not frame.height == as_written.height == records:
         raise InputError(
             f"{path.name}: rows cannot be told apart. Check its quotes and its line ends."
         )
     return TableFile(frame, as_written, kind, digest)
+
+
+def unreadable(path: Path, kind: str, error: BaseException) -> InputError:
+    """The error for a file or folder that cannot be parsed, without what its reader says of it."""
+    rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
+    if isinstance(error, UnicodeDecodeError):
+        rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+    return InputError(f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}")
 
 
 def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:

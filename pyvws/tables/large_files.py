@@ -23,7 +23,7 @@ from pyvws.tables.column_files import (
     rows_and_columns,
     scan_columns,
 )
-from pyvws.tables.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows
+from pyvws.tables.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows, unreadable
 from pyvws.tables.headers import named
 
 __all__ = [
@@ -165,9 +165,7 @@ def open_large(path: Path) -> LargeTable:
             raise InputError(
                 f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
             ) from None
-        raise InputError(
-            f"{path.name}: not a readable {kind} file ({type(error).__name__}). Write it again."
-        ) from None
+        raise unreadable(path, kind, error) from None
 
 
 def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 RELEASED_ROW: Final = "released_row"  # In records.parquet: a record's row in each dataset, from 1.
-UNLINKED_ROW: Final = "released_row_of_tally"  # Of records that an engine counted: sorted ones.
+UNLINKED_ROW: Final = "released_row_of_tally"  # Of an engine without an order: records sorted.
 NOT_ALIGNED: Final = (
     "The rows of these datasets are not those of records, or the run kept no link between them, so "
     "no record has a risk. Run again on a file or on a table in memory, under replace neighbours "

@@ -257,12 +257,14 @@ def test_noise_from_a_seed_and_edges_from_data_have_no_guarantee(visits: pl.Data
     )
     assert (seeded.privacy["guarantee"], seeded.privacy["publishable"]) == ("none", False)
     assert any("Not for publication" in said for said in seeded.privacy["caveats"])
+    nothing = {"per_dataset": None, "total": None}
+    # Whoever finds the seed takes the noise off.
+    assert list(seeded.privacy["epsilon_by_neighbours"].values()) == [nothing, nothing]
     pytest.importorskip("opendp")
     own = release(visits, mechanism="perturbed-histogram", epsilon=5.0, edges_from_data=True)
     assert own.privacy["guarantee"] == "none"
     # Edges show two records' values, so no figure holds for either neighbours.
-    for figures in own.privacy["epsilon_by_neighbours"].values():
-        assert figures == {"per_dataset": None, "total": None}
+    assert list(own.privacy["epsilon_by_neighbours"].values()) == [nothing, nothing]
 
 
 def test_a_histogram_s_statement_has_its_figures_and_columns(visits: pl.DataFrame) -> None:
@@ -320,6 +322,20 @@ def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.Data
             {"mechanism": "perturbed-histogram", "epsilon": 9.0, "range": (0, 3)},
             "outside",
         ),
+        (
+            {"mechanism": "censored", "epsilon": 9.0, "model": vws.NormalMixture(labels="prior")},
+            "normal-mixture cannot be censored",
+        ),
+        *(
+            ({**never_misses, "accept_above_target": True}, "Only weighted-epsilon and downscale")
+            for never_misses in (
+                {"mechanism": "lw"},
+                {"mechanism": "lw", "epsilon": 5.0},
+                {"mechanism": "censored", "epsilon": 5.0},
+                {"mechanism": "censored", "epsilon": 5.0, "downscale": True},
+                {"mechanism": "perturbed-histogram", "epsilon": 9.0, "range": (0, 300)},
+            )
+        ),
     ],
 )
 def test_what_does_not_go_together(
@@ -327,3 +343,12 @@ def test_what_does_not_go_together(
 ) -> None:
     with pytest.raises(InputError, match=message):
         release(visits, **settings)
+
+
+def test_a_model_that_cannot_be_clamped_is_refused_with_the_settings() -> None:
+    """Before a table is read, and before anything could call the run strict."""
+    mechanism = vws.Censored(epsilon=3.0, weights="none")
+    with pytest.raises(InputError, match="normal-mixture cannot be censored"):
+        vws.Synthesizer(
+            outcome="visits", model=vws.NormalMixture(labels="prior"), mechanism=mechanism
+        )

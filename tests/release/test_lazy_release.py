@@ -22,7 +22,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.settings import CountWeighted
 from pyvws.tables.large_files import COUNT
 from pyvws.tables.lazy_tables import TalliedTable
-from pyvws.tables.row_order import UNLINKED_ROW
+from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
 
 # narwhals announces that its Dask part moves to a package of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
@@ -148,6 +148,28 @@ def test_fit_collects_the_columns_that_it_reads(on: On) -> None:
     assert released.columns == ["id", "visits", "region"]
     public = released.to_polars().select("id", "region").sort("id")
     assert public.equals(table.select("id", "region").sort("id"))
+
+
+@ENGINES
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+def test_fit_states_no_link_to_an_order_that_an_engine_need_not_repeat(on: On) -> None:
+    table = households(300)
+    run = synthesizer(keep=("zip",), datasets=1)
+    made, again = (run.fit(on(rows), seed=5) for rows in (table, table.reverse()))
+    records, others = (
+        nw.from_native(of.records, eager_only=True).to_polars() for of in (made, again)
+    )
+    assert UNLINKED_ROW in records.columns
+    assert RELEASED_ROW not in records.columns
+    assert records.equals(others)
+    first, second = (
+        nw.from_native(of.datasets[0], eager_only=True).to_polars() for of in (made, again)
+    )
+    assert first.equals(second)
+    with pytest.raises(InputError, match="kept no link"):
+        made.aligned()
+    with pytest.raises(InputError, match="release_frame needs the records in the order"):
+        run.fit(on(table), seed=5, release_frame=table)
 
 
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")

@@ -195,7 +195,7 @@ def test_what_is_claimed(changes, guarantee):
 def test_what_is_said_only_where_it_applies():
     plain = words_of(statement())
     extras = {
-        "own, row by row": {"columns_released_unchanged": ("age",)},
+        "each record's values in one row": {"columns_released_unchanged": ("age",)},
         "search is not accounted": {"searched": True, "confirmed": True},
         "No record is downweighted": {"downweights": False},
         "found by trial, from the synthetic values": {"short_seed": True},

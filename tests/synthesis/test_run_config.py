@@ -148,7 +148,6 @@ _RUN = {
     "tolerance": _SHARES,
     "threshold": _SHARES | st.just(1.0),
     "round": st.booleans(),
-    "accept_above_target": st.booleans(),
     "settings": st.builds(
         SamplerSettings,
         draws=st.integers(40, 9999),
@@ -171,6 +170,7 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
             "epsilon": _NUMBERS,
             "downscale": st.just(True),
             "psi": st.none() | _SHARES,
+            "accept_above_target": st.booleans(),
             "passes": st.integers(1, 9),
         }
     ),
@@ -281,7 +281,7 @@ MECHANISMS: list[Any] = [
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda made: made.name)
 def test_every_line_names_an_option(mechanism: Any, tmp_path: Path) -> None:
-    for name in MODELS:
+    for name in set(MODELS) - ({"normal-mixture"} if mechanism.name == "censored" else set()):
         settings = RunSettings(
             outcome="y",
             model=find_model(name),

@@ -123,11 +123,14 @@ def test_folders_that_are_refused(tmp_path, read):
     assert "broken: not a readable parquet file (" in message(broken)
 
 
-def test_a_folder_of_several_tables_is_told_apart_from_a_damaged_one(tmp_path):
+@pytest.mark.parametrize("read", [read_table, open_large])
+@pytest.mark.parametrize("place", ["other.parquet", "key=1/other.parquet"])
+def test_a_folder_of_several_tables_is_told_apart_from_a_damaged_one(tmp_path, read, place):
     mixed = parted(tmp_path / "mixed", "parquet")
-    TABLE.select(other=1).write_parquet(mixed / "other.parquet")
+    (mixed / place).parent.mkdir(exist_ok=True)
+    TABLE.select(other=1).write_parquet(mixed / place)
     with pytest.raises(InputError, match="Its parts need the same columns, each whole"):
-        read_table(mixed)
+        read(mixed)
 
 
 @pytest.mark.parametrize("read", [read_table, open_large])

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import synthesize
 from pyvws.tables.files import write_table
-from pyvws.tables.hidden_values import without_hidden, without_notes
+from pyvws.tables.hidden_values import with_sorted_levels, without_hidden, without_notes
 from pyvws.tables.table_writers import table_writer
 
 _TEXT = "CANARY-Hq52-and-some-more-to-be-long"
@@ -153,6 +154,63 @@ def test_a_release_holds_no_blanked_cell_of_a_kept_column(tmp_path: Path) -> Non
     written = _arrow_file(path)
     assert written["town"].null_count == written["code"].null_count == 2
     assert not _holds(_in_memory(written))
+
+
+_LEVELS = ["zeta", "mid", "alpha", "beta"]
+
+
+def _categories(table: object) -> list[str]:
+    if isinstance(table, pd.DataFrame):
+        return list(table["town"].cat.categories)
+    assert isinstance(table, pa.Table)
+    return table["town"].combine_chunks().dictionary.to_pylist()
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_levels_in_memory_tell_nothing_of_the_order_of_records(kind: str, keep_order: bool) -> None:
+    towns = [_LEVELS[place] for place in np.random.default_rng(1).integers(0, 4, 60)]
+    first_seen = list(dict.fromkeys(towns))
+    outcome = np.random.default_rng(2).poisson(20, 60)
+    if kind == "pandas":
+        town = pd.Series(pd.Categorical(towns, categories=first_seen))
+        frame: object = pd.DataFrame({"visits": outcome, "town": town})
+        frame = frame.assign(rank=town.cat.as_ordered())
+    else:
+        parts = [pa.array(towns[:30]), pa.array(towns[30:])]
+        town = pa.chunked_array([part.dictionary_encode() for part in parts])
+        frame = pa.table({"visits": outcome, "town": town})
+    release = synthesize(
+        frame, outcome="visits", keep="all", mechanism="perturbed-histogram", range=(0, 99),
+        epsilon=1, noise="seeded-float", datasets=1, keep_order=keep_order, seed=1,
+    )  # fmt: skip
+    (made,) = release.aligned()
+    assert first_seen != sorted(_LEVELS) == _categories(made)
+    assert (made["town"].tolist() if kind == "pandas" else made["town"].to_pylist()) == towns
+    if kind == "pandas":  # An order that the table declares stays.
+        assert list(made["rank"].cat.categories) == first_seen
+        assert made["rank"].cat.ordered
+
+
+def test_levels_of_several_kinds_and_other_tables_stay() -> None:
+    mixed = pd.DataFrame({"town": pd.Categorical([2, "b", 1], categories=["b", 2, 1])})
+    assert with_sorted_levels(mixed)["town"].tolist() == [2, "b", 1]
+    for other in (pd.DataFrame({"n": [1]}), pl.DataFrame({"n": [1]})):
+        assert with_sorted_levels(other) is other
+
+
+@pytest.mark.parametrize("format", ["arrow", "parquet"])
+def test_levels_in_a_file_stand_as_its_rows_have_them(format: str, tmp_path: Path) -> None:
+    towns = [*_LEVELS, *(_LEVELS[place] for place in np.random.default_rng(1).integers(0, 4, 56))]
+    frame = pl.DataFrame({"visits": range(60), "town": pl.Series(towns, dtype=pl.Enum(_LEVELS))})
+    release = synthesize(
+        frame, outcome="visits", keep="all", mechanism="perturbed-histogram", range=(0, 99),
+        epsilon=1, noise="seeded-float", datasets=1, seed=1,
+    )  # fmt: skip
+    path = release.write(tmp_path / "out", format=format) / f"release/synthetic-01.{format}"
+    table = _arrow_file(path) if format == "arrow" else pq.read_table(path)
+    seen = list(dict.fromkeys(table["town"].to_pylist()))
+    assert _categories(table) == seen != _LEVELS
 
 
 def test_an_arrow_table_loses_its_notes_and_other_tables_stay() -> None:

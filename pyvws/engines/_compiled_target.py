@@ -142,7 +142,7 @@ def _compile_evaluate(density: Any, terms: Any, groups: Any, q: Any, gradient: A
         cells = len(row_of_cell)
         log_lik, by_eta = np.empty(cells), np.empty(cells)
         by_extra = np.empty((cells, len(q) - first))
-        _call(terms, (q, *groups[2], log_lik, by_eta, by_extra))
+        _call(terms, (q, rows, row_of_cell, groups[2][2:], (log_lik, by_eta, by_extra)))
         cell, weight, count, bound, first = groups[3]
         found = log_lik, by_eta, by_extra, first, gradient
         clamps: Any = (cell, weight, count, bound, rows, row_of_cell, *found)

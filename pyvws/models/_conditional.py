@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.kernels import kernel
-from pyvws.models._coefficient_prior import cholesky_factor, pull_back_factor
+from pyvws.models._priors import cholesky_factor, pull_back_factor
 from pyvws.models._small_matrices import (
     cholesky,
     product,

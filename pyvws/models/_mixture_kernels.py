@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.kernels import kernel
-from pyvws.models._coefficient_prior import cholesky_factor, log_sech_squared, pull_back_factor
 from pyvws.models._gamma import log_gamma
+from pyvws.models._priors import cholesky_factor, log_sech_squared, pull_back_factor
 
 __all__ = ["constrained_mixture", "mixture_log_density", "mixture_log_likelihood"]
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
-from pyvws.models._coefficient_prior import pull_back_factor
 from pyvws.models._conditional import scaled_factors
+from pyvws.models._priors import pull_back_factor
 from pyvws.models._small_matrices import (
     product,
     pull_back_cholesky,

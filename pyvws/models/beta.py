@@ -11,22 +11,120 @@ import numpy as np
 from scipy.special import expit, polygamma, psi
 
 from pyvws._base.checks import Floats, finite_number, told
+from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.models._beta_kernels import beta_cell_terms, beta_log_density, beta_table
-from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models._scale_prior import constrain_with_inverse, unconstrain_with_log
-from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import LOGIT, linear_predictor, row_totals, scoring_start
+from pyvws.models._gamma import stirling_gap
+from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import (
+    LOGIT,
+    Regression,
+    add_slope,
+    linear,
+    predictors,
+    row_totals,
+    scoring_start,
+    sigmoid_parts,
+)
 from pyvws.tables.cells import Cells
 
 __all__ = ["Beta"]
 
 _INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
+_CAUCHY_SCALE = 5.0  # 1/kappa ~ half-Cauchy(0, 5), as 1/phi of the negative binomial.
+
+
+@kernel
+def _row(eta: float, kappa: float, whole: Any) -> Any:
+    """Of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the derivatives of
+    that gap in logit m and in kappa; `whole` is stirling_gap(kappa).
+
+    No large terms cancel: with m = mu, r = 1 - mu, a = m kappa, b = r kappa and h(x) = x log x - x
+    - log Gamma(x), log Gamma(kappa) - log Gamma(a) - log Gamma(b) + a log v + b log(1 - v) is
+    h(a) + h(b) - h(kappa) + kappa (m (log v - log m) + r (log(1 - v) - log r)).
+    """
+    m, r, log_m, log_r = sigmoid_parts(eta)
+    gap_a, slope_a = stirling_gap(m * kappa)
+    gap_b, slope_b = stirling_gap(r * kappa)
+    by_eta = kappa * m * r * (slope_a - slope_b)
+    by_kappa = m * slope_a + r * slope_b - whole[1]
+    return m, r, log_m, log_r, gap_a + gap_b - whole[0], by_eta, by_kappa
+
+
+@kernel
+def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float, float, float]:
+    """log Beta(v | m kappa, r kappa) from `_row`'s m, r, log m, log r and gap, and what its
+    derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).
+
+    At v = 0 the term is infinite, with the sign of 1 - m kappa, or finite where m kappa is 1; at
+    v = 1 likewise with r. What its derivatives need is then that of its finite part.
+    """
+    m, r, log_m, log_r, gap = part
+    at_0, at_1 = log_v == -math.inf, log_rest == -math.inf
+    near, far = 0.0 if at_0 else log_v, 0.0 if at_1 else log_rest
+    miss = m * (near - log_m) + r * (far - log_r)
+    term = gap + kappa * miss - near - far
+    excess = 0.0
+    if at_0:
+        excess = m * kappa - 1.0
+    elif at_1:
+        excess = r * kappa - 1.0
+    if excess != 0.0:
+        term = -math.inf if excess > 0.0 else math.inf
+    return term, miss, near - far
+
+
+@kernel
+def _log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad: Any) -> float:
+    """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), up to a constant.
+
+    weight, and the weighted means log_v of log v and log_rest of log(1 - v), are by design row.
+    """
+    grad[:] = 0.0
+    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    kappa = math.exp(-q[-1])
+    prior, slope = log_half_cauchy(q[-1], _CAUCHY_SCALE)
+    logp += prior
+    whole = stirling_gap(kappa)
+    for r in range(len(rows)):
+        if weight[r] == 0.0:
+            continue
+        eta = linear(q, rows, r)
+        mu, rest, log_mu, log_rest_mu, gap, by_eta, by_kappa = _row(eta, kappa, whole)
+        miss = mu * (log_v[r] - log_mu) + rest * (log_rest[r] - log_rest_mu)
+        logp += weight[r] * (gap + kappa * miss)
+        by_eta += kappa * mu * rest * (log_v[r] - log_rest[r] - eta)
+        slope -= kappa * weight[r] * (by_kappa + miss)
+        add_slope(grad, weight[r] * by_eta, rows, r)
+    grad[-1] += slope
+    return logp
+
+
+@kernel
+def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """log Beta(v | mu kappa, (1 - mu) kappa) of each cell, derivatives in eta and log 1/kappa."""
+    (eta, kappa), (log_v, log_rest), (log_lik, by_eta, by_extra) = parts, data, found
+    whole = stirling_gap(kappa)
+    row = -1
+    part = _row(eta[0], kappa, whole)
+    for c in range(len(row_of_cell)):
+        if row_of_cell[c] != row:  # Cells of a row follow each other.
+            row = row_of_cell[c]
+            part = _row(eta[row], kappa, whole)
+        log_lik[c], miss, odds = _term(part[:5], kappa, log_v[c], log_rest[c])
+        mu, rest, gap_by_eta, by_kappa = part[0], part[1], part[5], part[6]
+        by_eta[c] = gap_by_eta + kappa * mu * rest * (odds - eta[row])
+        by_extra[c, 0] = -kappa * (by_kappa + miss)
+
+
+@kernel
+def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+    _records((predictors(q, rows), math.exp(-q[-1])), *rest)
 
 
 @dataclass(frozen=True, slots=True)
-class Beta(Family):
+class Beta(Regression):
     """v_i ~ Beta(mu_i kappa, (1 - mu_i) kappa), logit mu_i = X_i beta, v = (y - L)/(U - L).
 
     beta has the hierarchical LKJ prior of [vws2024]. 1/kappa ~ half-Cauchy(0, 5), in parallel with
@@ -52,8 +150,11 @@ class Beta(Family):
     """
 
     name: ClassVar[str] = "beta"
-    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "kappa")
     whole_numbers: ClassVar[bool] = False
+    scale: ClassVar[str] = "kappa"
+    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     range: tuple[float, float] = (0.0, 1.0)
     squeeze: float = 0.0
 
@@ -77,18 +178,6 @@ class Beta(Family):
         moved = (Phrase("squeezed"),) if self.squeeze else ()
         return Phrase("public-range"), *moved, Phrase("no-upper-limit")
 
-    @property
-    def log_density(self) -> Callable[..., float]:
-        return beta_log_density
-
-    @property
-    def cell_terms(self) -> Callable[..., None]:
-        return beta_cell_terms
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        with np.errstate(divide="ignore"):  # At an end.
-            return np.log(cells.outcome), np.log1p(-cells.outcome)
-
     def prepare(self, outcome: Floats, column: str) -> Beta:
         low, high = self.range
         outside = int(((outcome < low) | (outcome > high)).sum())
@@ -104,9 +193,6 @@ class Beta(Family):
         low, high = self.range
         return self.squeeze + (1.0 - 2.0 * self.squeeze) * ((outcome - low) / (high - low))
 
-    def dimension(self, K: int) -> int:
-        return coefficient_dimension(K) + 1
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, *sums = row_totals(cells, weights, *self.term_data(cells))
         if not np.isfinite(sums).all():
@@ -118,6 +204,13 @@ class Beta(Family):
             )
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        with np.errstate(divide="ignore"):  # At an end.
+            return np.log(cells.outcome), np.log1p(-cells.outcome)
+
+    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
+        return eta, draws["kappa"]
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         inside = replace(cells, values=np.clip(cells.values, _INSIDE, 1.0 - _INSIDE))
@@ -141,26 +234,7 @@ class Beta(Family):
         rough.centre[-1] = math.log(inverse)
         return rough
 
-    def constrain(self, q: Floats, K: int) -> Draws:
-        return constrain_with_inverse(q, K, "kappa")
-
-    def unconstrain(self, draws: Draws) -> Floats:
-        return unconstrain_with_log(draws, "inv_kappa")
-
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells.rows)
-        made: Floats = beta_table(eta, draws["kappa"], cells.row_of_cell, *self.term_data(cells))
-        return made
-
-    def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
-    ) -> Floats:
-        eta = linear_predictor(draw["beta"], design)[0]
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         kappa = float(draw["kappa"][0])
         least = np.finfo(np.float64).tiny
         a, b = (np.maximum(kappa * expit(side), least) for side in (eta, -eta))

@@ -13,13 +13,19 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.models._coefficient_prior import coefficient_dimension, log_coefficient_prior
 from pyvws.models._gamma import stirling_gap
-from pyvws.models._log_link import predicted_mean
 from pyvws.models._outcome_scale import decode, scale_caveats
-from pyvws.models._scale_prior import constrain_with_inverse, log_half_cauchy, unconstrain_with_log
-from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import LOG, linear_predictor, row_sums, scoring_start
+from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import (
+    LOG,
+    Regression,
+    add_slope,
+    linear,
+    predictors,
+    row_sums,
+    scoring_start,
+)
 from pyvws.tables.cells import Cells
 
 __all__ = ["Gamma"]
@@ -36,45 +42,33 @@ def _log_density(
     With h(a) = a log a - a - log Gamma(a) and d = log y - log mu a record adds h(a) + a (1 + d -
     exp(d)); `within` is the sum of alpha (log m - log y) for m the weighted mean of y in its row.
     """
-    R, K = rows.shape
-    D = len(q)
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, K, grad)
-    shape = math.exp(-q[D - 1])
-    prior, slope = log_half_cauchy(q[D - 1], _CAUCHY_SCALE)
+    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    shape = math.exp(-q[-1])
+    prior, slope = log_half_cauchy(q[-1], _CAUCHY_SCALE)
     gap, gap_slope = stirling_gap(shape)
     fit = -within
-    for r in range(R):
+    for r in range(len(rows)):
         if weight[r] == 0.0:
             continue
-        eta = 0.0
-        for k in range(K):
-            eta += rows[r, k] * q[k]
-        d = log_mean[r] - eta
+        d = log_mean[r] - linear(q, rows, r)
         excess = math.expm1(d)
         fit += weight[r] * (d - excess)
-        for k in range(K):
-            grad[k] += shape * weight[r] * excess * rows[r, k]
+        add_slope(grad, shape * weight[r] * excess, rows, r)
     if all_weight > 0.0:
         logp += all_weight * gap + shape * fit
         slope -= shape * (all_weight * gap_slope + fit)
-    grad[D - 1] += slope
+    grad[-1] += slope
     return logp + prior
 
 
 @kernel
-def _cell_terms(
-    q: Any, rows: Any, row_of_cell: Any, log_y: Any, log_lik: Any, by_eta: Any, by_extra: Any
-) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
     """log Gamma(y | shape, shape / mu) of each cell, derivatives in eta and log 1/shape."""
-    K = rows.shape[1]
-    shape = math.exp(-q[len(q) - 1])
+    (eta, shape), (log_y,), (log_lik, by_eta, by_extra) = parts, data, found
     gap, gap_slope = stirling_gap(shape)
     for c in range(len(log_y)):
-        eta = 0.0
-        for k in range(K):
-            eta += rows[row_of_cell[c], k] * q[k]
-        d = log_y[c] - eta
+        d = log_y[c] - eta[row_of_cell[c]]
         excess = math.expm1(d)
         log_lik[c] = gap + shape * (d - excess) - log_y[c]
         by_eta[c] = shape * excess
@@ -82,15 +76,12 @@ def _cell_terms(
 
 
 @kernel
-def _gaps(shape: Any) -> Any:
-    found = np.empty(len(shape))
-    for s in range(len(shape)):
-        found[s] = stirling_gap(shape[s])[0]
-    return found
+def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+    _records((predictors(q, rows), math.exp(-q[-1])), *rest)
 
 
 @dataclass(frozen=True, slots=True)
-class Gamma(Family):
+class Gamma(Regression):
     """y_i ~ Gamma(mean exp(X_i beta), variance mu^2 / shape), 1/shape ~ half-Cauchy(0, 5).
 
     beta has the hierarchical LKJ prior of [vws2024]; the prior on 1/shape is parallel to that on
@@ -99,23 +90,15 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
-    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "shape")
     whole_numbers: ClassVar[bool] = False
+    scale: ClassVar[str] = "shape"
+    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    records: ClassVar[Callable[..., None]] = staticmethod(_records)
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
         return scale_caveats("identity")
-
-    @property
-    def log_density(self) -> Callable[..., float]:
-        return _log_density
-
-    @property
-    def cell_terms(self) -> Callable[..., None]:
-        return _cell_terms
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (np.log(cells.outcome),)
 
     def prepare(self, outcome: Floats, column: str) -> Gamma:
         not_positive = int((outcome <= 0).sum())
@@ -127,9 +110,6 @@ class Gamma(Family):
             )
         return self
 
-    def dimension(self, K: int) -> int:
-        return coefficient_dimension(K) + 1
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, total = row_sums(cells, weights)
         log_mean = np.zeros(len(weight))
@@ -138,6 +118,12 @@ class Gamma(Family):
         gaps = log_mean[cells.row_of_cell] - np.log(cells.outcome)
         within = float(cells.weight_sums(weights) @ gaps)
         return cells.rows, weight, log_mean, within, float(weight.sum())
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return (np.log(cells.outcome),)
+
+    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
+        return eta, draws["shape"]
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         weight, total = row_sums(cells, weights)
@@ -157,28 +143,7 @@ class Gamma(Family):
         rough.centre[-1] = math.log(inverse)
         return Start(rough.centre, np.asarray(rough.information) / inverse)
 
-    def constrain(self, q: Floats, K: int) -> Draws:
-        return constrain_with_inverse(q, K, "shape")
-
-    def unconstrain(self, draws: Draws) -> Floats:
-        return unconstrain_with_log(draws, "inv_shape")
-
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells.rows)
-        shape = draws["shape"][:, None]
-        log_y = np.log(cells.outcome)
-        with np.errstate(over="ignore", invalid="ignore"):
-            d = log_y - eta[:, cells.row_of_cell]
-            return _gaps(draws["shape"])[:, None] + shape * (d - np.expm1(d)) - log_y
-
-    def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
-    ) -> Floats:
-        mean, shape = predicted_mean(design, draw), float(draw["shape"][0])
-        made = decode(mean * (rng.standard_gamma(shape, len(mean)) / shape), "identity")
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        shape = float(draw["shape"][0])
+        made = decode(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape), "identity")
         return np.maximum(made, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.

@@ -7,20 +7,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    log_coefficient_prior,
-    unconstrain_coefficients,
+from pyvws.models._priors import log_coefficient_prior
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import (
+    LOGIT,
+    Regression,
+    add_slope,
+    linear,
+    log_sigmoid,
+    predictors,
+    row_totals,
+    scoring_start,
 )
-from pyvws.models._logit_link import log_sigmoid
-from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import LOGIT, linear_predictor, row_totals, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Logistic"]
@@ -29,42 +32,37 @@ __all__ = ["Logistic"]
 @kernel
 def _log_density(q: Any, rows: Any, ones: Any, zeros: Any, grad: Any) -> float:
     """log prior + sum_i alpha_i log p(y_i), from sums of alpha where y is 1 and 0, by row."""
-    R, K = rows.shape
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, K, grad)
-    for r in range(R):
-        eta = 0.0
-        for k in range(K):
-            eta += rows[r, k] * q[k]
+    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    for r in range(len(rows)):
+        eta = linear(q, rows, r)
         log_one, zero = log_sigmoid(eta)
         log_zero, one = log_sigmoid(-eta)
         if ones[r] > 0.0:
             logp += ones[r] * log_one
         if zeros[r] > 0.0:
             logp += zeros[r] * log_zero
-        slope = ones[r] * zero - zeros[r] * one
-        for k in range(K):
-            grad[k] += slope * rows[r, k]
+        add_slope(grad, ones[r] * zero - zeros[r] * one, rows, r)
     return logp
 
 
 @kernel
-def _cell_terms(
-    q: Any, rows: Any, row_of_cell: Any, y: Any, log_lik: Any, by_eta: Any, _extra: Any
-) -> None:
-    """log p(y) of each cell, and its derivative in eta."""
-    K = rows.shape[1]
+def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """log p(y) of each cell, and its derivative in eta; eta by row."""
+    (eta,), (y,), (log_lik, by_eta, _) = parts, data, found
     for c in range(len(y)):
-        eta = 0.0
-        for k in range(K):
-            eta += rows[row_of_cell[c], k] * q[k]
         sign = 1.0 if y[c] > 0.0 else -1.0
-        log_lik[c], missing = log_sigmoid(sign * eta)
+        log_lik[c], missing = log_sigmoid(sign * eta[row_of_cell[c]])
         by_eta[c] = sign * missing
 
 
+@kernel
+def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+    _records((predictors(q, rows),), *rest)
+
+
 @dataclass(frozen=True, slots=True)
-class Logistic(Family):
+class Logistic(Regression):
     """y_i = 1 with probability 1 / (1 + exp(-X_i beta)), else 0; booleans stay booleans.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -75,20 +73,11 @@ class Logistic(Family):
     """
 
     name: ClassVar[str] = "logistic"
-    predicts_from: ClassVar[tuple[str, ...]] = ("beta",)
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
-
-    @property
-    def log_density(self) -> Callable[..., float]:
-        return _log_density
-
-    @property
-    def cell_terms(self) -> Callable[..., None]:
-        return _cell_terms
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
+    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    records: ClassVar[Callable[..., None]] = staticmethod(_records)
 
     def prepare(self, outcome: Floats, column: str) -> Logistic:
         other = int(((outcome != 0.0) & (outcome != 1.0)).sum())
@@ -99,12 +88,12 @@ class Logistic(Family):
             )
         return self
 
-    def dimension(self, K: int) -> int:
-        return coefficient_dimension(K)
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         _, ones, zeros = row_totals(cells, weights, cells.outcome, 1.0 - cells.outcome)
         return cells.rows, ones, zeros
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return (cells.outcome,)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         rows, ones, zeros = self.density_data(cells, weights)
@@ -116,23 +105,5 @@ class Logistic(Family):
         first = (ones + 0.5) / (ones + zeros + 1.0)
         return scoring_start(rows, first, scores, link=LOGIT, extra=0)
 
-    def constrain(self, q: Floats, K: int) -> Draws:
-        return constrain_coefficients(q, K)
-
-    def unconstrain(self, draws: Draws) -> Floats:
-        return unconstrain_coefficients(draws)
-
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells.rows)[:, cells.row_of_cell]
-        return np.asarray(log_expit(np.where(cells.outcome > 0, eta, -eta)))
-
-    def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
-    ) -> Floats:
-        share = expit(linear_predictor(draw["beta"], design)[0])
-        return (rng.random(len(share)) < share).astype(np.float64)
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        return (rng.random(len(eta)) < expit(eta)).astype(np.float64)

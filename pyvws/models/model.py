@@ -10,10 +10,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.errors import InputError
 from pyvws.tables.cells import Cells
 
-__all__ = ["Draws", "Family", "Model", "SampledScale", "Start", "check_counts"]
+__all__ = ["Draws", "Family", "Model", "SampledScale", "Start"]
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
@@ -109,7 +108,7 @@ class Model(Protocol):
 
     @property
     def cell_terms(self) -> Callable[..., None] | None:
-        """A kernel f(q, rows, row_of_cell, *term_data, log_lik, by_eta, by_extra), or None.
+        """A kernel f(q, rows, row_of_cell, term_data, (log_lik, by_eta, by_extra)), or None.
 
         It overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included,
         by_eta (C,) with its derivative in eta = X beta, and by_extra (C, E) with those in the E
@@ -129,7 +128,7 @@ class Model(Protocol):
         """What the Stan programs need besides n, K, y, X and weights, by name."""
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        """Arguments of `cell_terms` between `row_of_cell` and its results."""
+        """What `cell_terms` takes as a tuple after `row_of_cell`."""
 
     def dimension(self, K: int) -> int:
         """Length D of the unconstrained parameter vector."""
@@ -200,23 +199,3 @@ class Family:
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
         return q
-
-
-def check_counts(outcome: Floats, column: str, *, model: str) -> None:
-    """Raise InputError unless every outcome is a whole number of at least 0."""
-    negative = int((outcome < 0).sum())
-    if negative:
-        raise InputError(
-            f"Column {column!r} has {negative} negative values; {model} takes counts. Choose "
-            "another outcome or model."
-        )
-    fractional = int((outcome != np.floor(outcome)).sum())
-    if fractional:
-        raise InputError(
-            f"Column {column!r} has {fractional} values with a fraction; {model} takes counts. "
-            "Use --round (round=True in Python) to round to whole numbers."
-        )
-    if outcome.max() > 2.0**53:
-        raise InputError(
-            f"Column {column!r} has counts above 2^53, which floats cannot hold exactly. Rescale."
-        )

@@ -13,14 +13,17 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    log_coefficient_prior,
+from pyvws.models._priors import log_coefficient_prior, log_half_t
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import (
+    IDENTITY,
+    Regression,
+    add_slope,
+    linear,
+    predictors,
+    row_sums,
+    scoring_start,
 )
-from pyvws.models._scale_prior import log_half_t, unconstrain_with_log
-from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import IDENTITY, linear_predictor, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Normal"]
@@ -37,47 +40,39 @@ def _log_density(
 
     Squares are taken around each row's weighted mean; `within` is their sum there.
     """
-    R, K = rows.shape
-    D = len(q)
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, K, grad)
-    u = q[D - 1]
+    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    u = q[-1]
     precision = math.exp(-2.0 * u)
     prior, prior_slope = log_half_t(u, _SIGMA_SCALE)
     squares = within
-    for r in range(R):
-        eta = 0.0
-        for k in range(K):
-            eta += rows[r, k] * q[k]
-        gap = mean[r] - eta
+    for r in range(len(rows)):
+        gap = mean[r] - linear(q, rows, r)
         squares += weight[r] * gap * gap
-        slope = weight[r] * gap * precision
-        for k in range(K):
-            grad[k] += slope * rows[r, k]
-    grad[D - 1] += prior_slope - all_weight + precision * squares
+        add_slope(grad, weight[r] * gap * precision, rows, r)
+    grad[-1] += prior_slope - all_weight + precision * squares
     return logp + prior - all_weight * u - 0.5 * precision * squares
 
 
 @kernel
-def _cell_terms(
-    q: Any, rows: Any, row_of_cell: Any, y: Any, log_lik: Any, by_eta: Any, by_extra: Any
-) -> None:
-    """log N(y | eta, sigma) of each cell, and its derivatives in eta and log sigma."""
-    K = rows.shape[1]
-    u = q[len(q) - 1]
-    inverse = math.exp(-u)
+def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """log N(y | eta, sigma) of each cell, its derivatives in eta and u = log sigma; eta by row."""
+    (eta, sigma, u), (y,), (log_lik, by_eta, by_extra) = parts, data, found
+    inverse = 1.0 / sigma
     for c in range(len(y)):
-        eta = 0.0
-        for k in range(K):
-            eta += rows[row_of_cell[c], k] * q[k]
-        z = (y[c] - eta) * inverse
+        z = (y[c] - eta[row_of_cell[c]]) / sigma
         log_lik[c] = -u - 0.5 * z * z - _HALF_LOG_TWO_PI
         by_eta[c] = z * inverse
         by_extra[c, 0] = z * z - 1.0
 
 
+@kernel
+def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+    _records((predictors(q, rows), math.exp(q[-1]), q[-1]), *rest)
+
+
 @dataclass(frozen=True, slots=True)
-class Normal(Family):
+class Normal(Regression):
     """v_i ~ N(X_i beta, sigma), sigma ~ half-t(3, 0, 1), for v the outcome on a scale.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -92,8 +87,12 @@ class Normal(Family):
     """
 
     name: ClassVar[str] = "normal"
-    predicts_from: ClassVar[tuple[str, ...]] = ("beta", "sigma")
     whole_numbers: ClassVar[bool] = False
+    scale: ClassVar[str] = "sigma"
+    samples_inverse: ClassVar[bool] = False
+    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     outcome_scale: str = "identity"
 
     def __post_init__(self) -> None:
@@ -103,17 +102,6 @@ class Normal(Family):
     def caveats(self) -> tuple[Phrase, ...]:
         return scales.scale_caveats(self.outcome_scale)
 
-    @property
-    def log_density(self) -> Callable[..., float]:
-        return _log_density
-
-    @property
-    def cell_terms(self) -> Callable[..., None]:
-        return _cell_terms
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
-
     def prepare(self, outcome: Floats, column: str) -> Normal:
         scales.check_scale(outcome, column, self.outcome_scale, self.name)
         return self
@@ -121,12 +109,15 @@ class Normal(Family):
     def encode(self, outcome: Floats) -> Floats:
         return scales.encode(outcome, self.outcome_scale)
 
-    def dimension(self, K: int) -> int:
-        return coefficient_dimension(K) + 1
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, mean, within = _moments(cells, weights)
         return cells.rows, weight, mean, within, float(weight.sum())
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return (cells.outcome,)
+
+    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
+        return eta, draws["sigma"], np.log(draws["sigma"])
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         weight, mean, within = _moments(cells, weights)
@@ -147,31 +138,8 @@ class Normal(Family):
         rough.centre[-1] = 0.5 * math.log(variance)
         return Start(rough.centre, np.asarray(rough.information) / variance)
 
-    def constrain(self, q: Floats, K: int) -> Draws:
-        draws = constrain_coefficients(q, K)
-        draws["sigma"] = np.exp(q[:, -1])
-        return draws
-
-    def unconstrain(self, draws: Draws) -> Floats:
-        return unconstrain_with_log(draws, "sigma")
-
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells.rows)
-        sigma = draws["sigma"][:, None]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            z = (cells.outcome - eta[:, cells.row_of_cell]) / sigma
-            return -np.log(sigma) - 0.5 * z * z - _HALF_LOG_TWO_PI
-
-    def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
-    ) -> Floats:
-        mean = linear_predictor(draw["beta"], design)[0]
-        made = mean + float(draw["sigma"][0]) * rng.standard_normal(len(mean))
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        made = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
         return scales.decode(made, self.outcome_scale)
 
 

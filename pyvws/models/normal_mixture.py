@@ -15,7 +15,6 @@ from pyvws._base.checks import Floats, choice, non_negative, positive, whole_num
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._coefficient_prior import unconstrain_coefficients
 from pyvws.models._mixture_kernels import (
     constrained_mixture,
     mixture_log_density,
@@ -23,6 +22,7 @@ from pyvws.models._mixture_kernels import (
 )
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
+from pyvws.models._priors import unconstrain_coefficients
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.regression import linear_predictor
 from pyvws.tables.cells import Cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -10,25 +11,127 @@ import numpy as np
 from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats, finite_vector, told
+from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.models._coefficient_prior import (
-    coefficient_dimension,
-    constrain_coefficients,
-    unconstrain_coefficients,
+from pyvws.models._priors import coefficient_dimension, log_coefficient_prior, log_half_t
+from pyvws.models.model import Draws, Start
+from pyvws.models.regression import (
+    IDENTITY,
+    Regression,
+    add_slope,
+    linear,
+    log_sigmoid,
+    predictors,
+    row_totals,
+    scoring_start,
 )
-from pyvws.models._ordinal_kernels import ordinal_cell_terms, ordinal_log_density, ordinal_table
-from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import IDENTITY, linear_predictor, row_totals, scoring_start
 from pyvws.tables.cells import Cells
 
 __all__ = ["Ordinal"]
 
 _MOST_LEVELS = 50
+_GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).
+
+
+@kernel
+def _cuts(gaps: Any) -> tuple[Any, Any]:
+    """Cuts (J - 1,) from 0 up by the gaps (J - 2,), and log(1 - exp(-gap)) of each level (J,)."""
+    J = len(gaps) + 2
+    cuts, inner = np.zeros(J - 1), np.zeros(J)
+    for j in range(1, J - 1):
+        cuts[j] = cuts[j - 1] + gaps[j - 1]
+        inner[j] = math.log(-math.expm1(-gaps[j - 1]))
+    return cuts, inner
+
+
+@kernel
+def _level(level: int, eta: float, cuts: Any) -> tuple[float, float, float]:
+    """Log-likelihood but for `inner`, and its derivatives in the cuts above and below.
+
+    P(level j) = F(b) - F(a) for F logistic and a < b the cuts around it less eta. With g = b - a
+    it is F(b) (1 - F(a)) (1 - exp(-g)): three factors whose logarithms lose no digits in either
+    tail; `inner` is that of the last.
+    """
+    value, by_above, by_below = 0.0, 0.0, 0.0
+    if level < len(cuts):
+        value, by_above = log_sigmoid(cuts[level] - eta)
+    if level > 0:
+        log_over, under = log_sigmoid(eta - cuts[level - 1])
+        value += log_over
+        by_below = -under
+    return value, by_above, by_below
+
+
+@kernel
+def _log_density(
+    q: Any, rows: Any, row_of_cell: Any, level: Any, weight: Any, level_weight: Any, grad: Any
+) -> float:
+    """log prior + sum_i alpha_i log P(level_i); sums of alpha by cell (C,) and by level (J,)."""
+    K, J = rows.shape[1], len(level_weight)
+    first = len(q) - (J - 2)
+    grad[:] = 0.0
+    logp = log_coefficient_prior(q, K, grad)
+    gaps = np.exp(q[first:])
+    cuts, inner = _cuts(gaps)
+    by_cut = np.zeros(J - 1)
+    row, eta = -1, 0.0
+    for c in range(len(level)):
+        if weight[c] == 0.0:
+            continue
+        if row_of_cell[c] != row:  # Cells of a row follow each other.
+            row = row_of_cell[c]
+            eta = linear(q, rows, row)
+        j = level[c]
+        value, by_above, by_below = _level(j, eta, cuts)
+        logp += weight[c] * value
+        if j < J - 1:
+            by_cut[j] += weight[c] * by_above
+        if j > 0:
+            by_cut[j - 1] += weight[c] * by_below
+        add_slope(grad, -weight[c] * (by_above + by_below), rows, row)
+    beyond = 0.0
+    for j in range(J - 2, 0, -1):
+        prior, slope = log_half_t(q[first + j - 1], _GAP_SCALE)
+        logp += prior
+        beyond += by_cut[j]
+        inside = 0.0
+        if level_weight[j] > 0.0:
+            logp += level_weight[j] * inner[j]
+            inside = level_weight[j] / math.expm1(gaps[j - 1])
+        grad[first + j - 1] += slope + gaps[j - 1] * (beyond + inside)
+    return logp
+
+
+@kernel
+def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """log P(level) of each cell, and its derivatives in eta and in the log gaps; eta by row."""
+    (eta, gaps), (level, J), (log_lik, by_eta, by_extra) = parts, data, found
+    cuts, inner = _cuts(gaps)
+    for c in range(len(level)):
+        j = level[c]
+        value, by_above, by_below = _level(j, eta[row_of_cell[c]], cuts)
+        log_lik[c] = value + inner[j]
+        by_eta[c] = -(by_above + by_below)
+        for m in range(J - 2):  # Gap m moves every cut after the first m + 1.
+            change = 0.0
+            if j > m and j < J - 1:
+                change += by_above
+            if j > m + 1:
+                change += by_below
+            if j == m + 1:
+                change += 1.0 / math.expm1(gaps[m])
+            by_extra[c, m] = gaps[m] * change
+
+
+@kernel
+def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    gaps = np.exp(q[len(q) - found[2].shape[1] :])
+    _records((predictors(q, rows), gaps), row_of_cell, data, found)
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal(Family):
+class Ordinal(Regression):
     """P(y_i <= j-th level) = 1 / (1 + exp(X_i beta - c_j)), c_1 = 0, rising cuts c_j.
 
     beta has the hierarchical LKJ prior of [vws2024] and the gaps c_{j+1} - c_j ~ half-t(3, 0, 2.5).
@@ -54,6 +157,9 @@ class Ordinal(Family):
     name: ClassVar[str] = "ordinal"
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
+    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     levels: tuple[float, ...] = ()
     from_data: bool = field(default=False, metadata={"prepared": True})
 
@@ -73,7 +179,7 @@ class Ordinal(Family):
 
     @property
     def predicts_from(self) -> tuple[str, ...]:
-        return ("beta", "gaps") if len(self.levels) > 2 else ("beta",)
+        return ("beta", "gaps") if self.own_entries else ("beta",)
 
     @property
     def prepared_from_data(self) -> bool:
@@ -82,17 +188,6 @@ class Ordinal(Family):
     @property
     def caveats(self) -> tuple[Phrase, ...]:
         return (Phrase("levels-from-data"),) if self.from_data else ()
-
-    @property
-    def log_density(self) -> Callable[..., float]:
-        return ordinal_log_density
-
-    @property
-    def cell_terms(self) -> Callable[..., None]:
-        return ordinal_cell_terms
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return _places(cells), len(self.levels)
 
     def prepare(self, outcome: Floats, column: str) -> Ordinal:
         if self.levels and not self.from_data:
@@ -123,13 +218,16 @@ class Ordinal(Family):
     def stan_settings(self) -> dict[str, Any]:
         return {"J": len(self.levels)}
 
-    def dimension(self, K: int) -> int:
-        return coefficient_dimension(K) + max(len(self.levels) - 2, 0)
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums, places = cells.weight_sums(weights), _places(cells)
         by_level = np.bincount(places, weights=sums, minlength=len(self.levels))
         return cells.rows, cells.row_of_cell, places, sums, by_level.astype(np.float64)
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return _places(cells), len(self.levels)
+
+    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
+        return eta, self._gaps(draws)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         places, by_level = self.density_data(cells, weights)[2::2]
@@ -150,30 +248,18 @@ class Ordinal(Family):
         rough.centre[coefficient_dimension(cells.n_coefficients) :] = np.log(np.diff(cuts))
         return rough
 
-    def constrain(self, q: Floats, K: int) -> Draws:
-        draws = constrain_coefficients(q, K)
-        if len(self.levels) > 2:
-            draws["gaps"] = np.exp(q[:, coefficient_dimension(K) :])
-        return draws
+    @property
+    def own_entries(self) -> int:
+        return max(len(self.levels) - 2, 0)
 
-    def unconstrain(self, draws: Draws) -> Floats:
-        return np.column_stack([unconstrain_coefficients(draws), np.log(self._gaps(draws))])
+    def own_draws(self, entries: Floats) -> Draws:
+        return {"gaps": np.exp(entries)} if self.own_entries else {}
 
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        eta = linear_predictor(draws["beta"], cells.rows)
-        made: Floats = ordinal_table(eta, self._gaps(draws), cells.row_of_cell, _places(cells))
-        return made
+    def own_logarithms(self, draws: Draws) -> tuple[Floats, ...]:
+        return (np.log(self._gaps(draws)),)
 
-    def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
-    ) -> Floats:
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         cuts = np.concatenate([[0.0], np.cumsum(self._gaps(draw)[0])])
-        eta = linear_predictor(draw["beta"], design)[0]
         places = np.searchsorted(cuts, eta + rng.logistic(size=len(eta)))
         return np.asarray(self.levels, dtype=np.float64)[places]
 

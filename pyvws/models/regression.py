@@ -1,19 +1,28 @@
-"""What regressions share: sums by design row, linear predictors, a rough fit of coefficients."""
+"""What regressions share: the linear predictor, links, sums by design row, a rough fit, parameters.
+
+Each record of a `Regression` depends on the coefficients through eta = X beta alone.
+"""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import kernel
-from pyvws.models._coefficient_prior import coefficient_dimension
-from pyvws.models.model import Start
+from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.models._priors import (
+    coefficient_dimension,
+    constrain_coefficients,
+    unconstrain_coefficients,
+)
+from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells
 
 _SCORING_STEPS = 8
@@ -23,12 +32,63 @@ __all__ = [
     "LOG",
     "LOGIT",
     "Link",
+    "Regression",
+    "add_slope",
+    "linear",
     "linear_predictor",
+    "log_sigmoid",
+    "predictors",
     "row_sums",
     "row_totals",
     "scoring_start",
+    "sigmoid_parts",
     "value_sums",
 ]
+
+
+@inlined_kernel
+def linear(q: Any, rows: Any, r: int) -> float:
+    """eta of design row r of rows (R, K), by the coefficients that q starts with."""
+    eta = 0.0
+    for k in range(rows.shape[1]):
+        eta += rows[r, k] * q[k]
+    return eta
+
+
+@inlined_kernel
+def add_slope(gradient: Any, slope: float, rows: Any, r: int) -> None:
+    """Add to the coefficients' gradient what follows from `slope`, the derivative in eta."""
+    for k in range(rows.shape[1]):
+        gradient[k] += slope * rows[r, k]
+
+
+@kernel
+def predictors(q: Any, rows: Any) -> Any:
+    """eta of each design row, (R,)."""
+    eta = np.empty(len(rows))
+    for r in range(len(rows)):
+        eta[r] = linear(q, rows, r)
+    return eta
+
+
+@kernel
+def log_sigmoid(eta: float) -> tuple[float, float]:
+    """log p for p = 1 / (1 + exp(-eta)), and its derivative 1 - p.
+
+    Small tails keep their digits, and nothing overflows.
+    """
+    small = math.exp(-abs(eta))
+    if eta >= 0.0:
+        return -math.log1p(small), small / (1.0 + small)
+    return eta - math.log1p(small), 1.0 / (1.0 + small)
+
+
+@kernel
+def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
+    """p = 1 / (1 + exp(-eta)), 1 - p, log p and log(1 - p)."""
+    log_p, rest = log_sigmoid(eta)
+    log_rest, p = log_sigmoid(-eta)
+    return p, rest, log_p, log_rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +143,7 @@ def _add_up(beta: Any, rows: Any, eta: Any) -> None:
     """Column by column, so that neither the size of a block nor a thread changes a bit."""
     for s in range(len(beta)):
         for r in range(len(rows)):
-            total = 0.0
-            for k in range(beta.shape[1]):
-                total += rows[r, k] * beta[s, k]
-            eta[s, r] = total
+            eta[s, r] = linear(beta[s], rows, r)
 
 
 def scoring_start(
@@ -119,3 +176,87 @@ def scoring_start(
     centre = np.zeros(coefficient_dimension(K) + extra)
     centre[:K] = beta / size
     return Start(centre, information * np.outer(size, size))
+
+
+class Regression(Family, ABC):
+    """A family whose records depend on the coefficients through eta = X beta alone.
+
+    beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
+    sigma_beta, partial correlations of L_beta, the family's own entries). A family gives `records`,
+    `parts` and `simulate`; where it has another parameter than one scale, the four members about
+    its own entries too.
+    """
+
+    __slots__ = ()
+
+    scale: ClassVar[str] = ""
+    """Name of a positive parameter beside the coefficients; empty for none."""
+
+    samples_inverse: ClassVar[bool] = True
+    """Whether the own entry of q is the logarithm of the inverse scale rather than of the scale."""
+
+    records: ClassVar[Callable[..., None]]
+    """A kernel f(parts, row_of_cell, term_data, found), as `Model.cell_terms`, from one draw's."""
+
+    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
+        """What `records` takes first, from eta (S, R): arrays whose first axis is the draws'."""
+        return (eta,)
+
+    @abstractmethod
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        """One synthetic outcome for each eta (N,) at a single draw (S = 1)."""
+
+    @property
+    def predicts_from(self) -> tuple[str, ...]:
+        return ("beta", self.scale) if self.scale else ("beta",)
+
+    @property
+    def own_entries(self) -> int:
+        """How many entries of q follow the coefficients'."""
+        return int(bool(self.scale))
+
+    def own_draws(self, entries: Floats) -> Draws:
+        """The family's own parameters by name, from its entries of q (S, E)."""
+        if not self.scale:
+            return {}
+        last = entries[:, -1]
+        if not self.samples_inverse:
+            return {self.scale: np.exp(last)}
+        return {f"inv_{self.scale}": np.exp(last), self.scale: np.exp(-last)}
+
+    def own_logarithms(self, draws: Draws) -> tuple[Floats, ...]:
+        """The family's entries of q, the inverse of `own_draws`: columns (S,) or (S, E)."""
+        if not self.scale:
+            return ()
+        return (np.log(draws[f"inv_{self.scale}" if self.samples_inverse else self.scale]),)
+
+    def dimension(self, K: int) -> int:
+        return coefficient_dimension(K) + self.own_entries
+
+    def constrain(self, q: Floats, K: int) -> Draws:
+        return constrain_coefficients(q, K) | self.own_draws(q[:, coefficient_dimension(K) :])
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return np.column_stack([unconstrain_coefficients(draws), *self.own_logarithms(draws)])
+
+    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
+        found = np.empty((len(draws["beta"]), cells.n_cells))
+        slopes = np.empty(cells.n_cells), np.empty((cells.n_cells, self.own_entries))
+        data = self.term_data(cells)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            parts = self.parts(linear_predictor(draws["beta"], cells.rows), draws)
+        for s, log_lik in enumerate(found):
+            here = tuple(part[s] for part in parts)
+            self.records(here, cells.row_of_cell, data, (log_lik, *slopes))
+        return found
+
+    def predict(
+        self,
+        draw: Draws,
+        design: Floats,
+        rng: np.random.Generator,
+        *,
+        outcome: Floats | None = None,
+    ) -> Floats:
+        with np.errstate(over="ignore"):
+            return self.simulate(linear_predictor(draw["beta"], design)[0], draw, rng)

@@ -15,7 +15,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
-from pyvws.models._coefficient_prior import coefficient_dimension
+from pyvws.models._priors import coefficient_dimension
 from pyvws.models.model import Model
 from pyvws.tables.cells import Cells
 
@@ -101,7 +101,7 @@ def censored_density(
         gradient = np.empty(len(q))
         log_lik, by_eta, by_extra = np.empty(C), np.empty(C), np.empty((C, E))
         logp = model.log_density(q, *prior, gradient)
-        terms(q, *data, log_lik, by_eta, by_extra)
+        terms(q, *data[:2], data[2:], (log_lik, by_eta, by_extra))
         clamped = (*clamps, *data[:2], log_lik, by_eta, by_extra, first, gradient)
         return logp + add(*clamped), gradient
 

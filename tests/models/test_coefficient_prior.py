@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pyvws.models._coefficient_prior import (
+from pyvws.models._priors import (
     coefficient_dimension,
     constrain_coefficients,
     log_coefficient_prior,

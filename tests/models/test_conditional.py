@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pyvws._base.checks import Floats
-from pyvws.models._coefficient_prior import cholesky_factor, coefficient_dimension
 from pyvws.models._conditional import from_conditional, pull_back_conditional
+from pyvws.models._priors import cholesky_factor, coefficient_dimension
 
 # Central differences with a step of 1e-6 are good to about 1e-8 of the largest term.
 _DIFFERENCE = 1e-6

@@ -225,7 +225,7 @@ def test_cell_terms_are_the_log_likelihood_and_its_derivatives(name, K):
 
     def terms(q):
         found = np.empty(C), np.empty(C), np.empty((C, E))
-        model.cell_terms(q, cells.rows, cells.row_of_cell, *model.term_data(cells), *found)
+        model.cell_terms(q, cells.rows, cells.row_of_cell, model.term_data(cells), found)
         return found
 
     prior = PseudoPosterior(model, cells, np.zeros(len(y))).density_and_gradient()

@@ -64,8 +64,8 @@ def test_log_likelihoods_keep_their_digits(size: float, phi: float | None) -> No
     found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
     q = np.array([eta, 0.0] if phi is None else [eta, 0.0, -np.log(phi)])
     clamped, by_eta, by_extra = np.empty((3, len(y), 1))
-    row = (q, cells.rows, cells.row_of_cell, *model.term_data(cells))
-    model.cell_terms(*row, clamped[:, 0], by_eta[:, 0], by_extra)
+    row = (q, cells.rows, cells.row_of_cell, model.term_data(cells))
+    model.cell_terms(*row, (clamped[:, 0], by_eta[:, 0], by_extra))
     with localcontext() as context:
         context.prec = 50
         wanted = [float(exact(value, eta, phi)) for value in y]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pyvws.models._logit_link import log_sigmoid, sigmoid_parts
+from pyvws.models.regression import log_sigmoid, sigmoid_parts
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0, 5.0, 36.0, 40.0, 300.0, 700.0])

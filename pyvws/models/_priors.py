@@ -1,9 +1,10 @@
-"""The papers' hierarchical prior on regression coefficients, on Stan's unconstrained scale.
+"""The families' priors on the unconstrained scale that samplers see, as Stan orders it.
 
-beta ~ MVN(0, diag(s) L L' diag(s)), L the Cholesky factor of a correlation matrix with an LKJ(6)
-prior [lkj2009], s ~ half-t(3, 0, 1). The unconstrained vector is (beta (K), log s (K), y (K(K-1)/2,
-row by row)), as Stan orders and transforms it: canonical partial correlations z = tanh(y) give row
-i of L by L_ij = z_ij prod_{m<j} sqrt(1 - z_im^2), L_ii = prod_{m<i} sqrt(1 - z_im^2).
+The papers' hierarchical prior on coefficients is beta ~ MVN(0, diag(s) L L' diag(s)), L the
+Cholesky factor of a correlation matrix with an LKJ(6) prior [lkj2009], s ~ half-t(3, 0, 1). The
+unconstrained vector is (beta (K), log s (K), y (K(K-1)/2, row by row)). Canonical partial
+correlations z = tanh(y) give row i of L by L_ij = z_ij prod_{m<j} sqrt(1 - z_im^2), L_ii =
+prod_{m<i} sqrt(1 - z_im^2).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ __all__ = [
     "coefficient_dimension",
     "constrain_coefficients",
     "log_coefficient_prior",
+    "log_half_cauchy",
+    "log_half_t",
     "log_sech_squared",
     "pull_back_factor",
     "unconstrain_coefficients",
@@ -34,6 +37,20 @@ _SCALE_DF = 3.0
 def coefficient_dimension(K: int) -> int:
     """Length of the unconstrained vector for K coefficients."""
     return 2 * K + K * (K - 1) // 2
+
+
+@kernel
+def log_half_t(u: float, scale: float) -> tuple[float, float]:
+    """Log density of u = log s for s ~ half-t(3, 0, scale), up to a constant, and its slope."""
+    squared = math.exp(2.0 * u) / (scale * scale)
+    return u - 2.0 * math.log1p(squared / 3.0), 1.0 - 4.0 * squared / (3.0 + squared)
+
+
+@kernel
+def log_half_cauchy(u: float, scale: float) -> tuple[float, float]:
+    """Log density of u = log s for s ~ half-Cauchy(0, scale), up to a constant, and its slope."""
+    squared = math.exp(2.0 * u) / (scale * scale)
+    return u - math.log1p(squared), 1.0 - 2.0 * squared / (1.0 + squared)
 
 
 @kernel

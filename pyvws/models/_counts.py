@@ -1,0 +1,63 @@
+"""What families of counts share: checks, large counts, a rough fit, draws."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import ConvergenceError, InputError
+from pyvws.models.model import Start
+from pyvws.models.regression import LOG, row_sums, scoring_start
+from pyvws.tables.cells import Cells
+
+__all__ = ["check_counts", "count_start", "poisson_counts"]
+
+_LARGEST_MEAN: Final = 1e15
+
+
+def check_counts(outcome: Floats, column: str, *, model: str) -> None:
+    """Raise InputError unless every outcome is a whole number of at least 0."""
+    negative = int((outcome < 0).sum())
+    if negative:
+        raise InputError(
+            f"Column {column!r} has {negative} negative values; {model} takes counts. Choose "
+            "another outcome or model."
+        )
+    fractional = int((outcome != np.floor(outcome)).sum())
+    if fractional:
+        raise InputError(
+            f"Column {column!r} has {fractional} values with a fraction; {model} takes counts. "
+            "Use --round (round=True in Python) to round to whole numbers."
+        )
+    if outcome.max() > 2.0**53:
+        raise InputError(
+            f"Column {column!r} has counts above 2^53, which floats cannot hold exactly. Rescale."
+        )
+
+
+def count_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float) -> Start:
+    """A rough fit of counts' beta by Fisher scoring, and its information.
+
+    `extra` parameters follow the coefficients' own; `dispersion` is a guess at 1/phi (0 for
+    Poisson).
+    """
+    count, total = row_sums(cells, weights)
+
+    def scores(mean: Floats) -> tuple[Floats, Floats]:
+        spread = 1.0 + dispersion * mean
+        return (total - count * mean) / spread, count * mean / spread
+
+    first = (total + 0.5) / (count + 0.5)
+    return scoring_start(cells.rows, first, scores, link=LOG, extra=extra)
+
+
+def poisson_counts(mean: Floats, rng: np.random.Generator) -> Floats:
+    """Poisson counts (N,) with the given means; raises ConvergenceError where no integer fits."""
+    if not (mean <= _LARGEST_MEAN).all():
+        raise ConvergenceError(
+            "A posterior draw predicts counts beyond any integer: the weights leave too little of "
+            "the data. Raise c or g, or the bound to meet."
+        )
+    return rng.poisson(mean).astype(np.float64)

@@ -22,7 +22,7 @@ from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms import settings as mechanisms
-from pyvws.statement.accounting import ROW_ORDERS
+from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.row_order import (
     NOT_ALIGNED,

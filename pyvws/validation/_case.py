@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
 
-__all__ = ["KINDS", "Case", "Cell", "numbers"]
+__all__ = ["KINDS", "Case", "Cell", "cases_of", "numbers"]
 
 KINDS: Final = ("exact", "density", "posterior", "paper", "statement", "guarantee")
 _LEAST_SEEDS: Final = 5
@@ -103,6 +103,20 @@ class Case:
         module, name = self.python_function.split(":")
         result = getattr(import_module(module), name)(**cell.arguments)
         return numbers(getattr(result, self.part) if self.part else result)
+
+
+def cases_of(prefix: str, **shared: Any) -> Callable[..., Case]:
+    """Makes cases that have fields in common: `maker(name, r_function, arguments, **own)`.
+
+    Their ids are "prefix/name", and their script has the prefix's name unless `shared` gives
+    another. What a case gives as its `own` stands before what is `shared`.
+    """
+
+    def made(name: str, r_function: str, arguments: Any, **own: Any) -> Case:
+        case = {"id": f"{prefix}/{name}", "script": prefix, "r_function": r_function}
+        return Case(**{**case, "arguments": arguments, **shared, **own})
+
+    return made
 
 
 def numbers(value: Any) -> NDArray[np.float64]:

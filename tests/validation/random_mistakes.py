@@ -163,7 +163,7 @@ def heavier_tail_first(_: Any) -> Any:
     return (0.3, 0.7)
 
 
-GIVEN = "pyvws.validation.cases.r_random:"
+GIVEN = "pyvws.validation.cases.r_numbers:"
 STREAM = GIVEN + "RRandom"
 DATA = "pyvws.studies.simulated_data:"
 

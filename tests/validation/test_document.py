@@ -306,9 +306,8 @@ def test_the_command_writes_the_document_of_its_rows(tmp_path: Path) -> None:
     program = (
         "import sys, pyvws.commands.cli as cli, pyvws.validation.runner as runner\n"
         "from pyvws.validation import provenance\n"
-        "from pyvws.validation.cases import rarith\n"
         "provenance._r_versions = dict\n"
-        "runner.CASES = rarith.CASES\n"
+        "runner.CASES = runner.CASES[:6]\n"
         "sys.argv[0] = 'pyvws'\n"
         "cli.main()\n"
     )
@@ -331,5 +330,5 @@ def test_the_command_writes_the_document_of_its_rows(tmp_path: Path) -> None:
     again = run("--report", "audit")
     assert again.returncode == 1
     assert "is not empty" in again.stderr
-    assert "rarith" not in again.stdout
+    assert first.stdout.splitlines()[-4] not in again.stdout
     assert run("--report", "audit", "--overwrite").returncode == 0

@@ -382,7 +382,7 @@ def without_psi(function: Any) -> Any:
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
-WEIGHTED = "pyvws.validation.cases.lipschitz:weighted_bounds"
+WEIGHTED = "pyvws.validation.cases.bounds:weighted_bounds"
 LW, FROM_BOUNDS = (
     "pyvws.weights.weights:lipschitz_weights",
     "pyvws.weights.weights:weights_from_bounds",
@@ -393,18 +393,18 @@ COUNT = "pyvws.validation.cases.weights:count_weights"
 REWEIGHT = "pyvws.weights.reweight:reweight"
 RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
-UNIFORM = "pyvws.validation.cases.r_random:uniforms"
-SAMPLE = "pyvws.validation.cases.r_random:positions"
-MIXED = "pyvws.validation.cases.r_random:mixed"
-BOOTSTRAP = "pyvws.validation.cases.bootstrap:bootstrap_interval"
+UNIFORM = "pyvws.validation.cases.r_numbers:uniforms"
+SAMPLE = "pyvws.validation.cases.r_numbers:positions"
+MIXED = "pyvws.validation.cases.r_numbers:mixed"
+BOOTSTRAP = "pyvws.validation.cases.evaluation:bootstrap_interval"
 COMBINE = "pyvws.evaluation.combining_rules:combine"
-COMBINED = "pyvws.validation.cases.combining_rules:"
+COMBINED = "pyvws.validation.cases.evaluation:"
 SQUARES = "pyvws.evaluation.least_squares:least_squares"
 OVERLAP = "pyvws.evaluation.interval_overlap:interval_overlap"
 PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
-RISKS = "pyvws.validation.cases.whack_a_mole:"
+RISKS = "pyvws.validation.cases.evaluation:"
 PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
 BINS, HISTOGRAM = (
     "pyvws.mechanisms.histogram.bins:",
@@ -492,10 +492,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "bin_counts", upper_ends),
     (HISTOGRAMS + "probabilities_with_noise", HISTOGRAMS + "bin_probabilities", size_of_counts),
     (HISTOGRAMS + "synthesized", HISTOGRAMS + "synthesize_from_histogram", middles_of_bins),
-    (UNIFORM, "pyvws.validation.cases.r_random:RRandom", next_seed),
-    (SAMPLE, "pyvws.validation.cases.r_random:RRandom", next_seed),
-    (SAMPLE, "pyvws.validation.cases.r_random:RRandom", rounded_down),
-    (MIXED, "pyvws.validation.cases.r_random:RRandom", rounded_down),
+    (UNIFORM, "pyvws.validation.cases.r_numbers:RRandom", next_seed),
+    (SAMPLE, "pyvws.validation.cases.r_numbers:RRandom", next_seed),
+    (SAMPLE, "pyvws.validation.cases.r_numbers:RRandom", rounded_down),
+    (MIXED, "pyvws.validation.cases.r_numbers:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", next_seed),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:bootstrap_interval", a_stream_each),

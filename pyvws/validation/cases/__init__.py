@@ -1,4 +1,4 @@
-"""The registry of cases, one module for each module of the package that R checks."""
+"""The registry of cases: the modules have the names of the rooms, or of what they check in one."""
 
 from __future__ import annotations
 
@@ -11,61 +11,35 @@ from pyvws.validation._case import Case
 from pyvws.validation._stan_case import AgainstStan, StanCase
 from pyvws.validation.cases import (
     accounting,
-    bootstrap,
+    bounds,
     censored_density,
     censoring,
-    combining_rules,
     density,
-    ecdf,
+    evaluation,
     guarantee,
-    identification_risk,
-    interval_overlap,
-    least_squares,
-    lipschitz,
-    match_risk,
     mixture_density,
-    pairwise,
     perturbed_histogram,
-    pmse,
     posterior,
     printed,
-    r_random,
-    rarith,
-    reweight,
+    r_numbers,
+    risks,
     searched,
     simulated_data,
-    topcoding,
-    truncation,
-    utility_table,
     weights,
-    whack_a_mole,
 )
 from pyvws.validation.report import Row
 
 __all__ = ["CASES", "MeasuredCase", "measured_cases", "stan_cases"]
 
 CASES: Final[tuple[Case, ...]] = (
-    *rarith.CASES,
-    *lipschitz.CASES,
+    *r_numbers.CASES,
+    *bounds.CASES,
     *weights.CASES,
-    *reweight.CASES,
-    *truncation.CASES,
     *censoring.CASES,
-    *identification_risk.CASES,
-    *pairwise.CASES,
+    *risks.CASES,
     *perturbed_histogram.CASES,
-    *match_risk.CASES,
-    *ecdf.CASES,
-    *r_random.CASES,
     *simulated_data.CASES,
-    *bootstrap.CASES,
-    *combining_rules.CASES,
-    *interval_overlap.CASES,
-    *least_squares.CASES,
-    *pmse.CASES,
-    *topcoding.CASES,
-    *utility_table.CASES,
-    *whack_a_mole.CASES,
+    *evaluation.CASES,
     *accounting.CASES,
 )
 

@@ -22,7 +22,7 @@ from pyvws.mechanisms.settings import (
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
-from pyvws.validation._case import Case
+from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws
 
@@ -204,51 +204,40 @@ def _rows(records: str) -> Any:
     return made
 
 
-def _case(name: str, function: str, cites: str, arguments: Any, paper: str = "vws2024") -> Case:
-    return Case(
-        id=f"statement/{name}",
-        paper=paper,
-        cites=cites,
-        script="accounting",
-        r_function=function,
+_statement = cases_of(
+    "statement",
+    script="accounting",
+    shapes=((4, 5), (8, 15), (20, 40)),
+    kind="statement",
+)
+_CENSORED: Final = ("censored likelihood", "global2022")
+
+CASES: Final = tuple(
+    _statement(
+        name,
+        function,
+        arguments,
         python_function=f"{__name__}:{function}",
-        arguments=arguments,
-        shapes=((4, 5), (8, 15), (20, 40)),
-        kind="statement",
+        cites=cites,
+        paper=paper,
     )
-
-
-CASES: Final = (
-    _case("unweighted", "unweighted_statement", "Equation 3", _several),
-    _case("lw", "lw_statement", "Algorithm 1", _several),
-    _case("lw-reweighted", "reweighted_statement", "Algorithm 3", _factor),
-    _case("lw-reweighted-weights", "reweighted_weights", "Equation 6", _factor),
-    _case(
-        "weighted-epsilon",
-        "weighted_epsilon_statement",
-        "truncation of each weight",
-        _epsilon,
-        "global2022",
-    ),
-    *(
-        _case(
-            f"records-{records}",
-            "records_statement",
-            "censored likelihood",
-            _rows(records),
-            "global2022",
-        )
-        for records in ("public", "noisy")
-    ),
-    *(
-        _case(
-            f"censored-{weights}-{part}",
-            f"censored_{part}",
-            "censored likelihood",
-            _clamp(weights, arguments),
-            "global2022",
-        )
-        for weights in ("none", "lw")
-        for part, arguments in (("statement", _several), ("terms", outcomes_and_draws))
-    ),
+    for name, function, arguments, cites, paper in (
+        ("unweighted", "unweighted_statement", _several, "Equation 3", "vws2024"),
+        ("lw", "lw_statement", _several, "Algorithm 1", "vws2024"),
+        ("lw-reweighted", "reweighted_statement", _factor, "Algorithm 3", "vws2024"),
+        ("lw-reweighted-weights", "reweighted_weights", _factor, "Equation 6", "vws2024"),
+        (
+            *("weighted-epsilon", "weighted_epsilon_statement", _epsilon),
+            *("truncation of each weight", "global2022"),
+        ),
+        *(
+            (f"records-{records}", "records_statement", _rows(records), *_CENSORED)
+            for records in ("public", "noisy")
+        ),
+        *(
+            (f"censored-{weights}-{part}", f"censored_{part}", _clamp(weights, made), *_CENSORED)
+            for weights in ("none", "lw")
+            for part, made in (("statement", _several), ("terms", outcomes_and_draws))
+        ),
+    )
 )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.validation._case import Case
+from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
 __all__ = ["CASES"]
@@ -32,27 +32,32 @@ def _unweighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_densities(seed, shape), "weights": None}
 
 
-def _case(name: str, arguments: Any, part: str | None = None) -> Case:
-    function = "censored_share" if part else "clamp_log_likelihood"
-    return Case(
-        id=f"censoring/{name}",
-        paper="global2022",
-        cites="censored likelihood",
-        script="censoring",
-        r_function=f"{function}_{part}" if part else function,
-        python_function=f"pyvws.posterior.censoring:{function}",
-        part=part,
-        arguments=arguments,
-        shapes=((1, 1), (5, 8), (20, 40)),
-    )
-
+_censoring = cases_of(
+    "censoring", paper="global2022", cites="censored likelihood", shapes=((1, 1), (5, 8), (20, 40))
+)
+_MODULE: Final = "pyvws.posterior.censoring"
 
 CASES: Final = (
-    _case("clamp", _densities),
-    _case("clamp-unweighted", _unweighted),
     *(
-        _case(f"share-{part}".replace("_", "-"), _densities, part)
-        for part in ("by_record", "by_draw", "overall", "constant")
+        _censoring(
+            name, "clamp_log_likelihood", made, python_function=f"{_MODULE}:clamp_log_likelihood"
+        )
+        for name, made in (("clamp", _densities), ("clamp-unweighted", _unweighted))
     ),
-    _case("share-unweighted", _unweighted, "by_record"),
+    *(
+        _censoring(
+            f"share-{name}",
+            f"censored_share_{part}",
+            made,
+            part=part,
+            python_function=f"{_MODULE}:censored_share",
+        )
+        for name, part, made in (
+            ("by-record", "by_record", _densities),
+            ("by-draw", "by_draw", _densities),
+            ("overall", "overall", _densities),
+            ("constant", "constant", _densities),
+            ("unweighted", "by_record", _unweighted),
+        )
+    ),
 )

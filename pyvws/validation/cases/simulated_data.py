@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pyvws.validation._case import Case
+from pyvws.validation._case import cases_of
 
 __all__ = ["CASES"]
 
@@ -23,24 +23,23 @@ def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_counts(seed, shape), "shape1": 0.5, "shape2": 3.0}
 
 
-def _case(function: str, r_function: str, arguments: Any, paper: str, cites: str) -> Case:
-    return Case(
-        id=f"simulated_data/{function}",
+_case = cases_of("simulated_data", shapes=((1,), (20,), (100,)))
+
+CASES: Final = tuple(
+    _case(
+        function,
+        r_function,
+        arguments,
         paper=paper,
         cites=cites,
-        script="simulated_data",
-        r_function=r_function,
         python_function=f"pyvws.studies.simulated_data:{function}",
-        arguments=arguments,
-        shapes=((1,), (20,), (100,)),
     )
-
-
-CASES: Final = (
-    _case("poisson_data", "poisson_counts", _poisson, "vws2024", "section 3.1, its data"),
-    _case(
-        *("risk_efficient_counts", "risk_efficient_counts", _counts),
-        *("risk2024", "section 2.4, its data"),
-    ),
-    _case("beta_proportions", "beta_proportions", _beta, "cheng1978", "skewed proportions"),
+    for function, r_function, arguments, paper, cites in (
+        ("poisson_data", "poisson_counts", _poisson, "vws2024", "section 3.1, its data"),
+        (
+            *("risk_efficient_counts", "risk_efficient_counts", _counts),
+            *("risk2024", "section 2.4, its data"),
+        ),
+        ("beta_proportions", "beta_proportions", _beta, "cheng1978", "skewed proportions"),
+    )
 )

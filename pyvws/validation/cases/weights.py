@@ -1,4 +1,4 @@
-"""Cases of `pyvws.weights.weights`: LW, CW and marginal, SW."""
+"""Cases of `pyvws.weights`: LW, CW and marginal, SW, re-weighting and truncation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.validation._case import Case
+from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
 __all__ = ["CASES", "count_weights"]
 
+_PLACE: Final = "pyvws.weights.weights"
 _SHAPES: Final = ((1, 2), (5, 8), (20, 40))
 _RECORDS: Final = ((1,), (12,), (60,))
 _LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 0.75)
@@ -84,75 +85,94 @@ def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
 
 
+_weights = cases_of("weights", paper="vws2024", shapes=_RECORDS)
 _LW: Final = "Algorithm 1, steps 1 to 4"
-
-
-def _lw(name: str, arguments: Any, cites: str = _LW) -> Case:
-    return Case(
-        id=f"weights/{name}",
-        paper="vws2024",
+_FROM_LOG_LIK: Final = tuple(
+    _weights(
+        name,
+        function,
+        arguments,
         cites=cites,
-        script="weights",
-        r_function="lipschitz_weights",
-        python_function="pyvws.weights.weights:lipschitz_weights",
-        arguments=arguments,
+        python_function=f"{_PLACE}:{function}",
         shapes=_SHAPES,
     )
-
-
-CASES: Final = (
-    _lw("lw", _log_lik),
-    _lw("lw-c-g", _log_lik_scaled),
-    _lw("lw-threshold", _log_lik_threshold, "Appendix 1, steps 2 to 4"),
-    _lw("lw-not-finite", _not_finite),
-    Case(
-        id="weights/from-bounds",
-        paper="vws2024",
-        cites="Algorithm 1, steps 3 and 4",
-        script="weights",
-        r_function="weights_from_bounds",
-        python_function="pyvws.weights.weights:weights_from_bounds",
-        arguments=_bounds,
-        shapes=_SHAPES,
-    ),
-    Case(
-        id="weights/scaled-bounds",
-        paper="vws2024",
-        cites="Algorithm 1, step 3",
-        script="weights",
-        r_function="scaled_bounds",
-        python_function="pyvws.weights.weights:scaled_bounds",
-        arguments=_only_bounds,
-        shapes=_SHAPES,
-    ),
-    Case(
-        id="weights/cw-from-risk",
-        paper="vws2024",
+    for name, function, arguments, cites in (
+        ("lw", "lipschitz_weights", _log_lik, _LW),
+        ("lw-c-g", "lipschitz_weights", _log_lik_scaled, _LW),
+        ("lw-threshold", "lipschitz_weights", _log_lik_threshold, "Appendix 1, steps 2 to 4"),
+        ("lw-not-finite", "lipschitz_weights", _not_finite, _LW),
+        ("from-bounds", "weights_from_bounds", _bounds, "Algorithm 1, steps 3 and 4"),
+        ("scaled-bounds", "scaled_bounds", _only_bounds, "Algorithm 1, step 3"),
+    )
+)
+_FROM_RISK: Final = (
+    _weights(
+        *("cw-from-risk", "weights_from_risks", _risks),
         cites="Algorithm 2, step 4",
-        script="weights",
-        r_function="weights_from_risks",
-        python_function="pyvws.weights.weights:risk_weights",
-        arguments=_risks,
-        shapes=_RECORDS,
+        python_function=f"{_PLACE}:risk_weights",
     ),
-    Case(
-        id="weights/cw-from-outcome",
-        paper="vws2024",
+    _weights(
+        *("cw-from-outcome", "count_weights", _outcome),
         cites="Algorithm 2, steps 1 to 4",
         script="identification_risk",
-        r_function="count_weights",
-        python_function="pyvws.validation.cases.weights:count_weights",
-        arguments=_outcome,
-        shapes=_RECORDS,
+        python_function=f"{__name__}:count_weights",
     ),
-    Case(
-        id="weights/sw",
-        paper="vws2024",
+    _weights(
+        *("sw", "scalar_weights", _scalar),
         cites="section 3",
-        script="weights",
-        r_function="scalar_weights",
-        python_function="pyvws.weights.weights:scalar_weights",
-        arguments=_scalar,
-        shapes=_RECORDS,
+        python_function=f"{_PLACE}:scalar_weights",
     ),
 )
+
+# Algorithm 3, Weighted-epsilon and downscaling
+
+_TARGETS: Final = (0.95, 0.5, 0.9, 0.99, 0.75)
+
+
+def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Weights with 0 and 1 among them, and their bounds; one bound of 0 with a positive weight."""
+    (records,) = shape
+    draws = Draws(seed)
+    weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
+    bounds = weights * draws.uniform(records, 2.0, 9.0)
+    if records > 3:
+        weights[0], bounds[0] = 0.4, 0.0
+        weights[1], bounds[1] = 0.0, 0.0
+    return {"weights": weights, "by_record": bounds, "k": _TARGETS[seed - 1]}
+
+
+_EPSILONS: Final = (5.0, 8.0, 3.0, np.inf, 14.0)
+_FACTORS: Final = (0.95, 0.5, 0.9, 0.75, 0.2)
+
+
+def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Bounds on either side of epsilon / 2, one just there, one 0, one infinite."""
+    (records,) = shape
+    draws = Draws(seed)
+    weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
+    bounds = weights * draws.uniform(records, 1.0, 9.0)
+    if records > 3:
+        weights[:3], bounds[:3] = 0.4, (0.5 * _EPSILONS[seed - 1], 0.0, np.inf)
+    return {"weights": weights, "by_record": bounds, "epsilon": _EPSILONS[seed - 1]}
+
+
+def _constant(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_to_truncate(seed, shape), "psi": _FACTORS[seed - 1]}
+
+
+_ADJUSTED: Final = tuple(
+    cases_of(script, paper=paper, cites=cites, shapes=((1,), (15,), (80,)))(
+        name, function, arguments, python_function=f"pyvws.weights.{script}:{function}"
+    )
+    for script, paper, name, function, arguments, cites in (
+        ("reweight", "vws2024", "weights", "reweight", _to_reweight, "Equation 6"),
+        (
+            *("truncation", "global2022", "weighted-epsilon", "weighted_epsilon_weights"),
+            *(_to_truncate, "Weighted-epsilon"),
+        ),
+        ("truncation", "global2022", "downscale", "downscale", _to_truncate, "downscaling"),
+        ("truncation", "global2022", "downscale-constant", "downscale", _constant, "downscaling"),
+    )
+)
+
+CASES: Final = (*_FROM_LOG_LIK, *_FROM_RISK, *_ADJUSTED)

@@ -1,7 +1,7 @@
-"""Cases of `pyvws.r_numbers.r_random`: each generator along parameters that reach its branches,
-one stream.
+"""Cases of `pyvws.r_numbers`: R's arithmetic and R's generators.
 
-The longest of those without parameters take more than the generator's 624 words.
+Each generator has parameters that reach all its branches. The longest streams of those without
+parameters take more than the generator's 624 words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.validation._case import Case
+from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
 __all__ = [
@@ -35,6 +35,62 @@ __all__ = [
     "uniforms_between",
     "weighted",
 ]
+
+Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
+
+# R's sum, mean, var, quantile and ecdf
+
+_LENGTHS: Final = ((1,), (2,), (7,), (100,), (1000,))
+
+
+def _values(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"x": Draws(seed).amounts(*shape)}
+
+
+def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A row of log-likelihoods, whose sum the leave-one-out bound needs."""
+    return {"x": Draws(seed).log_lik(1, *shape)[0]}
+
+
+def _probabilities(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    draws = Draws(seed)
+    x = draws.amounts(*shape)
+    if seed == 5 and len(x) > 2:
+        x[1] = np.inf
+    p = np.concatenate([[0.0, 0.15, 0.25, 0.5, 0.9, 0.95, 0.975, 1.0], draws.uniform(12)])
+    return {"x": x, "p": p}
+
+
+def _points(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    draws = Draws(seed)
+    x = draws.counts(*shape)
+    between = np.floor(draws.uniform(10, 0.0, 200.0)) + 0.5
+    return {"x": x, "points": np.concatenate([x[:10], between, [-1.0, 1e6]])}
+
+
+_rarith = cases_of("rarith", paper="vws2024", cites="Appendix 1, step 2", shapes=_LENGTHS)
+_RARITH: Final = tuple(
+    _rarith(
+        name,
+        f"arithmetic_{name.partition('-')[0]}",
+        arguments,
+        python_function=f"pyvws.r_numbers.rarith:{function}",
+        **own,
+    )
+    for name, function, arguments, own in (
+        ("sum", "sum_in_order", _values, {}),
+        ("sum-log-lik", "sum_in_order", _log_lik, {}),
+        ("mean", "mean", _values, {"cites": "section 3"}),
+        (
+            *("var", "var", _values),
+            {"paper": "risk2024", "cites": "utility of point estimates", "shapes": _LENGTHS[1:]},
+        ),
+        ("quantile", "quantile", _probabilities, {"paper": "hyndman1996", "cites": "type 7"}),
+        ("ecdf", "ecdf_at", _points, {"paper": "woo2009", "cites": "section 3"}),
+    )
+)
+
+# R's generators
 
 # The least and the largest of R's integers among them.
 _SEEDS: Final = (123, 0, -2147483647, 2147483647, 1234)
@@ -155,9 +211,6 @@ def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
     return np.concatenate(rows)
 
 
-Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
-
-
 def _recycled(**parameters: tuple[float, ...]) -> Arguments:
     """Vectors that R recycles along n, begun at another place for each seed."""
 
@@ -205,15 +258,12 @@ def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}
 
 
-def _case(function: str, arguments: Arguments, longest: int, paper: str, cites: str) -> Case:
-    return Case(
-        id=f"r_random/{function}",
-        paper=paper,
-        cites=cites,
-        script="r_random",
-        r_function=function,
-        python_function=f"pyvws.validation.cases.r_random:{function}",
-        arguments=arguments,
+def _case(function: str, arguments: Arguments, longest: int, paper: str, cites: str) -> Any:
+    return cases_of("r_random", paper=paper, cites=cites)(
+        function,
+        function,
+        arguments,
+        python_function=f"{__name__}:{function}",
         shapes=((1,), (20,), (longest,)),
     )
 
@@ -225,7 +275,7 @@ _SUCCESS: Final = (0.5, 0.3, 0.9, 0.5, 0.5, 0.3, 0.45, 0.9, 0.4, 1e-8, 0.6)
 _SIZES: Final = (0.4, 3.0, 5.0, 20.0, 1.0)
 _MEANS: Final = (0.1, 3.3, 9.99, 10.0, 12.5, 30.0, 100.0, 1234.5, 1e6)
 
-CASES: Final = (
+_GENERATORS: Final = (
     _case("uniforms", _recycled(), 640, "matsumoto1998", "the generator, under R's seeding"),
     _case(
         "uniforms_between",
@@ -286,3 +336,5 @@ CASES: Final = (
     _case("mixed", _sample, 315, "risk2024", "section 2.3.1, R's sample and runif"),
     _case("records", _records, 25, "risk2024", "section 2.4, one record at a time"),
 )
+
+CASES: Final = (*_RARITH, *_GENERATORS)

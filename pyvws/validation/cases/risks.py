@@ -1,0 +1,197 @@
+"""Cases of `pyvws.risks`: identification risks, and weights from pairs and triples."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.validation._case import cases_of
+from pyvws.validation._draws import Draws
+
+__all__ = ["CASES"]
+
+_RISK_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
+_DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
+
+
+def _amounts(seed: int, shape: tuple[int, ...], shares: Any = _RISK_SHARES) -> dict[str, Any]:
+    """Amounts of both signs with zeros, whose ball is one point; odd seeds take counts."""
+    draws = Draws(seed)
+    original = draws.counts(*shape) if seed % 2 else draws.amounts(*shape)
+    return {"original": original, "radius": shares[seed - 1]}
+
+
+def _absolute(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Counts and whole distances: many values lie exactly on the edge of a ball."""
+    kind = "absolute" if seed % 2 else "fixed"
+    return {
+        "original": Draws(seed).counts(*shape),
+        "radius": _DISTANCES[seed - 1],
+        "radius_kind": kind,
+    }
+
+
+def _pattern(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """One known column; the last seed gives every record a pattern of its own."""
+    (records,) = shape
+    known = np.arange(records) if seed == 5 else Draws(seed + 50).whole(records, 3)
+    return {**_amounts(seed, shape), "known": known}
+
+
+def _patterns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Two known columns whose values together make the pattern."""
+    draws = Draws(seed + 50)
+    columns = [draws.whole(shape[0], 2), draws.whole(shape[0], 3)]
+    return {**_absolute(seed, shape), "known": columns}
+
+
+def _synthetic(seed: int, shape: tuple[int, ...], datasets: int) -> dict[str, Any]:
+    """Datasets near the original, so that some records fall in their ball and some do not."""
+    arguments = _pattern(seed, shape)
+    draws = Draws(seed + 10)
+    original = arguments["original"]
+    synthetic = [
+        original * draws.uniform(len(original), 0.6, 1.4) + np.floor(draws.uniform(len(original)))
+        for _ in range(datasets)
+    ]
+    synthetic[0] = original.copy() if seed == 1 else synthetic[0]
+    return {**arguments, "synthetic": synthetic}
+
+
+def _outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Two or three outcomes with ties and zeros; a box for odd seeds, an ellipsoid for even."""
+    (records,) = shape
+    outcomes = 2 + seed % 2
+    values = Draws(seed).whole(records * outcomes, 9).astype(np.float64)
+    return {
+        "original": values.reshape(records, outcomes) - 2.0,
+        "radius": 0.5 if seed < 4 else np.array([1.0, 2.0, 1.5][:outcomes]),
+        "radius_kind": "percentage" if seed < 4 else "absolute",
+        "known": Draws(seed + 50).whole(records, 2),
+        "norm": "box" if seed % 2 else "euclidean",
+    }
+
+
+def _synthetic_outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    arguments = _outcomes(seed, shape)
+    original = arguments["original"]
+    draws = Draws(seed + 10)
+    synthetic = [
+        original + draws.whole(original.size, 3).reshape(original.shape) - 1.0 for _ in range(seed)
+    ]
+    return {**arguments, "synthetic": synthetic}
+
+
+def _one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return _synthetic(seed, shape, 1)
+
+
+def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return _synthetic(seed, shape, 2 + seed % 4)
+
+
+_risk = cases_of(
+    "identification_risk",
+    paper="risk2024",
+    cites="Equations 1 and 2",
+    python_function="pyvws.risks.identification_risk:identification_risk",
+    shapes=((1,), (12,), (60,)),
+)
+_STEPS: Final = {"paper": "vws2024", "cites": "Algorithm 2, steps 1 to 3"}
+_SPACE: Final = {"cites": "Equations 1 and 2, footnote 3"}
+_RISKS: Final = tuple(
+    _risk(name, "identification_risk", arguments, **own)
+    for name, arguments, own in (
+        ("percentage", _amounts, _STEPS),
+        ("absolute", _absolute, _STEPS),
+        ("one-pattern", _pattern, {}),
+        ("two-columns", _patterns, {}),
+        ("one-synthetic", _one, {}),
+        ("several-synthetic", _several, {}),
+        ("outcomes", _outcomes, _SPACE),
+        ("outcomes-synthetic", _synthetic_outcomes, _SPACE),
+    )
+)
+
+# Weights from pairs and from triples
+
+_PAIR_SHARES: Final = (0.2, 0.15, 0.3, 0.05, 1.0)
+# The default, one that clips at 1, one that clips at 0, one in between, and a plain shift.
+_SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (0.0, 0.4))
+
+
+def _paired(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return _amounts(seed, shape, _PAIR_SHARES)
+
+
+def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Whole distances in up to four patterns of two known columns, each of two records or more."""
+    (records,) = shape
+    groups = np.arange(records) % min(4, records // 2)
+    return {
+        "original": Draws(seed).counts(records),
+        "radius": _DISTANCES[seed - 1],
+        "radius_kind": "absolute" if seed % 2 else "fixed",
+        "known": [groups % 2, groups // 2],
+    }
+
+
+def _scaled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    c, g = _SCALES[seed - 1]
+    return {**_paired(seed, shape), "c": c, "g": g}
+
+
+def _lonely(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """About half the patterns have one record."""
+    (records,) = shape
+    known = Draws(seed + 50).whole(records, 2 * records)
+    kind = "weight-zero" if seed % 2 else "weight-one"
+    return {**_scaled(seed, shape), "known": known, "singletons": kind}
+
+
+_LARGE: Final = (100, 200, 300)
+
+
+def _added_up(*sizes: int) -> dict[str, Any]:
+    """Sizes of the largest pattern, and the difference in ulp that they allow."""
+    return {
+        "shapes": tuple((size,) for size in sizes),
+        "tolerance": 2 * max(sizes),
+        "why": (
+            "R rounds each IR_ij, their sum, its quotient and the difference from 1, together at "
+            "most 4 x 2^-53, beside a weight of at least 2 / |M|: 2 |M| ulp. The package counts in "
+            "whole numbers and rounds once, so it is the nearer to the true fraction."
+        ),
+    }
+
+
+_pairs = cases_of(
+    "pairwise",
+    paper="risk2024",
+    cites="Equations 6 to 9",
+    python_function="pyvws.risks.pairwise:pairwise_weights",
+    shapes=((2,), (13,), (60,)),
+)
+_COUNTED: Final = "counted_pairwise_weights"
+_C_AND_G: Final = "Equations 6 to 9, supplement Equation 10"
+_TRIPLES: Final = {
+    "python_function": "pyvws.risks.pairwise:three_way_weights",
+    "cites": "section 3.2.1",
+}
+_PAIRWISE: Final = (
+    _pairs("added-up", "pairwise_weights", _paired, **_added_up(2, 13, 60)),
+    _pairs("added-up-patterns", "pairwise_weights", _grouped, **_added_up(2, 13, 60)),
+    _pairs("added-up-large", "pairwise_weights", _paired, **_added_up(*_LARGE)),
+    _pairs("counted", _COUNTED, _paired),
+    _pairs("counted-large", _COUNTED, _paired, shapes=tuple((size,) for size in _LARGE)),
+    _pairs("counted-patterns", _COUNTED, _grouped),
+    _pairs("c-g", _COUNTED, _scaled, cites=_C_AND_G),
+    _pairs("singletons", _COUNTED, _lonely, shapes=((1,), (13,), (60,)), cites=_C_AND_G),
+    _pairs("three-way", "three_way_weights", _scaled, shapes=((3,), (8,), (25,)), **_TRIPLES),
+    _pairs(
+        "three-way-patterns", "three_way_weights", _lonely, shapes=((2,), (12,), (30,)), **_TRIPLES
+    ),
+)
+
+CASES: Final = (*_RISKS, *_PAIRWISE)

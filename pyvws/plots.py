@@ -8,13 +8,12 @@ function draws which figure.
 from __future__ import annotations
 
 from pyvws.report.density_plots import densities, parameter_densities, posterior_density
-from pyvws.report.example_plots import risk_examples
 from pyvws.report.replicate_plots import (
     contraction,
     replicate_violins,
     utility_against_epsilon,
 )
-from pyvws.report.risk_plots import risk_violins, whack_a_mole_scatter
+from pyvws.report.risk_plots import risk_examples, risk_violins, whack_a_mole_scatter
 from pyvws.report.utility_plots import intervals, utility
 from pyvws.report.weight_plots import (
     before_and_after,

@@ -22,6 +22,7 @@ __all__ = [
     "groups",
     "legend_below",
     "panels",
+    "some",
     "thinned",
     "violins",
 ]
@@ -55,6 +56,12 @@ def colours(labels: Iterable[str]) -> dict[str, str]:
     free = [colour for colour in _IN_TURN if colour not in found.values()] or list(_IN_TURN)
     others = [name for name in names if name not in found]
     return found | {name: free[place % len(free)] for place, name in enumerate(others)}
+
+
+def some(values: Mapping[Any, Any], name: str, entry: str) -> None:
+    """Raise InputError for an empty mapping."""
+    if not values:
+        raise InputError(f"{name} must hold at least one {entry}.")
 
 
 def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
@@ -92,20 +99,18 @@ def panels(
     return figure, axes[:count]
 
 
-def legend_below(figure: Figure, axes: Sequence[Any]) -> None:
+def legend_below(
+    figure: Figure, axes: Sequence[Any], *, columns: int = 6, larger: float = 2
+) -> None:
     """One legend under all panels, so that it covers no point; each label once."""
     found: dict[str, Any] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
     figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside lower center",
-        ncols=6,
-        frameon=False,
-        markerscale=2,
-    )
+        list(found.values()), list(found), loc="outside lower center", ncols=columns,
+        frameon=False, markerscale=larger,
+    )  # fmt: skip
 
 
 def violins(

@@ -182,10 +182,8 @@ def _of_formula(path: Path, columns: list[str]) -> list[str]:
 
 def _repeated(path: Path, names: set[str]) -> list[str]:
     """Those of the named columns that have a value twice among the first records."""
-    try:
+    with _readable(str(path)):
         first = _scan(path).head(_FIRST).collect()
-    except UNREADABLE as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
     return [name for name in first.columns if name in names and first[name].is_duplicated().any()]
 
 
@@ -197,31 +195,34 @@ def output_part(out: Path, name: str) -> Path:
     return folder
 
 
-def _json(path: Path) -> dict[str, Any]:
+@contextmanager
+def _readable(named: str) -> Iterator[None]:
+    """InputError, without a value, where what is `named` cannot be read."""
     try:
+        yield
+    except UNREADABLE as error:
+        raise InputError(f"{named} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    with _readable(str(path)):
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
     if not isinstance(found, dict):
         raise InputError(f"{path} is no JSON object. {_AS_LEFT}")
     return found
 
 
 def _parquet(path: Path) -> pl.DataFrame:
-    try:
+    with _readable(str(path)):
         refuse_damaged(path, "parquet")
         return pl.read_parquet(path)
-    except UNREADABLE as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
 
 
 def _columns(path: Path) -> list[str]:
-    try:
+    with _readable(str(path)):
         if path.suffix != ".csv":
             refuse_damaged(path, path.suffix[1:])
         return list(_scan(path).collect_schema().names())
-    except UNREADABLE as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
 
 
 def _scan(path: Path) -> pl.LazyFrame:
@@ -231,12 +232,8 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 def _outcome(path: Path, name: str) -> Floats:
     """One column, so that a large dataset is never held whole."""
-    try:
+    with _readable(f"{path.name}: its column {name!r}"):
         column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
-    except UNREADABLE as error:
-        raise InputError(
-            f"{path.name}: its column {name!r} cannot be read ({type(error).__name__}). {_AS_LEFT}"
-        ) from None
     if column.is_null().any():
         raise InputError(f"{path.name}: its column {name!r} has missing values. {_AS_LEFT}")
     return column.to_numpy()

@@ -13,7 +13,7 @@ import numpy as np
 from pyvws._base.checks import finite_vector, positive
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, violins
+from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, some, violins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,8 +97,7 @@ def replicate_violins(
     >>> drawn.axes[0].get_title()
     'ε = 5'
     """
-    if not values:
-        raise InputError("values must hold at least one panel.")
+    some(values, "values", "panel")
     unknown = sorted(set(lines or {}) - set(values))
     if unknown:
         raise InputError(f"lines names panels that are not drawn: {', '.join(unknown)}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
-from pyvws.report._drawing import DASHED, DATA_LINE, colours, legend_below, panels, violins
+from pyvws.report._drawing import DASHED, DATA_LINE, colours, legend_below, panels, some, violins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,8 +58,7 @@ def utility(
     >>> [axis.get_title() for axis in drawn.axes]
     ['median', 'Q90']
     """
-    if not statistics:
-        raise InputError("statistics must hold at least one label.")
+    some(statistics, "statistics", "label")
     tables = {
         str(label): _table(rows, str(label), len(names)) for label, rows in statistics.items()
     }
@@ -109,8 +108,7 @@ def intervals(
     >>> drawn.axes[0].get_title()
     'mean'
     """
-    if not estimates:
-        raise InputError("estimates must hold at least one statistic.")
+    some(estimates, "estimates", "statistic")
     figure, axes = panels(len(estimates), columns=2, size=(5.0, 3.5))
     for axis, (title, by_label) in zip(axes, estimates.items(), strict=True):
         colour = colours(by_label)

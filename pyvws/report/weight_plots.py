@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyvws._base.checks import finite_vector, same_length
 from pyvws.errors import InputError
-from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, violins
+from pyvws.report._drawing import LIMIT, colours, groups, legend_below, panels, some, violins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,8 +129,7 @@ def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]
     >>> drawn.axes[0].get_legend_handles_labels()[1][:2]
     ['LW', 'LW_final']
     """
-    if not fits:
-        raise InputError("fits must hold at least one label.")
+    some(fits, "fits", "label")
     figure, axes = panels(len(fits), size=(5.5, 4.2))
     for axis, (label, pair) in zip(axes, fits.items(), strict=True):
         names = (label, f"{label}_final")
@@ -172,8 +171,7 @@ def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
     >>> drawn.axes[0].get_ylabel()
     'weight after'
     """
-    if not weights:
-        raise InputError("weights must hold at least one label.")
+    some(weights, "weights", "label")
     figure, axes = panels(len(weights), size=(4.4, 4.2), sharey=True)
     colour = colours(weights)
     for axis, (label, (before, after)) in zip(axes, weights.items(), strict=True):
@@ -222,13 +220,9 @@ def weights_against_outcome(
     figure, axes = panels(len(columns), columns=3, size=(4.4, 3.8), sharey=True)
     for axis, (title, column) in zip(axes, columns.items(), strict=True):
         same_length(y, column, ("outcome", f"weights[{title!r}]"))
-        axis.scatter(y, column, color=_one_colour(), **_DOT)
+        axis.scatter(y, column, color=colours(["LW"])["LW"], **_DOT)
         axis.set(title=title, xlabel=name, ylim=(-0.03, 1.03))
         axis.ticklabel_format(axis="x", style="plain", useOffset=False)
         axis.tick_params(axis="x", labelrotation=25)
     axes[0].set_ylabel("weight")
     return figure
-
-
-def _one_colour() -> str:
-    return colours(["LW"])["LW"]

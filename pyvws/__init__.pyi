@@ -23,6 +23,10 @@ from pyvws.evaluation.topcoding import topcode as topcode
 from pyvws.evaluation.utility_table import utility_table as utility_table
 from pyvws.evaluation.whack_a_mole import risk_summary as risk_summary
 from pyvws.evaluation.whack_a_mole import whack_a_mole as whack_a_mole
+from pyvws.mechanisms.censored import Censored as Censored
+from pyvws.mechanisms.count_weighted import CountWeighted as CountWeighted
+from pyvws.mechanisms.count_weighted import MarginalWeighted as MarginalWeighted
+from pyvws.mechanisms.count_weighted import PairwiseWeighted as PairwiseWeighted
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram as NoisyHistogram
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     perturbed_histogram as perturbed_histogram,
@@ -30,15 +34,11 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     synthesize_from_histogram as synthesize_from_histogram,
 )
-from pyvws.mechanisms.settings import Censored as Censored
-from pyvws.mechanisms.settings import CountWeighted as CountWeighted
-from pyvws.mechanisms.settings import LipschitzWeighted as LipschitzWeighted
-from pyvws.mechanisms.settings import MarginalWeighted as MarginalWeighted
-from pyvws.mechanisms.settings import PairwiseWeighted as PairwiseWeighted
-from pyvws.mechanisms.settings import PerturbedHistogram as PerturbedHistogram
-from pyvws.mechanisms.settings import ScalarWeighted as ScalarWeighted
-from pyvws.mechanisms.settings import Unweighted as Unweighted
-from pyvws.mechanisms.settings import WeightedEpsilon as WeightedEpsilon
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted as ScalarWeighted
+from pyvws.mechanisms.unweighted import Unweighted as Unweighted
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon as WeightedEpsilon
 from pyvws.models.beta import Beta as Beta
 from pyvws.models.gamma import Gamma as Gamma
 from pyvws.models.logistic import Logistic as Logistic

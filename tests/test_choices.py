@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyvws.commands import _choices
 from pyvws.engines.registry import ENGINES
-from pyvws.mechanisms.settings import CENSORED_WEIGHTS, MECHANISMS
+from pyvws.mechanisms.censored import CENSORED_WEIGHTS
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.models.registry import MODELS
 
 

@@ -26,7 +26,7 @@ from pyvws import plots
 from pyvws._base.references import REFERENCES
 from pyvws.commands.cli import app
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
-from pyvws.mechanisms.settings import MECHANISMS
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.validation.errata import conventions, errata
 
@@ -250,6 +250,7 @@ def test_the_table_of_mechanisms_states_what_the_package_states() -> None:
             continue
         statement = PrivacyStatement(
             mechanism=name,
+            claim="none" if name == "unweighted" else "dp",
             enforced=name == "censored",
             data_weights="none" not in given,
             downweights=name != "unweighted",

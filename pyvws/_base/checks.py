@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,10 @@ __all__ = [
     "dataset_list",
     "finite_number",
     "finite_vector",
+    "half_epsilon",
     "log_lik_matrix",
     "non_negative",
+    "one_of_a_kind",
     "open_unit_interval",
     "positions",
     "positive",
@@ -150,6 +154,17 @@ def non_negative(value: Any, name: str) -> float:
     return number
 
 
+def half_epsilon(epsilon: Any) -> float:
+    """The bound epsilon / 2 in nats, infinity for none; InputError unless epsilon is above 0."""
+    try:
+        number = float(epsilon)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"epsilon must be a number. Got {told(epsilon)}.") from None
+    if not number > 0:
+        raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
+    return number / 2.0
+
+
 def open_unit_interval(value: Any, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = finite_number(value, name)
@@ -185,3 +200,32 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.")
     return value
+
+
+def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, type]) -> None:
+    """Raise InputError unless the value is of a known class, or a user's own of the protocol.
+
+    One of a user's own is a frozen dataclass, has every member of the protocol, and has a name that
+    none of the known ones has: a statement tells them apart by it.
+    """
+    if type(value) in known.values():
+        return
+    made_by = getattr(value, "__dataclass_params__", None)
+    if isinstance(value, type) or made_by is None:
+        raise InputError(f"{name} must be one of {', '.join(known)} or an instance.")
+    kind = type(value).__name__
+    members = [member for member in vars(protocol) if not member.startswith("_")]
+    missing = [member for member in members if not hasattr(value, member)]
+    if missing:
+        raise InputError(
+            f"{kind} is no {name}: it lacks {', '.join(missing)}. Add what the Protocol "
+            f"{protocol.__name__} asks for."
+        )
+    if not made_by.frozen:
+        raise InputError(f"{kind} can change while it runs. Make it a frozen dataclass.")
+    word = value.name
+    if not (isinstance(word, str) and re.fullmatch(r"[a-z][a-z0-9-]*", word)) or word in known:
+        raise InputError(
+            f"A {name} of your own needs a name of its own, of small letters, digits and hyphens. "
+            f"Change the name of {kind}."
+        )

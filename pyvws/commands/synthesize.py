@@ -250,7 +250,7 @@ def synthesize(
     from pyvws.commands._tables import names
     from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws.engines.user_program import UserProgram
-    from pyvws.mechanisms.settings import make_mechanism
+    from pyvws.mechanisms.registry import make_mechanism
     from pyvws.models.registry import find_model
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.columns import columns_used

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from pyvws._base.checks import choice
+from pyvws._base.checks import choice, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.gamma import Gamma
@@ -17,7 +17,7 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 
-__all__ = ["MODELS", "find_model", "model_settings"]
+__all__ = ["MODELS", "find_model", "is_own", "model_settings"]
 
 _FAMILIES: tuple[Model, ...] = (
     Poisson(),
@@ -37,12 +37,12 @@ MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
 def find_model(model: str | Model, **settings: Any) -> Model:
     """The model of that name with the settings that it takes; underscores count as hyphens.
 
-    A setting of None counts as not given. An instance is returned as it is. Raises InputError for
-    other names and settings.
+    A setting of None counts as not given. An instance is returned as it is: one of the package's,
+    or one of a user's own that meets the Protocol `Model` under a name of its own. Raises
+    InputError for other names and settings.
     """
     if not isinstance(model, str):
-        if not isinstance(model, tuple(type(known) for known in _FAMILIES)):
-            raise InputError(f"model must be one of {', '.join(MODELS)} or an instance.")
+        one_of_a_kind(model, Model, "model", {name: type(known) for name, known in MODELS.items()})
         return model
     family = MODELS[choice(model.replace("_", "-"), "model", tuple(MODELS))]
     given = {key: value for key, value in settings.items() if value is not None}
@@ -55,6 +55,11 @@ def find_model(model: str | Model, **settings: Any) -> Model:
         )
     changed: Any = family
     return replace(changed, **given) if given else family
+
+
+def is_own(model: Model) -> bool:
+    """Whether the family is none of the package's, so that the package does not check it."""
+    return type(model) not in map(type, _FAMILIES)
 
 
 def model_settings(model: Model) -> tuple[str, ...]:

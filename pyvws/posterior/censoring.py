@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats, log_lik_matrix, same_length, told, weight_vector
-from pyvws.errors import InputError
+from pyvws._base.checks import Floats, half_epsilon, log_lik_matrix, same_length, weight_vector
 
-__all__ = ["CensoredShare", "censored_share", "clamp_log_likelihood", "half_epsilon"]
+__all__ = ["CensoredShare", "censored_share", "clamp_log_likelihood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +38,6 @@ class CensoredShare:
     by_draw: Floats
     overall: float
     constant: bool
-
-
-def half_epsilon(epsilon: Any) -> float:
-    """The bound epsilon / 2 in nats, infinity for none; InputError unless epsilon is above 0."""
-    try:
-        number = float(epsilon)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"epsilon must be a number. Got {told(epsilon)}.") from None
-    if not number > 0:
-        raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
-    return number / 2.0
 
 
 def clamp_log_likelihood(log_lik: Any, weights: Any = None, *, epsilon: float) -> Floats:

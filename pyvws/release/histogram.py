@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import platform
 import time
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 
 from pyvws import __version__
-from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
-    perturbed_histogram,
     synthesize_from_histogram,
 )
-from pyvws.mechanisms.settings import PerturbedHistogram
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.release import Release
 from pyvws.release.summary import library_version, table_like
 from pyvws.statement.histogram import HistogramStatement
@@ -45,20 +43,9 @@ def histogram_release(
     protected too, so a dataset has as many records as the noisy counts add up to, and no column can
     be kept.
     """
-    _refuse_columns(mechanism, table)
-    noisy = perturbed_histogram(
-        table.y,
-        epsilon=mechanism.epsilon,
-        range=mechanism.range,
-        bins=mechanism.bins,
-        neighbours=cast(Literal["replace", "loo"], mechanism.neighbours),
-        noise=cast(Literal["secret", "seeded-float"], mechanism.noise),
-        seed=seed % 2**31 if mechanism.noise == "seeded-float" else None,
-        edges_from_data=mechanism.edges_from_data,
-        allow_outside=mechanism.allow_outside,
-    )
+    noisy = mechanism.perturb(table.y, seed=seed)
     records = len(table.y)
-    size = records if mechanism.neighbours == "replace" else max(1, noisy.noisy_total)
+    size = max(1, noisy.noisy_total) if mechanism.protects_records else records
     streams = np.random.SeedSequence(seed).spawn(settings.datasets)
     outcomes = [
         synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
@@ -68,7 +55,7 @@ def histogram_release(
     order = None if settings.keep_order else row_order(stream, records)
     statement = _statement(settings, mechanism, table, noisy)
     columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
-    if mechanism.neighbours == "replace":
+    if not mechanism.protects_records:
         columns[row_name] = released_rows(order, records)
     return Release(
         datasets=table.datasets(
@@ -102,19 +89,6 @@ def histogram_release(
         config=config_text(settings, seed=None),
         config_with_seed=config_text(settings, seed=seed),
     )
-
-
-def _refuse_columns(mechanism: PerturbedHistogram, table: ConfidentialTable) -> None:
-    if table.design.predictors:
-        raise InputError(
-            "perturbed-histogram synthesizes one column without predictors. Take formula out; keep "
-            "names columns to release beside it."
-        )
-    if mechanism.neighbours == "loo" and len(table.released) > 1:
-        raise InputError(
-            "Under loo neighbours the number of records is protected, so no column can be kept. "
-            "Take keep out, or choose replace."
-        )
 
 
 def _statement(

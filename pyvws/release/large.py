@@ -22,7 +22,7 @@ import polars as pl
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
 from pyvws.posterior.prediction import AT_ONCE, predicted
 from pyvws.release.output import Output, open_output
@@ -92,10 +92,11 @@ def large_release(
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
     mechanism = cast(Mechanism, settings.mechanism)
-    if settings.program is not None or isinstance(mechanism, PerturbedHistogram):
+    if settings.program is not None or not mechanism.in_steps:
         raise InputError(
-            "An own Stan program and perturbed-histogram take a table that fits in memory. Raise "
-            "--memory (in Python use fit), or choose another mechanism."
+            "An own Stan program, perturbed-histogram, and a mechanism of your own unless it says "
+            "in_steps take a table that fits in memory. Raise --memory (in Python use fit), or "
+            "choose another mechanism."
         )
     if settings.records is not None:
         raise InputError(

@@ -13,8 +13,9 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
-from pyvws.errors import SearchError
-from pyvws.mechanisms.settings import Censored, CountWeighted, Mechanism, ScalarWeighted
+from pyvws.errors import InputError, SearchError
+from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.release.number_of_rows import ROWS_FROM, number_of_rows
 from pyvws.release.release import Release
 from pyvws.release.summary import posterior_columns, record_columns, summarize, table_like
@@ -25,14 +26,6 @@ from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.synthesis.weighted_fit import WeightedFit
-from pyvws.synthesis.weighting import (
-    Downscaling,
-    Weighting,
-    data_weights,
-    run_mechanism,
-    target_window,
-)
 from pyvws.tables.cells import Cells, make_cells
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 
@@ -165,9 +158,7 @@ def _fitted(
     rule = None
     if settings.downscale and target is not None:
         rule = Downscaling(target, settings.passes, settings.psi)
-    weighting = run_mechanism(
-        loop,
-        mechanism,
+    request = Request(
         y=table.y,
         known=table.known,
         tolerance=settings.tolerance,
@@ -175,6 +166,12 @@ def _fitted(
         downscaling=rule,
         confirm=not settings.reweight,
     )
+    weighting = mechanism.run(loop, request)
+    if not any(weighting.fit is fit for fit in loop.fits):
+        raise InputError(
+            f"Mechanism {mechanism.name!r} returned a fit that the loop did not make, so its bound "
+            "is not known. Return what loop.fit or one of its searches gave."
+        )
     final, constants = weighting.fit, dict(weighting.constants)
     if settings.reweight:
         final, constants["k"] = loop.reweighted(
@@ -225,6 +222,14 @@ def _statement(
     enforced = weighting.bound is not None
     return PrivacyStatement(
         mechanism=mechanism.name,
+        claim=mechanism.claim,
+        mechanism_caveats=mechanism.caveats,
+        unchecked=settings.unchecked,
+        mechanism_words=(
+            {"title": mechanism.title, "explanation": mechanism.explanation}
+            if "mechanism" in settings.unchecked
+            else {}
+        ),
         model=loop.model.name,
         reweighted=settings.reweight,
         searched=bool(loop.tries),
@@ -243,7 +248,6 @@ def _statement(
         rounded=settings.round,
         keep_order=settings.keep_order,
         reads_outcome=loop.model.reads_outcome,
-        mechanism_caveats=(Phrase("scalar"),) if isinstance(mechanism, ScalarWeighted) else (),
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, final),
@@ -266,10 +270,8 @@ def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tupl
     """What was done with the confidential data before the fit that made the datasets."""
     fits = Counter(fit.label for fit in loop.fits if fit is not final)
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
-    counted = isinstance(mechanism, CountWeighted) or (
-        isinstance(mechanism, Censored) and mechanism.weights == "cw"
-    )
-    return (*([Phrase("risks")] if counted else []), *uses)
+    counted = [Phrase("risks")] if mechanism.counts_in_radius else []
+    return (*counted, *uses)
 
 
 def _source(

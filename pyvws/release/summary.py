@@ -12,12 +12,11 @@ import narwhals as nw
 import numpy as np
 
 from pyvws import __version__
+from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Posterior
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.synthesis.weighted_fit import WeightedFit
-from pyvws.synthesis.weighting import Weighting
 
 __all__ = ["library_version", "posterior_columns", "record_columns", "summarize", "table_like"]
 

@@ -7,7 +7,8 @@ from typing import Any
 from pyvws.engines._engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
-from pyvws.mechanisms.settings import Mechanism, make_mechanism
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.release.release import Release

@@ -11,7 +11,8 @@ from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import Mechanism, PerturbedHistogram
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
 from pyvws.release.histogram import histogram_release
 from pyvws.release.large import large_release
@@ -173,8 +174,8 @@ class Synthesizer(RunSettings):
             "input_sha256": input_sha256,
             "began": began,
         }
-        if isinstance(mechanism, PerturbedHistogram):
-            return histogram_release(self, mechanism, table, **given)
+        if not mechanism.fits_model:
+            return histogram_release(self, cast(PerturbedHistogram, mechanism), table, **given)
         return posterior_release(self, mechanism, table, listener=listener, **given)
 
     def fit_to(

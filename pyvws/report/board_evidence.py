@@ -14,7 +14,7 @@ from pyvws.report.evidence import Evidence, RiskEvidence
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Picture, Section, Table, number, picture
 from pyvws.report.public_page import four_statistics
-from pyvws.report.statement_fields import MECHANISMS
+from pyvws.report.statement_fields import mechanism_words
 
 __all__ = ["risk_section", "utility_section"]
 
@@ -180,6 +180,5 @@ def _three(found: Any) -> tuple[float, float, float]:
 
 def _label(public: PublicPart) -> str:
     """The papers' label of the fit that made the datasets."""
-    name = public.privacy["mechanism"]
-    label = MECHANISMS.get(name, (name,))[0]
+    label = mechanism_words(public.privacy)[0]
     return f"{label}_final" if public.privacy.get("reweighted") else label

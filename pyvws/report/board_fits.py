@@ -12,7 +12,7 @@ from pyvws.report import density_plots, weight_plots
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import Picture, Section, Table, number, picture
-from pyvws.report.statement_fields import MECHANISMS
+from pyvws.report.statement_fields import mechanism_words
 from pyvws.tables.row_order import RELEASED_ROW
 
 __all__ = ["bounds_section", "fits_section", "histogram_section"]
@@ -27,7 +27,7 @@ def bounds_section(
 ) -> Section:
     """Weights and by-record bounds, before and after re-weighting, and the ten riskiest records."""
     records = {name: column.to_numpy() for name, column in _numbers(confidential).items()}
-    label = MECHANISMS.get(public.privacy["mechanism"], (public.privacy["mechanism"],))[0]
+    label = mechanism_words(public.privacy)[0]
     fits = {label: ("weight", "lipschitz_bound")}
     if public.privacy["reweighted"]:
         fits[f"{label}_final"] = ("weight_final", "lipschitz_bound_final")

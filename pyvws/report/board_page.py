@@ -13,7 +13,7 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import Section, Table, number, render
 from pyvws.report.public_page import problems, statement_facts
-from pyvws.report.statement_fields import MECHANISMS, shown
+from pyvws.report.statement_fields import mechanism_words, shown
 from pyvws.statement.schema import FIELDS, GUARANTEES
 
 __all__ = ["board_page"]
@@ -68,7 +68,7 @@ def board_page(
 
 
 def _summary(public: PublicPart, summary: Mapping[str, Any]) -> str:
-    mechanism = MECHANISMS.get(public.privacy["mechanism"], (public.privacy["mechanism"],))[0]
+    mechanism = mechanism_words(public.privacy)[0]
     fitted = "" if public.histogram else f", model {public.privacy['model']}"
     return (
         f"{len(public.files)} synthetic datasets of {public.outcome!r} from {summary['records']} "

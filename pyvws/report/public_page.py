@@ -16,7 +16,7 @@ from pyvws.report.analysis_recipes import python_recipe, r_recipe
 from pyvws.report.density_plots import densities
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Picture, Table, listing, number, picture, render
-from pyvws.report.statement_fields import MECHANISMS, shown
+from pyvws.report.statement_fields import mechanism_words, shown
 from pyvws.report.utility_plots import utility
 from pyvws.statement.schema import FIELDS, GUARANTEES
 from pyvws.statement.words import caveat_keys
@@ -89,7 +89,7 @@ def problems(privacy: Mapping[str, Any]) -> list[str]:
 def public_page(public: PublicPart) -> str:
     """The page as HTML, from the statement and the synthetic datasets."""
     privacy = public.privacy
-    mechanism, text = MECHANISMS.get(privacy["mechanism"], (privacy["mechanism"], ""))
+    mechanism, text = mechanism_words(privacy)
     title, meaning = GUARANTEES[privacy["guarantee"]]
     tone = {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
     if problems(privacy):

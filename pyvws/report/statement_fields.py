@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-__all__ = ["MECHANISMS", "shown"]
+from pyvws.mechanisms.registry import MECHANISMS
+
+__all__ = ["mechanism_words", "shown"]
 
 
-MECHANISMS: Final = {
-    "unweighted": (
-        "Unweighted",
-        "An ordinary posterior: every record has weight 1, none is protected by weights.",
-    ),
-    "lw": (
-        "LW",
-        "Weights fall with each record's Lipschitz bound in an unweighted fit: records that move "
-        "the posterior most count least (Algorithm 1 of [vws2024]).",
-    ),
-    "cw": (
-        "CW",
-        "Weights fall with each record's identification risk: isolated records count least "
-        "(Algorithm 2 of [vws2024]).",
-    ),
-    "marginal": (
-        "Marginal",
-        "Weights fall with each record's identification risk within its pattern of known columns "
-        "[risk2024].",
-    ),
-    "pairwise": (
-        "Pairwise",
-        "Weights fall with identification risks averaged over pairs of records in a pattern "
-        "[risk2024].",
-    ),
-    "sw": ("SW", "One weight below 1 for all records [vws2024]."),
-    "weighted-epsilon": (
-        "Weighted-ε",
-        "Weights as LW, and 0 for each record whose bound still exceeds half of epsilon.",
-    ),
-    "censored": (
-        "Censored",
-        "Each record's weighted log-likelihood is clamped at half of epsilon within the fit, for "
-        "any data and any parameters [global2022].",
-    ),
-    "perturbed-histogram": (
-        "Perturbed histogram",
-        "Noise is added to the counts of a histogram with public bins; values are drawn from the "
-        "noisy histogram, uniformly within bins [wasserman2010].",
-    ),
-}
+def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
+    """Title and explanation of a statement's mechanism: the package's, or those it brings along."""
+    name = privacy["mechanism"]
+    if name in MECHANISMS:
+        return MECHANISMS[name].title, MECHANISMS[name].explanation
+    brought = privacy.get("mechanism_words", {})
+    return brought.get("title", name), brought.get("explanation", "")
 
 
 def _figure(value: float) -> str:

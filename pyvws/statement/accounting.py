@@ -8,7 +8,8 @@ Where each term is clamped at epsilon / 2 [global2022], no draw can exceed it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class PrivacyStatement(Statement):
     ----------
     model : str
         Name as on the command line.
+    claim : {"dp", "asymptotic-dp", "none"}
+        The strongest word that the mechanism may have.
+    unchecked : tuple of {"mechanism", "model"}
+        Which of them are the agency's own: the package checks no claim of theirs.
+    mechanism_words : mapping of str to str
+        Title and explanation of a mechanism of the agency's own; those of the others are known.
     reweighted, searched : bool
         Whether Algorithm 3 ran, and whether a constant was searched over refits.
     lipschitz_bound : float
@@ -91,6 +98,9 @@ class PrivacyStatement(Statement):
     reweighted: bool
     searched: bool
     lipschitz_bound: float
+    claim: str = "dp"
+    unchecked: tuple[str, ...] = ()
+    mechanism_words: Mapping[str, str] = field(default_factory=dict)
     enforced: bool = False
     data_weights: bool = True
     prepared_from_data: bool = False
@@ -115,16 +125,17 @@ class PrivacyStatement(Statement):
     def guarantee(self) -> str:
         """ "dp", "asymptotic-dp" or "none".
 
-        "dp" where terms are clamped, neither weights nor terms depend on other records, and the
-        settings do not accept chains that fail their diagnostics;
+        No more than the mechanism claims. "dp" where terms are clamped, neither weights nor terms
+        depend on other records, mechanism and model are the package's, and the settings do not
+        accept chains that fail their diagnostics;
         "asymptotic-dp" for the other weighted mechanisms at the full maximum, other censored ones
         among them. "none" otherwise, as where no record is downweighted, and where synthetic values
         depend on the data besides the posterior draw.
         """
-        if self.reads_outcome or not np.isfinite(self.lipschitz_bound):
+        if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
-            local = not (self.data_weights or self.prepared_from_data)
+            local = not (self.data_weights or self.prepared_from_data or self.unchecked)
             if local and self.accepts_unconverged:
                 return "none"
             return "dp" if local else "asymptotic-dp"
@@ -181,6 +192,8 @@ class PrivacyStatement(Statement):
             "confirmed": self.confirmed,
             "chosen": self.searched and not (self.confirmed or self.enforced),
             "unweighted": not (self.downweights or self.enforced),
+            "unchecked-mechanism": "mechanism" in self.unchecked,
+            "unchecked-model": "model" in self.unchecked,
             "above-target": above,
             "own-program": self.own_program == "own-program",
             "unchecked-program": self.own_program == "unchecked-program",
@@ -231,7 +244,9 @@ class PrivacyStatement(Statement):
         def written(value: float) -> float | None:
             return figure(value, round_up)
 
+        own = {"unchecked": list(self.unchecked), "mechanism_words": dict(self.mechanism_words)}
         return {
+            **{name: said for name, said in own.items() if said},
             "reweighted": self.reweighted,
             "model": self.model,
             "guarantee": self.guarantee,

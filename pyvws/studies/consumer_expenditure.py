@@ -21,13 +21,13 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole
+from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.normal_mixture import LABELS, NormalMixture
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk, pattern_codes
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.weighted_fit import WeightedFit
 from pyvws.tables.design import make_design
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame

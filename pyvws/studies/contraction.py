@@ -17,6 +17,10 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighing import Request, WeightedFit
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
@@ -24,8 +28,6 @@ from pyvws.studies._results import Key, Result
 from pyvws.studies.contraction_report import MECHANISMS
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.simulated_data import poisson_data
-from pyvws.synthesis.weighted_fit import WeightedFit
-from pyvws.weights.truncation import weighted_epsilon_weights
 
 __all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "simulate"]
 
@@ -83,13 +85,9 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     y = simulate(settings, data, n, data_seed)
     design = np.ones((n, 1))
     loop = native_loop(of_data["model"], y, design, one_chain(settings), seed=whole_seed(seed))
-    weighted = loop.lipschitz()
-    weights = weighted_epsilon_weights(
-        weighted.weights, weighted.bounds.by_record, epsilon=of_data["epsilon"]
-    )
-    same = bool((weights == weighted.weights).all())
-    truncated = weighted if same else loop.fit(weights, "Weighted-epsilon")
-    fits = dict(zip(MECHANISMS, (loop.unweighted(), weighted, truncated), strict=True))
+    mechanisms = (Unweighted(), LipschitzWeighted(), WeightedEpsilon(epsilon=of_data["epsilon"]))
+    made = [mechanism.run(loop, Request(y=y)).fit for mechanism in mechanisms]
+    fits = dict(zip(MECHANISMS, made, strict=True))
     rows = [_row((data, n, number, "original"), None, y)]
     for name, fit in fits.items():
         rows.append(_row((data, n, number, name), fit, loop.synthetic(fit, design, 1)[0]))

@@ -22,7 +22,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
-from pyvws.mechanisms.settings import LipschitzWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.models.beta import Beta
 from pyvws.studies._native_loop import native_loop
 from pyvws.studies.five_mechanisms import statistics
@@ -161,8 +161,8 @@ def run(
     for name, made in five.fits(target, downscaled=False).items():
         (drawn,) = loop.synthetic(made.fit, design, 1)
         fit, clamped = made.fit, None
-        if made.bound is not None:
-            clamped = float((fit.weights * fit.maxima >= made.bound).mean())
+        if fit.bound is not None:
+            clamped = float((fit.weights * fit.maxima >= fit.bound).mean())
         row = _row(LABELS[name], fit.bounds.database, fit.bounds.epsilon, y, drawn)
         weight, out = float(fit.weights.mean()), float((fit.weights == 0).mean())
         rows.append(replace(row, mean_weight=weight, out=out, clamped=clamped))

@@ -20,6 +20,7 @@ from scipy.special import expit
 from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
@@ -28,7 +29,6 @@ from pyvws.studies._results import Key, Result
 from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.synthesis.weighted_fit import WeightedFit
 
 __all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics"]
 
@@ -114,8 +114,8 @@ class _Rows:
             "ess": diagnostics.ess_bulk_min,
             "divergences": diagnostics.divergences,
         }
-        if made.bound is not None:
-            why["clamped"] = int((fit.weights * fit.maxima >= made.bound).sum())
+        if fit.bound is not None:
+            why["clamped"] = int((fit.weights * fit.maxima >= fit.bound).sum())
             why["largest_term"] = float(fit.bounds.by_draw.max())
             why["largest_effect"] = largest_effect(self._loop, made)
         if made.c is not None:

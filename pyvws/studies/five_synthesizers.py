@@ -9,20 +9,21 @@ downscaled after its truncation, the censored ones before the clamp. The histogr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import SearchError
+from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
-from pyvws.mechanisms.settings import LipschitzWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.synthesis.weighted_fit import WeightedFit
-from pyvws.synthesis.weighting import run_mechanism
-from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 
 __all__ = ["HISTOGRAM", "LABELS", "NAMES", "FiveSynthesizers", "Made", "largest_effect"]
 
@@ -41,80 +42,57 @@ NAMES = tuple(LABELS)
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A fit, epsilon / 2 where its terms are clamped, and what a search found, None elsewhere."""
+    """A fit, and what a search found, None elsewhere."""
 
     fit: WeightedFit
-    bound: float | None = None
     c: float | None = None
     tries: int = 0
     short: bool = False
     """No fit was confirmed: the largest bound below epsilon / 2 was taken."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FiveSynthesizers:
-    """Fits of one loop; those that two synthesizers need are made once."""
+    """The mechanisms on one loop, which makes those fits once that two of them need."""
 
     loop: SynthesisLoop
     passes: int
-    _lowered: dict[tuple[str, float], WeightedFit] = field(default_factory=dict)
 
     def fits(self, epsilon: float, *, downscaled: bool) -> dict[str, Made]:
         """A fit for each of the four that have a posterior."""
-        lw, plain, half = self.loop.lipschitz(), self.loop.unweighted(), 0.5 * epsilon
+        loop, request = self.loop, Request(y=self.loop.cells.outcome)
         if downscaled:
-            lw, plain = self._down("LW", lw, epsilon), self._down("unweighted", plain, epsilon)
+            rule = Downscaling(epsilon, self.passes, room=False)
+            request = replace(request, downscaling=rule, confirm=False)
+            weighted = Made(LipschitzWeighted().run(loop, request).fit)
+            Unweighted().run(loop, request)  # Its weights are those of Censor_uw.
+        else:
+            loop.lipschitz()  # The others begin with it, so it is fitted before the search's fits.
+            weighted = self._searched(replace(request, epsilon=epsilon))
+        others = {
+            "weighted-epsilon": WeightedEpsilon(epsilon=epsilon),
+            "censored-weighted": Censored(epsilon=epsilon),
+            "censored-unweighted": Censored(epsilon=epsilon, weights="none"),
+        }
         return {
-            "weighted": Made(lw) if downscaled else self._searched(epsilon),
-            "weighted-epsilon": Made(self._truncated(epsilon, downscaled)),
-            "censored-weighted": Made(
-                self.loop.fit(lw.weights, "Censored LW", bound=half), bound=half
-            ),
-            "censored-unweighted": Made(
-                self.loop.fit(plain.weights, "Censored", bound=half), bound=half
-            ),
+            "weighted": weighted,
+            **{name: Made(made.run(loop, request).fit) for name, made in others.items()},
         }
 
-    def _searched(self, epsilon: float) -> Made:
+    def _searched(self, request: Request) -> Made:
         before, fits = len(self.loop.tries), len(self.loop.fits)
         short = False
         try:
-            found = run_mechanism(
-                self.loop,
-                LipschitzWeighted(),
-                y=self.loop.cells.outcome,
-                known=[],
-                tolerance=0.05,
-                epsilon=epsilon,
-            )
+            found = LipschitzWeighted().run(self.loop, request)
             fit, c = found.fit, found.constants["c"]
         except SearchError:
             tried = self.loop.fits[fits:]
             if not tried:
                 raise
-            place = _nearest([made.bounds.database for made in tried], 0.5 * epsilon)
+            half = 0.5 * float(request.epsilon or 0.0)
+            place = _nearest([made.bounds.database for made in tried], half)
             fit, c, short = tried[place], self.loop.tries[before + place].value, True
         return Made(fit, c=c, tries=len(self.loop.tries) - before, short=short)
-
-    def _truncated(self, epsilon: float, downscaled: bool) -> WeightedFit:
-        key = ("truncated", epsilon)
-        if key not in self._lowered:
-            lw = self.loop.lipschitz()
-            weights = weighted_epsilon_weights(lw.weights, lw.bounds.by_record, epsilon=epsilon)
-            same = bool((weights == lw.weights).all())
-            self._lowered[key] = lw if same else self.loop.fit(weights, "Weighted-epsilon")
-        fit = self._lowered[key]
-        return self._down("Weighted-epsilon", fit, epsilon) if downscaled else fit
-
-    def _down(self, name: str, fit: WeightedFit, epsilon: float) -> WeightedFit:
-        """Lower the weights above epsilon / 2 and refit, until none is or `passes` are over."""
-        key = (f"{name} downscaled", epsilon)
-        for _ in range(0 if key in self._lowered else self.passes):
-            if fit.bounds.database <= 0.5 * epsilon:
-                break
-            weights = downscale(fit.weights, fit.bounds.by_record, epsilon=epsilon)
-            fit = self.loop.fit(weights, key[0])
-        return self._lowered.setdefault(key, fit)
 
     def histogram(self, y: Floats, epsilon: float, *, range: Any, seed: int) -> NoisyHistogram:
         """Counts of y (N,) in the default bins with noise of a seed: for studies, not a release."""
@@ -139,7 +117,7 @@ def largest_effect(loop: SynthesisLoop, made: Made) -> float:
     weights = fit.weights.copy()
     weights[int(np.argmax(weights * fit.maxima))] = 0.0
     full, without = (
-        PseudoPosterior(model, cells, alpha, made.bound).density_and_gradient()
+        PseudoPosterior(model, cells, alpha, fit.bound).density_and_gradient()
         for alpha in (fit.weights, weights)
     )
     points = model.unconstrain(fit.posterior.draws)

@@ -21,7 +21,6 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._paired import PairedDifference, Recomputed, paired_difference
@@ -93,10 +92,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     y = mixture.simulate(whole)
     design = np.ones((len(y), 1))
     loop = native_loop("negative-binomial", y, design, one_chain(settings), seed=whole)
-    risk = identification_risk(y, radius=mixture.RADIUS)
-    lw = loop.lipschitz()
-    cw, c = loop.count_matched(risk, match="lw", tolerance=mixture.TOLERANCE)
-    fits = {"LW": lw, "CW": cw}
+    lw, cw = loop.lipschitz(), mixture.matched_count_weights(loop, y)
+    fits = {"LW": lw, "CW": cw.fit}
     for name, fit in list(fits.items()):
         weights = reweight(fit.weights, fit.bounds.by_record, k=settings["k"])
         fits[f"{name}_final"] = loop.fit(weights, f"{name}_final")
@@ -109,7 +106,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         ends = interval_ends(own, settings["bootstrap"], rng).ravel()
         row = {"replicate": key[1], "column": name, **dict(zip(_COLUMNS, ends, strict=True))}
         bound = fits[name].bounds.database if name in fits else 0.0
-        rows.append({**row, "delta": bound, "c": c if name == "CW" else 0.0})
+        rows.append({**row, "delta": bound, "c": cw.constants["c"] if name == "CW" else 0.0})
     return Result([{k: _number(v) for k, v in row.items()} for row in rows])
 
 

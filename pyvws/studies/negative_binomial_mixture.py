@@ -16,11 +16,12 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.mechanisms.count_weighted import CountWeighted
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting
 from pyvws.r_numbers import rarith
-from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._native_loop import native_loop
-from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.weighted_fit import WeightedFit
+from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
 
@@ -81,19 +82,24 @@ def run(
     sampling = settings or SamplerSettings()
     loop = native_loop("negative-binomial", outcome, design, sampling, seed=seed, listener=listener)
     lw = loop.lipschitz()
-    risk = identification_risk(outcome, radius=RADIUS)
-    cw, c = loop.count_matched(risk, match="lw", tolerance=TOLERANCE)
+    cw = matched_count_weights(loop, outcome)
     fits = {
         "unweighted": loop.unweighted(),
         "LW": lw,
         "LW_final": loop.reweighted(lw, tolerance=TOLERANCE)[0],
-        "CW": cw,
-        "CW_final": loop.reweighted(cw, tolerance=TOLERANCE)[0],
-        "SW": loop.scalar(match="lw"),
+        "CW": cw.fit,
+        "CW_final": loop.reweighted(cw.fit, tolerance=TOLERANCE)[0],
+        "SW": ScalarWeighted().run(loop, Request(y=outcome)).fit,
     }
     synthetic = {label: loop.synthetic(fit, design, datasets) for label, fit in fits.items()}
     rows = [_row(label, fit, outcome, synthetic[label]) for label, fit in fits.items()]
-    return MixtureStudy(outcome, fits, synthetic, c, rows)
+    return MixtureStudy(outcome, fits, synthetic, cw.constants["c"], rows)
+
+
+def matched_count_weights(loop: SynthesisLoop, y: Floats) -> Weighting:
+    """CW of the outcome (N,) at the study's radius, its c found so that its bound meets LW's."""
+    mechanism = CountWeighted(radius=RADIUS, match="lw")
+    return mechanism.run(loop, Request(y=y, tolerance=TOLERANCE))
 
 
 def statistics(y: Floats) -> Floats:

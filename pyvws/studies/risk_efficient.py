@@ -17,15 +17,14 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
+from pyvws.mechanisms.count_weighted import MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import ReplicatedStudy, whole_seed
 from pyvws.studies._results import Key, Result
 from pyvws.studies.risk_efficient_comparison import simulate, statistics
-from pyvws.synthesis.weighted_fit import WeightedFit
-from pyvws.weights.weights import risk_weights
 
 __all__ = ["SETTINGS", "STUDY", "keys", "replicate"]
 
@@ -63,13 +62,11 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     y = simulate(settings, int(key[1]))
     design = np.ones((len(y), 1))
     loop = native_loop("negative-binomial", y, design, one_chain(settings), seed=whole_seed(seed))
+    request = Request(y=y)
     plain = loop.unweighted()
-    marginal = {
-        r: loop.fit(risk_weights(identification_risk(y, radius=r)), f"marginal, r = {r:g}")
-        for r in settings["radii"]
-    }
+    marginal = {r: MarginalWeighted(radius=r).run(loop, request).fit for r in settings["radii"]}
     pairwise_radius = settings["pairwise_radius"]
-    pairwise = loop.fit(pairwise_weights(y, radius=pairwise_radius), "pairwise")
+    pairwise = PairwiseWeighted(radius=pairwise_radius).run(loop, request).fit
     rows = _Rows(settings, key, y)
     L = settings["datasets"]
     rows.add("synthesizer", settings["radii"], plain, loop.synthetic(plain, design, L))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
@@ -41,7 +42,7 @@ class RunColumns:
 
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     """The columns of a run on a table; InputError for one that is not there."""
-    known = list(getattr(settings.mechanism, "known", ()))
+    known = list(cast(Mechanism, settings.mechanism).known)
     predictors = list(read_formula(settings.formula).columns)
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
@@ -63,7 +64,7 @@ def columns_used(settings: RunSettings) -> int | None:
     if settings.keep == "all":
         return None
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
-    known = getattr(settings.mechanism, "known", ())
+    known = cast(Mechanism, settings.mechanism).known
     return len({settings.outcome, *read_formula(settings.formula).columns, *known, *kept})
 
 

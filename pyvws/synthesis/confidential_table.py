@@ -11,15 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.errors import InputError
-from pyvws.mechanisms.settings import (
-    Censored,
-    CountWeighted,
-    LipschitzWeighted,
-    Mechanism,
-    PerturbedHistogram,
-    WeightedEpsilon,
-)
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
 from pyvws.tables.design import Design, make_design
 from pyvws.tables.frame import (
@@ -105,21 +97,21 @@ def check_table(
     frame = open_frame(table, least=least)
     found = outcome_column(frame, outcome)
     y = np.rint(found) if round else found
-    modelled = not isinstance(mechanism, PerturbedHistogram)
+    modelled = mechanism.fits_model
     prepared = model.prepare(y, outcome) if modelled else model
     whole = modelled and prepared.whole_numbers
     kind: OutcomeKind = "whole" if round or whole else "real"
     if frame[outcome].dtype == nw.Boolean and whole:
         kind = "boolean"
-    _refuse_constant(y, outcome, mechanism)
-    if modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean):
-        _refuse_radius(outcome, mechanism)
+    categories = modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean)
+    mechanism.check_outcome(y, outcome, categories=categories)
     design = make_design(frame, formula, outcome=outcome)
-    known = plain_columns(frame, getattr(mechanism, "known", ()), role="known")
+    known = plain_columns(frame, mechanism.known, role="known")
     kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
     released = [name for name in frame.columns if name in public]
+    mechanism.check_columns(design.predictors, released)
     return ConfidentialTable(
         y=y,
         unrounded=found,
@@ -130,26 +122,3 @@ def check_table(
         released=released,
         implementation=frame.implementation,
     )
-
-
-def _refuse_constant(y: Floats, outcome: str, mechanism: Mechanism) -> None:
-    scales = (
-        isinstance(mechanism, LipschitzWeighted | WeightedEpsilon)
-        or (isinstance(mechanism, Censored) and mechanism.weights == "lw")
-        or getattr(mechanism, "match", None) == "lw"
-    )
-    if scales and (y == y[0]).all():
-        raise InputError(
-            f"Column {outcome!r} is constant, so all Lipschitz bounds are equal and LW has no "
-            "scale. Check the column."
-        )
-
-
-def _refuse_radius(outcome: str, mechanism: Mechanism) -> None:
-    counts = isinstance(mechanism, Censored) and mechanism.weights == "cw"
-    if counts or isinstance(mechanism, CountWeighted):
-        raise InputError(
-            f"mechanism {mechanism.name!r} counts the values within a radius, and those of column "
-            f"{outcome!r} are codes of categories, between which no distance has a meaning. Use lw "
-            "or sw."
-        )

@@ -6,10 +6,10 @@ import warnings
 
 from pyvws.engines._remedies import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
+from pyvws.mechanisms.weighing import Weighting
 from pyvws.synthesis.fit_sources import clamps_everything
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.synthesis.weighting import Weighting
 
 __all__ = ["judge_convergence", "tells_nothing"]
 

@@ -16,18 +16,17 @@ from pyvws._base.checks import Floats
 from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import Match
+from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.model import Draws, Model
 from pyvws.posterior.prediction import predicted
 from pyvws.synthesis.fit_sources import FitSource
-from pyvws.synthesis.weighted_fit import WeightedFit
 from pyvws.tables.cells import Cells
 from pyvws.tables.row_order import RowNumbers
 from pyvws.weights.bound_search import Window, meet
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import Try, leveled
 from pyvws.weights.target_search import LONGER, stay_below
-from pyvws.weights.weights import risk_weights, scalar_weights, weights_from_bounds
+from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "SynthesisLoop"]
 
@@ -71,7 +70,7 @@ class SynthesisLoop:
         self.tries: list[Try] = []
         self._seeds = np.random.SeedSequence(seed)
         self._listener = listener
-        self._kept: dict[tuple[float, float] | None, WeightedFit] = {}
+        self._kept: dict[Any, WeightedFit] = {}
 
     def fit(
         self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
@@ -89,7 +88,7 @@ class SynthesisLoop:
             bound=bound,
             previous=self.fits[-1].posterior if self.fits else None,
         )
-        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima))
+        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, bound=bound))
         return self.fits[-1]
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
@@ -101,17 +100,21 @@ class SynthesisLoop:
         self.fits[-1] = fit.confirming(earlier)
         return self.fits[-1]
 
+    def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
+        """The fit kept under a key; it is made where there is none."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
     def unweighted(self) -> WeightedFit:
         """The ordinary posterior, fitted once."""
-        if None not in self._kept:
-            self._kept[None] = self.fit(np.ones(self.cells.n_records), "unweighted")
-        return self._kept[None]
+        return self.once(
+            "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
+        )
 
     def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
         """LW: Algorithm 1, fitted once for each c and g."""
-        if (c, g) not in self._kept:
-            self._kept[c, g] = self.fit(self.lipschitz_weights(c=c, g=g), "LW")
-        return self._kept[c, g]
+        return self.once((c, g), lambda: self.fit(self.lipschitz_weights(c=c, g=g), "LW"))
 
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,), from the unweighted fit; the listener hears of a kind left out."""
@@ -125,12 +128,6 @@ class SynthesisLoop:
                 "epsilon then differs by a factor. With g above 0 every record keeps a weight."
             )
         return weights
-
-    def count(
-        self, risk: Floats, *, c: float = 1.0, g: float = 0.0, label: str = "CW"
-    ) -> WeightedFit:
-        """CW: Algorithm 2 with given c and g; risk (N,)."""
-        return self.fit(risk_weights(risk, c=c, g=g), label)
 
     def met(
         self,
@@ -199,30 +196,6 @@ class SynthesisLoop:
             tell=partial(self._tell, len(self.tries)),
         )
 
-    def count_matched(
-        self,
-        risk: Floats,
-        *,
-        match: Match,
-        g: float = 0.0,
-        tolerance: float = 0.05,
-        label: str = "CW",
-    ) -> tuple[WeightedFit, float]:
-        """CW with c searched so that its bound meets `match`; returns the fit and c."""
-        return self.met(
-            lambda c: risk_weights(risk, c=c, g=g),
-            Window.around(self.target(match), tolerance),
-            symbol="c",
-            label=label,
-        )
-
-    def scalar(self, *, match: Match = "lw") -> WeightedFit:
-        """SW at the weight Delta_{alpha,x} / Delta_x, the bound to meet over the unweighted one."""
-        target = self.target(match)
-        unweighted = self.unweighted().bounds.database
-        weights = scalar_weights(self.cells.n_records, target=target, unweighted=unweighted)
-        return self.fit(weights, "SW")
-
     def reweighted(
         self,
         weighted: WeightedFit,
@@ -244,20 +217,6 @@ class SynthesisLoop:
                 lambda at: reweight(alpha, by_record, k=at), near, largest=_LARGEST_K, **search
             )
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
-
-    def target(self, match: Match) -> float:
-        """The bound that `match` stands for, in nats; below the unweighted bound."""
-        bound = self.lipschitz().bounds.database if match == "lw" else float(match)
-        self.refuse_needless(bound)
-        return bound
-
-    def refuse_needless(self, bound: float) -> None:
-        """Raise InputError for a bound to meet that the unweighted fit meets already."""
-        if not bound < self.unweighted().bounds.database:
-            raise InputError(
-                "match or epsilon asks for a bound at or above that of the unweighted fit, which "
-                "no weight in [0, 1] is needed for. Ask for a smaller one."
-            )
 
     def synthetic(
         self, fit: WeightedFit, design: Floats, datasets: int, order: RowNumbers | None = None

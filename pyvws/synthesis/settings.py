@@ -11,24 +11,15 @@ from pyvws.engines.registry import STAN_ENGINES, engine_version
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import (
-    Censored,
-    CountWeighted,
-    Mechanism,
-    PerturbedHistogram,
-    Unweighted,
-    WeightedEpsilon,
-    make_mechanism,
-    mechanism_settings,
-)
+from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.registry import is_own as own_mechanism
+from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
+from pyvws.models.registry import is_own as own_model
 from pyvws.posterior._censored_density import refuse_uncensored
-from pyvws.synthesis.weighting import data_weights
 
 __all__ = ["RunSettings", "placed"]
-
-_NOT_REWEIGHTED = (Unweighted, Censored, PerturbedHistogram)
 
 _PASSES = 5  # Refits that downscaling makes at most unless told otherwise.
 
@@ -103,14 +94,15 @@ class RunSettings:
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         self._check_target()
-        if isinstance(self.mechanism, Censored):
+        if cast(Mechanism, self.mechanism).clamps:
             refuse_uncensored(cast(Model, self.model))
         if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "
                 "is moved. Leave squeeze out."
             )
-        if self.keep_order and getattr(self.mechanism, "neighbours", "replace") == "loo":
+        mechanism = cast(Mechanism, self.mechanism)
+        if self.keep_order and mechanism.protects_records:
             raise InputError(
                 "Under loo neighbours rows are not those of records, so they have no order to "
                 "keep. Take keep_order out, or choose replace."
@@ -122,7 +114,7 @@ class RunSettings:
                 "mechanism is censored with weights none, without downscale, under a model whose "
                 "levels are given and that reads no outcome. Leave it out."
             )
-        if self.reweight and isinstance(self.mechanism, _NOT_REWEIGHTED):
+        if self.reweight and not mechanism.reweights:
             raise InputError(
                 "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
                 "pairwise, sw or weighted-epsilon."
@@ -130,33 +122,28 @@ class RunSettings:
 
     def _check_target(self) -> None:
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
-        own = getattr(self.mechanism, "epsilon", None)
+        mechanism = cast(Mechanism, self.mechanism)
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")
             if not self.downscale:
                 raise InputError("psi belongs to downscale. Add downscale or leave psi out.")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
-            if own is not None or isinstance(self.mechanism, Unweighted):
+            if not mechanism.takes_target:
                 raise InputError(
                     "epsilon here is a target that weights are searched for: of lw, cw, marginal, "
                     "pairwise or sw. Other mechanisms take their own epsilon, or none."
                 )
-            if getattr(self.mechanism, "match", None) not in (None, "lw") or (
-                isinstance(self.mechanism, CountWeighted) and self.mechanism.match is not None
-            ):
+            if mechanism.names_bound:
                 raise InputError("match and epsilon both name a bound to meet. Leave one out.")
-        if self.downscale and (
-            isinstance(self.mechanism, PerturbedHistogram) or (own is None and self.epsilon is None)
-        ):
+        if self.downscale and not (mechanism.fits_model and self.target_epsilon is not None):
             raise InputError(
                 "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
                 "mechanism with weights."
             )
-        may_miss = self.downscale and not isinstance(self.mechanism, Censored)
-        if self.accept_above_target and not (
-            may_miss or isinstance(self.mechanism, WeightedEpsilon)
-        ):
+        aims = self.downscale or mechanism.own_epsilon is not None
+        may_miss = aims and mechanism.fits_model and not mechanism.clamps
+        if self.accept_above_target and not may_miss:
             raise InputError(
                 "Only weighted-epsilon and downscale can end above the epsilon that was asked for, "
                 "so accept_above_target (--accept-above-target) does nothing here: a search ends "
@@ -174,7 +161,7 @@ class RunSettings:
                 "With records rows are not those of records, so they have no order to keep. Take "
                 "keep_order out, or records."
             )
-        if isinstance(self.mechanism, PerturbedHistogram):
+        if not cast(Mechanism, self.mechanism).fits_model:
             raise InputError(
                 "A perturbed histogram protects the number of records under loo neighbours "
                 "(--neighbours loo). Leave records out."
@@ -201,13 +188,23 @@ class RunSettings:
             raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
 
     @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Which of "mechanism" and "model" are the user's own, so that no claim of them counts."""
+        own = {
+            "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
+            "model": own_model(cast(Model, self.model)),
+        }
+        return tuple(part for part, holds in own.items() if holds)
+
+    @property
     def _clamped_one_by_one(self) -> bool:
         """Whether each term is clamped, and nothing but its own record and settings decides it."""
-        model = cast(Model, self.model)
-        clamped = isinstance(self.mechanism, Censored) and not model.reads_outcome
-        return clamped and not (
-            model.prepared_from_data
-            or data_weights(cast(Mechanism, self.mechanism), downscaled=self.downscale)
+        model, mechanism = cast(Model, self.model), cast(Mechanism, self.mechanism)
+        return mechanism.claim == "dp" and not (
+            self.unchecked
+            or model.reads_outcome
+            or model.prepared_from_data
+            or data_weights(mechanism, downscaled=self.downscale)
         )
 
     @property
@@ -217,13 +214,12 @@ class RunSettings:
 
     def _clamps_alone(self) -> bool:
         """Whether every fit of the run clamps its terms."""
-        censored = isinstance(self.mechanism, Censored) and self.mechanism.weights != "lw"
-        return censored and not self.downscale
+        return cast(Mechanism, self.mechanism).clamps_every_fit and not self.downscale
 
     @property
     def target_epsilon(self) -> float | None:
         """The epsilon asked for, of a search, of downscaling, or of the mechanism itself."""
-        own: float | None = getattr(self.mechanism, "epsilon", None)
+        own = cast(Mechanism, self.mechanism).own_epsilon
         return self.epsilon if own is None else own
 
     def recorded(self, model: Model) -> dict[str, Any]:

@@ -19,8 +19,9 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceWarning
+from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
-from pyvws.mechanisms.settings import Censored, PerturbedHistogram
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize

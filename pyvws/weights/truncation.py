@@ -14,6 +14,7 @@ import numpy as np
 
 from pyvws._base.checks import (
     Floats,
+    half_epsilon,
     open_unit_interval,
     positions,
     same_length,
@@ -21,7 +22,6 @@ from pyvws._base.checks import (
     weight_vector,
 )
 from pyvws.errors import InputError
-from pyvws.posterior.censoring import half_epsilon
 
 __all__ = ["downscale", "weighted_epsilon_weights"]
 

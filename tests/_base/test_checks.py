@@ -13,7 +13,7 @@ import pyvws as vws
 from pyvws._base import checks as _checks
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, PyvwsError
-from pyvws.mechanisms.settings import make_mechanism
+from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 
 

@@ -8,19 +8,14 @@ import math
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import (
-    MECHANISMS,
-    Censored,
-    CountWeighted,
-    LipschitzWeighted,
-    MarginalWeighted,
-    PairwiseWeighted,
-    PerturbedHistogram,
-    ScalarWeighted,
-    Unweighted,
-    WeightedEpsilon,
-    make_mechanism,
-)
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 
 NAMES = (
     "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"

@@ -10,7 +10,7 @@ from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import Censored
+from pyvws.mechanisms.censored import Censored
 from pyvws.models.beta import Beta
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import stats
 
+from pyvws._base.checks import half_epsilon
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.posterior.censoring import censored_share, clamp_log_likelihood, half_epsilon
+from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 terms = st.sampled_from([-np.inf, np.inf, np.nan, -2.5, 2.5, -5.0, 0.0]) | st.integers(

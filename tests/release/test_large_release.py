@@ -17,7 +17,7 @@ import pytest
 import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, OutputError
-from pyvws.mechanisms import settings as mechanisms
+from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 from pyvws.release.large import large_release
 from pyvws.synthesis.columns import columns_used
@@ -109,7 +109,7 @@ def test_unweighted_datasets_are_those_from_memory(tmp_path: Path, suffix: str) 
 def test_weights_and_risks_are_those_from_memory(tmp_path: Path, mechanism: str) -> None:
     path = written(households(), tmp_path / "in.parquet")
     ball = {} if mechanism == "lw" else {"radius": 0.3, "known": ("region", "zip")}
-    made = mechanisms.make_mechanism(mechanism, **ball)
+    made = make_mechanism(mechanism, **ball)
     large_release(settings(mechanism=made), open_large(path), tmp_path / "out", seed=5)
     records = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")
     memory = vws.synthesize(
@@ -182,7 +182,7 @@ def test_the_limit_is_for_inputs_draws_and_datasets(tmp_path: Path) -> None:
     assert size(draws=4000) - size() == 4000 * 2 * 8
     for keep, used in (("all", None), ("id", 4), (("id", "zip", "region"), 5), ((), 3)):
         assert columns_used(settings(keep=keep)) == used
-    known = mechanisms.CountWeighted(known=("zip",))
+    known = vws.CountWeighted(known=("zip",))
     assert columns_used(settings(mechanism=known)) == 4
     # Two categorical predictors and 20 datasets of 10^7 records took 5.8 GB of a limit of 2 GB.
     big = tmp_path / "big.parquet"
@@ -326,7 +326,7 @@ def test_what_the_large_way_refuses(tmp_path: Path) -> None:
     table = open_large(path)
     with pytest.raises(InputError, match="column 'regoin', which the table lacks"):
         large_release(settings(formula="~ regoin"), table, tmp_path / "out", seed=1)
-    histogram = mechanisms.PerturbedHistogram(epsilon=1.0, range=(0, 100))
+    histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 100))
     run = settings(formula="~ 1", mechanism=histogram)
     with pytest.raises(InputError, match="fits in memory"):
         large_release(run, table, tmp_path / "out", seed=1)

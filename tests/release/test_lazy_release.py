@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import CountWeighted
+from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.tables.large_files import COUNT
 from pyvws.tables.lazy_tables import TalliedTable
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW

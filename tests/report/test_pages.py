@@ -26,13 +26,14 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.errors import InputError, OutputError
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import reports
 from pyvws.report.evidence import RiskSettings, gather
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number
 from pyvws.report.public_page import public_page
 from pyvws.report.reports import write_pages
-from pyvws.report.statement_fields import MECHANISMS, shown
+from pyvws.report.statement_fields import shown
 from pyvws.statement.schema import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
@@ -224,7 +225,7 @@ def test_every_kind_of_release_has_both_pages(
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
     parts |= {"statement_version"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
-    assert MECHANISMS[settings["mechanism"]][1].split("[")[0] in html.unescape(public)
+    assert MECHANISMS[settings["mechanism"]].explanation.split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (len(read_public(out).files) > 1)
     assert "Report to the disclosure board" in board
     with pytest.raises(OutputError, match="--overwrite to replace it"):

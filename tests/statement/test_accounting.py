@@ -172,6 +172,12 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "cw"}, "asymptotic-dp"),
         ({"mechanism": "sw"}, "asymptotic-dp"),
         ({"reweighted": True, "searched": True}, "asymptotic-dp"),
+        ({"claim": "none"}, "none"),
+        ({"claim": "none", "enforced": True, "data_weights": False}, "none"),
+        *(
+            ({"unchecked": (own,), "enforced": True, "data_weights": False}, "asymptotic-dp")
+            for own in ("mechanism", "model")
+        ),
         ({"downweights": False}, "none"),
         ({"mechanism": "cw", "downweights": False}, "none"),
         ({"enforced": True, "data_weights": False, "downweights": False}, "dp"),
@@ -198,6 +204,8 @@ def test_what_is_said_only_where_it_applies():
         "each record's values in one row": {"columns_released_unchanged": ("age",)},
         "search is not accounted": {"searched": True, "confirmed": True},
         "No record is downweighted": {"downweights": False},
+        "The mechanism is the agency's own": {"unchecked": ("mechanism",)},
+        "a family of the agency's own": {"unchecked": ("model",)},
         "found by trial, from the synthetic values": {"short_seed": True},
         "One weight for all records": {"mechanism_caveats": (Phrase("scalar"),)},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
@@ -273,6 +281,8 @@ WHEN = {
     "confirmed": lambda made: made.confirmed,
     "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
     "unweighted": lambda made: not (made.enforced or made.downweights),
+    "unchecked-mechanism": lambda made: "mechanism" in made.unchecked,
+    "unchecked-model": lambda made: "model" in made.unchecked,
     "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
     "own-program": lambda made: made.own_program == "own-program",
     "unchecked-program": lambda made: made.own_program == "unchecked-program",
@@ -284,7 +294,9 @@ WHEN = {
 }
 any_facts = st.fixed_dictionaries(
     {
-        "mechanism": st.sampled_from(["lw", "sw", "unweighted", "censored"]),
+        "claim": st.sampled_from(["none", "asymptotic-dp", "dp"]),
+        "mechanism_caveats": st.sampled_from([(), (Phrase("own", words="Weights are {odd}."),)]),
+        "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model")]),
         "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
         "target": st.sampled_from([None, 5.0, 6.0]),
         "growth": st.sampled_from([0.0, 0.25, math.inf]),
@@ -315,6 +327,7 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
         detail = "LW: R-hat is high." if exact else "the agency has the figures."
         words = {"draws": 4000, "threshold": made.threshold, "problems": detail}
         said = [CAVEATS[key].format(**words) for key in WHEN if WHEN[key](made)]
+        said += map(caveat, made.mechanism_caveats)
         said += [
             caveat(word) for word in made.model_caveats if not made.enforced or word == IN_DOLLARS
         ]

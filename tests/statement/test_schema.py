@@ -18,7 +18,7 @@ from test_accounting import any_facts, many, statement
 import pyvws as vws
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceWarning
-from pyvws.mechanisms.settings import MECHANISMS, make_mechanism
+from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.statement.schema import SCHEMA
 from pyvws.statement.statement import STATEMENT_VERSION
@@ -65,7 +65,8 @@ def test_every_statement_meets_the_schema(made):
         VALIDATOR.validate(json.loads(json.dumps(written, allow_nan=False)))
         assert caveat_keys(written) == [said["key"] for said in written["caveat_keys"]]
         # The sentences follow from the keys and their values, and from nothing else.
-        own = {said.key: said.words for said in getattr(made, "model_caveats", ())}
+        brought = (getattr(made, f"{part}_caveats", ()) for part in ("mechanism", "model"))
+        own = {said.key: said.words for caveats in brought for said in caveats}
         phrases = [
             Phrase(**said, words=own.get(said["key"], "")) for said in written["caveat_keys"]
         ]

@@ -27,7 +27,9 @@ from pyvws.commands._output import tell_release
 from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
-from pyvws.mechanisms.settings import Censored, LipschitzWeighted, PerturbedHistogram
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.registry import find_model
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior

@@ -9,6 +9,8 @@ import pytest
 
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.weighing import Request
 from pyvws.models.registry import MODELS
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies.simulated_data import poisson_data
@@ -36,7 +38,7 @@ def test_poisson_bound_and_scalar_weight_are_those_of_the_figures() -> None:
         seed=1,
     )
     assert 3.3 <= loop.lipschitz(c=1.0, g=0.0).bounds.database <= 4.4
-    assert 0.33 <= loop.scalar(match="lw").weights[0] <= 0.43
+    assert 0.33 <= ScalarWeighted().run(loop, Request(y=y)).fit.weights[0] <= 0.43
 
 
 def test_the_mixture_s_rows_show_what_table_1_shows() -> None:

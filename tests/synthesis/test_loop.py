@@ -12,10 +12,12 @@ from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, SearchError
+from pyvws.mechanisms.count_weighted import CountWeighted
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.weighing import Request, Weighting
 from pyvws.models.registry import MODELS
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
-from pyvws.risks.identification_risk import identification_risk
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.tables.cells import make_cells
@@ -78,7 +80,7 @@ def test_each_fit_starts_from_the_one_before(y: Floats, monkeypatch: pytest.Monk
     monkeypatch.setattr(NativeEngine, "sample", noting)
     loop = _loop(y)
     loop.lipschitz()
-    loop.scalar(match="lw")
+    ScalarWeighted().run(loop, Request(y=y))
     assert seen[0] is None
     assert [id(fit.posterior) for fit in loop.fits[:-1]] == [id(one) for one in seen[1:]]
 
@@ -96,33 +98,40 @@ def test_the_reweighted_bound_meets_the_weighted_one(y: Floats, tolerance: float
     assert "k = 0.9000" in lines[0]
 
 
+def run(loop: SynthesisLoop, y: Floats, mechanism: Any) -> Weighting:
+    made: Weighting = mechanism.run(loop, Request(y=y))
+    return made
+
+
 def test_count_weights_meet_the_bound_of_lw_and_of_a_number(loop: SynthesisLoop, y: Floats) -> None:
-    risk = identification_risk(y, radius=0.3)
     target = loop.lipschitz().bounds.database
-    fit, c = loop.count_matched(risk, match="lw")
-    assert abs(fit.bounds.database / target - 1) <= 0.05
-    assert c > 1
-    fit, smaller = loop.count_matched(risk, match=0.8 * target)
-    assert abs(fit.bounds.database / (0.8 * target) - 1) <= 0.05
-    assert smaller < c
+    made = run(loop, y, CountWeighted(radius=0.3, match="lw"))
+    assert abs(made.fit.bounds.database / target - 1) <= 0.05
+    assert made.constants["c"] > 1
+    lower = run(loop, y, CountWeighted(radius=0.3, match=0.8 * target))
+    assert abs(lower.fit.bounds.database / (0.8 * target) - 1) <= 0.05
+    assert lower.constants["c"] < made.constants["c"]
 
 
-def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop) -> None:
-    fit = loop.scalar(match="lw")
+def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop, y: Floats) -> None:
+    fit = run(loop, y, ScalarWeighted()).fit
     ratio = loop.lipschitz().bounds.database / loop.unweighted().bounds.database
     np.testing.assert_array_equal(fit.weights, ratio)
 
 
-def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop) -> None:
+def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop, y: Floats) -> None:
     with pytest.raises(InputError, match="at or above that of the unweighted fit"):
-        loop.scalar(match=1e6)
+        run(loop, y, ScalarWeighted(match=1e6))
 
 
-def test_a_bound_that_no_c_reaches_ends_the_search(loop: SynthesisLoop) -> None:
+def test_a_bound_that_no_c_reaches_ends_the_search(
+    loop: SynthesisLoop, y: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bounds = loop.unweighted().bounds.by_record
     only_the_safest = np.where(bounds <= np.median(bounds), 0.5, 1.0)
+    monkeypatch.setattr(CountWeighted, "counted_risk", lambda *_: only_the_safest)
     with pytest.raises(SearchError, match="the weights reach 1 first"):
-        loop.count_matched(only_the_safest, match=0.98 * loop.unweighted().bounds.database)
+        run(loop, y, CountWeighted(match=0.98 * loop.unweighted().bounds.database))
 
 
 def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
@@ -130,7 +139,7 @@ def test_a_shift_that_alone_exceeds_the_bound_ends_the_search_at_once(
 ) -> None:
     before = len(loop.tries)
     with pytest.raises(SearchError, match="g keeps every weight up"):
-        loop.count_matched(identification_risk(y, radius=0.3), match="lw", g=0.9)
+        run(loop, y, CountWeighted(radius=0.3, match="lw", g=0.9))
     assert len(loop.tries) == before + 1
 
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import pyvws as vws
 from pyvws.commands._values import options_of
 from pyvws.commands.cli import app
 from pyvws.commands.synthesize import synthesize
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.mechanisms import settings as mechanisms
 from pyvws.models.beta import Beta
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
@@ -114,16 +114,16 @@ _MODELS: st.SearchStrategy[Any] = st.one_of(
 )
 _MATCHES = st.just("lw") | _NUMBERS
 _WEIGHTED: st.SearchStrategy[Any] = st.one_of(
-    st.builds(mechanisms.LipschitzWeighted, c=_NUMBERS, g=st.floats(-1, 1)),
-    st.builds(mechanisms.CountWeighted, **_COUNTING),
-    st.builds(mechanisms.PairwiseWeighted, **_COUNTING),
+    st.builds(vws.LipschitzWeighted, c=_NUMBERS, g=st.floats(-1, 1)),
+    st.builds(vws.CountWeighted, **_COUNTING),
+    st.builds(vws.PairwiseWeighted, **_COUNTING),
 )
 _SETTLED: st.SearchStrategy[Any] = st.one_of(
-    st.builds(mechanisms.MarginalWeighted, **{**_COUNTING, "c": st.just(1.0)}, match=_MATCHES),
-    st.builds(mechanisms.ScalarWeighted, match=_MATCHES),
-    st.builds(mechanisms.WeightedEpsilon, epsilon=_NUMBERS, passes=st.integers(1, 9)),
+    st.builds(vws.MarginalWeighted, **{**_COUNTING, "c": st.just(1.0)}, match=_MATCHES),
+    st.builds(vws.ScalarWeighted, match=_MATCHES),
+    st.builds(vws.WeightedEpsilon, epsilon=_NUMBERS, passes=st.integers(1, 9)),
     st.builds(
-        mechanisms.Censored,
+        vws.Censored,
         epsilon=_NUMBERS,
         weights=st.sampled_from(["lw", "cw", "none"]),
         **_COUNTING,
@@ -131,14 +131,14 @@ _SETTLED: st.SearchStrategy[Any] = st.one_of(
 )
 _HISTOGRAMS: st.SearchStrategy[Any] = st.one_of(
     st.builds(
-        mechanisms.PerturbedHistogram,
+        vws.PerturbedHistogram,
         epsilon=_NUMBERS,
         range=_RANGES,
         bins=st.none() | st.integers(1, 99),
         allow_outside=st.booleans(),
         neighbours=st.sampled_from(["replace", "loo"]),
     ),
-    st.builds(mechanisms.PerturbedHistogram, epsilon=_NUMBERS, edges_from_data=st.just(True)),
+    st.builds(vws.PerturbedHistogram, epsilon=_NUMBERS, edges_from_data=st.just(True)),
 )
 _RUN = {
     "outcome": st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6),
@@ -186,7 +186,7 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
             **_RUN,
             "model": st.builds(Beta, range=_RANGES) | st.builds(Normal, outcome_scale=_SCALES),
             "mechanism": st.builds(
-                mechanisms.Censored, epsilon=_NUMBERS, weights=st.just("none"), **_COUNTING
+                vws.Censored, epsilon=_NUMBERS, weights=st.just("none"), **_COUNTING
             ),
             "accept_unconverged": st.booleans(),
             "records": st.just("noisy"),
@@ -271,11 +271,11 @@ def test_every_file_of_a_run_is_repeated(given: list[str], tmp_path: Path) -> No
 
 
 MECHANISMS: list[Any] = [
-    mechanisms.LipschitzWeighted(c=0.5, g=0.1),
-    mechanisms.PairwiseWeighted(known=("a", "b"), match="lw"),
-    mechanisms.WeightedEpsilon(epsilon=5.0, passes=2),
-    mechanisms.Censored(epsilon=5.0, weights="none"),
-    mechanisms.PerturbedHistogram(epsilon=5.0, range=(0.0, 10.0), bins=4, neighbours="loo"),
+    vws.LipschitzWeighted(c=0.5, g=0.1),
+    vws.PairwiseWeighted(known=("a", "b"), match="lw"),
+    vws.WeightedEpsilon(epsilon=5.0, passes=2),
+    vws.Censored(epsilon=5.0, weights="none"),
+    vws.PerturbedHistogram(epsilon=5.0, range=(0.0, 10.0), bins=4, neighbours="loo"),
 ]
 
 

@@ -21,7 +21,6 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.mechanisms import settings as mechanisms
 from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.row_order import (
@@ -326,7 +325,7 @@ def test_a_mixture_reads_the_outcome_of_the_row_s_own_record() -> None:
         table,
         outcome="amount",
         model=vws.NormalMixture(components=2, labels="full-conditional"),
-        mechanism=mechanisms.Unweighted(),
+        mechanism=vws.Unweighted(),
         keep=["id"],
         datasets=1,
         draws=200,

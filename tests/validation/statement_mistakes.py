@@ -140,7 +140,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.posterior.pseudo_posterior:censored_density", clamped_at_epsilon),
     ),
     "two-sided window": (
-        ("pyvws.synthesis.weighting:Window", on_either_side),
+        ("pyvws.mechanisms.weighing:Window", on_either_side),
         ("pyvws.release.posterior:_held", whatever_was_reached),
     ),
     "uncapped re-weighting": (

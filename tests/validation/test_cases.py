@@ -29,7 +29,6 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.whack_a_mole:risk_summary",
     "pyvws.evaluation.whack_a_mole:top_records",
-    "pyvws.posterior.censoring:half_epsilon",
     "pyvws.mechanisms.histogram.bins:public_edges",
     "pyvws.mechanisms.histogram.perturbed_histogram:synthesize_from_histogram",
     "pyvws.risks.identification_risk:paired_outcomes",

@@ -12,13 +12,11 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.settings import (
-    Censored,
-    LipschitzWeighted,
-    Mechanism,
-    Unweighted,
-    WeightedEpsilon,
-)
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize

@@ -17,7 +17,8 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import MissingDependencyError, PyvwsError
-from pyvws.mechanisms.settings import Censored, PerturbedHistogram
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.validation._adversarial import FAMILIES

@@ -11,7 +11,9 @@ import polars as pl
 from scipy.stats import norm
 
 from pyvws.errors import SearchError
-from pyvws.mechanisms.settings import LipschitzWeighted, Mechanism, ScalarWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.release.synthesize import synthesize
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws

@@ -13,16 +13,14 @@ from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.mechanisms.settings import (
-    Censored,
-    CountWeighted,
-    LipschitzWeighted,
-    MarginalWeighted,
-    PairwiseWeighted,
-    ScalarWeighted,
-    Unweighted,
-    WeightedEpsilon,
-)
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import data_weights
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighing import Downscaling, Request, target_window
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.models.registry import MODELS
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
@@ -31,7 +29,6 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.synthesis.weighting import Downscaling, data_weights, run_mechanism, target_window
 from pyvws.tables.cells import make_cells
 from pyvws.weights.bound_search import Window
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
@@ -91,8 +88,7 @@ def run(
         settings=SamplerSettings(draws=100, warmup=100, chains=1),
         seed=1,
     )
-    made = run_mechanism(loop, mechanism, y=Y, known=known, tolerance=0.05, **more)
-    return made, loop
+    return mechanism.run(loop, Request(y=Y, known=known, **more)), loop
 
 
 def labels(loop: SynthesisLoop) -> list[str]:
@@ -277,7 +273,7 @@ def test_a_confirmed_fit_has_the_larger_figures_of_both_and_draws_below_them(
         seed=2,
     )
     for _ in range(4):
-        before = loop.scalar(match=3.0)
+        before = ScalarWeighted(match=3.0).run(loop, Request(y=Y)).fit
         after = loop.confirmed(before)
         assert after is loop.fits[-1]
         assert (after.posterior.n_draws, after.posterior.chains) == (1600, 2)

@@ -1,0 +1,154 @@
+"""CW, Marginal and Pairwise: weights from identification risks of the confidential data.
+
+CW is section 2.2 of [vws2024]; Marginal and Pairwise are those of [risk2024].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyvws._base.checks import Floats, choice, finite_number, non_negative, positive
+from pyvws.errors import InputError
+from pyvws.mechanisms.lipschitz_weighted import refuse_constant
+from pyvws.mechanisms.matching import Match, bound_to_meet, checked_match, refuse_needless
+from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.weighing import Loop, Request, Weighting
+from pyvws.risks.balls import RADIUS_KINDS
+from pyvws.risks.identification_risk import identification_risk
+from pyvws.risks.pairwise import pairwise_weights
+from pyvws.weights.bound_search import Window
+from pyvws.weights.weights import risk_weights
+
+__all__ = ["CountWeighted", "Counting", "MarginalWeighted", "PairwiseWeighted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting(MechanismBase):
+    """What the mechanisms share that count outcomes within a radius: the settings, and the risk."""
+
+    in_steps: ClassVar[bool] = True
+    counts_in_radius: ClassVar[Any] = True
+
+    c: float = 1.0
+    g: float = 0.0
+    radius: float = 0.2
+    radius_kind: str = "percentage"
+    known: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+        positive(self.radius, "radius")
+        choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
+        known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
+        object.__setattr__(self, "known", known)
+
+    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
+        """Refuse categories, between whose codes no distance has a meaning."""
+        if categories and self.counts_in_radius:
+            raise InputError(
+                f"mechanism {self.name!r} counts the values within a radius, and those of column "
+                f"{column!r} are codes of categories, between which no distance has a meaning. Use "
+                "lw or sw."
+            )
+
+    def counted_risk(self, loop: Loop, request: Request) -> Floats:
+        """Risks (N,) among all records of the table, each with its multiplicity."""
+        each = loop.cells.one_by_one()
+        found = np.empty(len(request.y))
+        ball = {
+            "radius": self.radius,
+            "radius_kind": self.radius_kind,
+            "known": [column[each] for column in request.known] or None,
+        }
+        found[each] = self._risk(request.y[each], ball)  # Equal records have equal risks.
+        return found
+
+    def _risk(self, y: Floats, ball: dict[str, Any]) -> Floats:
+        return identification_risk(y, **ball)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountWeighted(Counting):
+    """CW: weights fall with the identification risks of the confidential data (Algorithm 2).
+
+    radius, radius_kind and known (column names) define the risk; c and g the weights. With
+    `match`, c is found so that the database bound meets it, and the field c is not read.
+    """
+
+    name: ClassVar[str] = "cw"
+    title: ClassVar[str] = "CW"
+    explanation: ClassVar[str] = (
+        "Weights fall with each record's identification risk: isolated records count least "
+        "(Algorithm 2 of [vws2024])."
+    )
+    claim: ClassVar[Claim] = "asymptotic-dp"
+    reweights: ClassVar[bool] = True
+    takes_target: ClassVar[bool] = True
+
+    match: Match | None = None
+
+    def __post_init__(self) -> None:
+        super(CountWeighted, self).__post_init__()
+        if self.match is not None:
+            object.__setattr__(self, "match", checked_match(self.match))
+
+    @property
+    def names_bound(self) -> bool:
+        """Whether `match` is given."""
+        return self.match is not None
+
+    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
+        """Refuse categories, and a constant outcome where the bound to meet is LW's."""
+        if self.match == "lw":
+            refuse_constant(y, column)
+        super(CountWeighted, self).check_outcome(y, column, categories=categories)
+
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        """The fit at c, or at the c whose bound meets `match` or stays below the target."""
+        risk, window = self.counted_risk(loop, request), request.window
+
+        def weights_at(c: float) -> Floats:
+            return risk_weights(risk, c=c, g=self.g)
+
+        if window is not None:
+            refuse_needless(loop, window.high)
+            fit, c = loop.below(
+                weights_at, window, symbol="c", label=self.title, confirm=request.confirm
+            )
+        elif self.match is None:
+            return Weighting(loop.fit(weights_at(self.c), self.title), risk)
+        else:
+            near = Window.around(bound_to_meet(loop, self.match), request.tolerance)
+            fit, c = loop.met(weights_at, near, symbol="c", label=self.title)
+        return Weighting(fit, risk, {"c": c})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalWeighted(CountWeighted):
+    """Marginal weights of [risk2024]: CW under that paper's name; patterns from `known`."""
+
+    name: ClassVar[str] = "marginal"
+    title: ClassVar[str] = "Marginal"
+    explanation: ClassVar[str] = (
+        "Weights fall with each record's identification risk within its pattern of known columns "
+        "[risk2024]."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseWeighted(CountWeighted):
+    """Pairwise weights of [risk2024]: risks of a record averaged over its pairs in a pattern."""
+
+    name: ClassVar[str] = "pairwise"
+    title: ClassVar[str] = "Pairwise"
+    explanation: ClassVar[str] = (
+        "Weights fall with identification risks averaged over pairs of records in a pattern "
+        "[risk2024]."
+    )
+
+    def _risk(self, y: Floats, ball: dict[str, Any]) -> Floats:
+        return np.asarray(1.0 - pairwise_weights(y, **ball))

@@ -1,0 +1,71 @@
+"""LW: weights from the by-record bounds of the unweighted fit (section 2.1 of [vws2024])."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyvws._base.checks import Floats, finite_number, non_negative
+from pyvws.errors import InputError
+from pyvws.mechanisms.matching import refuse_needless
+from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.unweighted import bound_risk
+from pyvws.mechanisms.weighing import Loop, Request, Weighting
+from pyvws.weights.weights import weights_from_bounds
+
+__all__ = ["LipschitzWeighted", "refuse_constant"]
+
+
+def refuse_constant(y: Floats, column: str) -> None:
+    """Raise InputError for a constant outcome (N,), whose Lipschitz bounds are all equal."""
+    if (y == y[0]).all():
+        raise InputError(
+            f"Column {column!r} is constant, so all Lipschitz bounds are equal and LW has no "
+            "scale. Check the column."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LipschitzWeighted(MechanismBase):
+    """LW: weights fall with the by-record bounds of the unweighted fit (Algorithm 1).
+
+    c (at least 0) scales and g shifts the weights; larger = less protected.
+    """
+
+    name: ClassVar[str] = "lw"
+    title: ClassVar[str] = "LW"
+    explanation: ClassVar[str] = (
+        "Weights fall with each record's Lipschitz bound in an unweighted fit: records that move "
+        "the posterior most count least (Algorithm 1 of [vws2024])."
+    )
+    claim: ClassVar[Claim] = "asymptotic-dp"
+    in_steps: ClassVar[bool] = True
+    reweights: ClassVar[bool] = True
+    takes_target: ClassVar[bool] = True
+
+    c: float = 1.0
+    g: float = 0.0
+
+    def __post_init__(self) -> None:
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+
+    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
+        """Refuse a constant outcome."""
+        refuse_constant(y, column)
+
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        """The LW fit, at c, or at the c that brings the bound below the target."""
+        risk, window = bound_risk(loop), request.window
+        if window is None:
+            return Weighting(loop.lipschitz(c=self.c, g=self.g), risk)
+        bounds = loop.unweighted().bounds.by_record
+        refuse_needless(loop, window.high)
+        fit, c = loop.below(
+            lambda c: weights_from_bounds(bounds, c=c, g=self.g),
+            window,
+            symbol="c",
+            label=self.title,
+            confirm=request.confirm,
+        )
+        return Weighting(fit, risk, {"c": c})

@@ -1,0 +1,39 @@
+"""A bound to meet: that of an LW fit to the same data, or a number."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pyvws._base.checks import positive
+from pyvws.errors import InputError
+from pyvws.mechanisms.weighing import Loop
+
+__all__ = ["Match", "bound_to_meet", "checked_match", "refuse_needless"]
+
+Match = Literal["lw"] | float
+"""A bound to meet: that of an LW fit to the same data, or a number in nats."""
+
+
+def checked_match(match: Any) -> Match:
+    """`match` as a setting has it; InputError for other words, and for numbers not above 0."""
+    if match == "lw":
+        return "lw"
+    if isinstance(match, str):
+        raise InputError(f"match must be 'lw' or a number above 0. Got {match!r}.")
+    return positive(match, "match")
+
+
+def bound_to_meet(loop: Loop, match: Match) -> float:
+    """The bound that `match` stands for, in nats; InputError unless it is below the unweighted."""
+    bound = loop.lipschitz().bounds.database if match == "lw" else float(match)
+    refuse_needless(loop, bound)
+    return bound
+
+
+def refuse_needless(loop: Loop, bound: float) -> None:
+    """Raise InputError for a bound to meet, in nats, that the unweighted fit meets already."""
+    if not bound < loop.unweighted().bounds.database:
+        raise InputError(
+            "match or epsilon asks for a bound at or above that of the unweighted fit, which "
+            "no weight in [0, 1] is needed for. Ask for a smaller one."
+        )

@@ -1,0 +1,101 @@
+"""The perturbed histogram of [wasserman2010], compared with the others by [global2022]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
+from pyvws.errors import InputError
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
+from pyvws.mechanisms.mechanism import Claim, MechanismBase
+
+__all__ = ["PerturbedHistogram"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbedHistogram(MechanismBase):
+    """Noisy bin counts of a bounded outcome; synthetic values are uniform within bins.
+
+    `range` (L, U) is public knowledge; `bins` a number, by rule where None. One noisy histogram
+    makes all datasets, so together they cost epsilon once. Under "replace" neighbours, the usual
+    ones of [wasserman2010], the noise has scale 2 / epsilon; under "loo" 1 / epsilon.
+    `edges_from_data` takes the range from the data and gives up the guarantee; `allow_outside`
+    counts values outside the range in the first and last bins. `noise` is "secret" (exact and
+    unseeded) for a release; "seeded-float" is for comparison with R, never published.
+    """
+
+    name: ClassVar[str] = "perturbed-histogram"
+    title: ClassVar[str] = "Perturbed histogram"
+    explanation: ClassVar[str] = (
+        "Noise is added to the counts of a histogram with public bins; values are drawn from the "
+        "noisy histogram, uniformly within bins [wasserman2010]."
+    )
+    fits_model: ClassVar[bool] = False
+    weights_from_data: ClassVar[bool] = False
+
+    epsilon: float
+    range: tuple[float, float] | None = None
+    bins: int | None = None
+    neighbours: str = "replace"
+    edges_from_data: bool = False
+    allow_outside: bool = False
+    noise: str = "secret"
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        choice(self.neighbours, "neighbours", ("replace", "loo"))
+        choice(self.noise, "noise", ("secret", "seeded-float"))
+        if self.bins is not None:
+            object.__setattr__(self, "bins", whole_number(self.bins, "bins", least=1))
+        if self.range is not None:
+            low, high = (finite_number(end, "range") for end in self.range)
+            if not low < high:
+                raise InputError("range must be two numbers, the smaller first.")
+            object.__setattr__(self, "range", (low, high))
+        if (self.range is None) != self.edges_from_data:
+            raise InputError(
+                "perturbed-histogram needs the public range of the outcome: range (--range L,U), "
+                "or edges_from_data (--edges-from-data), which gives up the guarantee, not both."
+            )
+
+    @property
+    def claim(self) -> Claim:
+        """Strict for data in the public range, under noise that no seed brings back."""
+        strict = self.noise == "secret" and not self.edges_from_data
+        return "dp-if-bounded" if strict else "none"
+
+    @property
+    def protects_records(self) -> bool:
+        """Whether a record left out is what the noise hides, and with it the number of records."""
+        return self.neighbours == "loo"
+
+    def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
+        """Refuse predictors, and columns kept beside a protected number of records."""
+        if predictors:
+            raise InputError(
+                "perturbed-histogram synthesizes one column without predictors. Take formula out; "
+                "keep names columns to release beside it."
+            )
+        if self.protects_records and len(released) > 1:
+            raise InputError(
+                "Under loo neighbours the number of records is protected, so no column can be "
+                "kept. Take keep out, or choose replace."
+            )
+
+    def perturb(self, y: Floats, *, seed: int) -> NoisyHistogram:
+        """The noisy histogram of an outcome (N,); the seed is for noise that is seeded, alone."""
+        noise: Any = self.noise
+        neighbours: Any = self.neighbours
+        return perturbed_histogram(
+            y,
+            epsilon=self.epsilon,
+            range=self.range,
+            bins=self.bins,
+            neighbours=neighbours,
+            noise=noise,
+            seed=seed % 2**31 if self.noise == "seeded-float" else None,
+            edges_from_data=self.edges_from_data,
+            allow_outside=self.allow_outside,
+        )

@@ -1,0 +1,92 @@
+"""Mechanisms by the name that the command line takes, and those of a user's own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from typing import Any
+
+from pyvws._base.checks import choice, one_of_a_kind
+from pyvws.errors import InputError
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
+
+__all__ = ["MECHANISMS", "is_own", "make_mechanism", "mechanism_settings"]
+
+MECHANISMS: dict[str, type[Any]] = {
+    kind.name: kind
+    for kind in (
+        Unweighted,
+        LipschitzWeighted,
+        CountWeighted,
+        MarginalWeighted,
+        PairwiseWeighted,
+        ScalarWeighted,
+        WeightedEpsilon,
+        Censored,
+        PerturbedHistogram,
+    )
+}
+
+
+_NAMES = tuple(MECHANISMS)
+
+
+def mechanism_settings(name: str) -> tuple[str, ...]:
+    """Names of the settings that the mechanism of that name takes."""
+    return tuple(field.name for field in fields(MECHANISMS[choice(name, "mechanism", _NAMES)]))
+
+
+def is_own(mechanism: Mechanism) -> bool:
+    """Whether the mechanism is none of the package's, so that the package checks no claim of it."""
+    return type(mechanism) not in MECHANISMS.values()
+
+
+def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
+    """A mechanism by its short name with the settings that apply to it; others raise InputError.
+
+    A setting of None counts as not given. An instance is returned as it is: one of the package's,
+    or one of a user's own that meets the Protocol `Mechanism` under a name of its own.
+    """
+    if not isinstance(mechanism, str):
+        one_of_a_kind(mechanism, Mechanism, "mechanism", MECHANISMS)
+        if is_own(mechanism):
+            _check_own(mechanism)
+        return mechanism
+    takes = mechanism_settings(mechanism)
+    kind = MECHANISMS[mechanism]
+    if settings.get("match") is not None and settings.get("c") is not None:
+        raise InputError("match finds c, so both cannot be given. Leave one out.")
+    given = {name: value for name, value in settings.items() if value is not None}
+    unused = sorted(set(given) - set(takes))
+    if unused:
+        raise InputError(
+            f"mechanism {mechanism!r} does not take {', '.join(unused)}. "
+            f"It takes {', '.join(takes) or 'no settings'}."
+        )
+    needed = [
+        field.name for field in fields(kind) if field.default is MISSING and field.name not in given
+    ]
+    if needed:
+        raise InputError(
+            f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it by "
+            + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
+            + "."
+        )
+    made: Mechanism = kind(**given)
+    return made
+
+
+def _check_own(mechanism: Mechanism) -> None:
+    if not mechanism.fits_model:
+        raise InputError("A mechanism of your own weighs the fits of a model: fits_model is true.")
+    if not all(said.words and re.fullmatch("[a-z-]+", said.key) for said in mechanism.caveats):
+        raise InputError(
+            "A caveat of your own mechanism needs a key of small letters and hyphens, and words."
+        )

@@ -1,0 +1,40 @@
+"""The ordinary posterior, without weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.mechanism import MechanismBase
+from pyvws.mechanisms.weighing import Loop, Request, Weighting
+from pyvws.weights.weights import scaled_bounds
+
+__all__ = ["Unweighted", "bound_risk"]
+
+
+def bound_risk(loop: Loop) -> Floats:
+    """Unweighted bounds between their smallest and largest (N,); 1 where they do not differ."""
+    bounds = loop.unweighted().bounds.by_record
+    varied = len(np.unique(bounds[np.isfinite(bounds)])) > 1
+    return scaled_bounds(bounds) if varied else np.ones(len(bounds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unweighted(MechanismBase):
+    """The ordinary posterior: every weight is 1, and no guarantee is claimed."""
+
+    name: ClassVar[str] = "unweighted"
+    title: ClassVar[str] = "Unweighted"
+    explanation: ClassVar[str] = (
+        "An ordinary posterior: every record has weight 1, none is protected by weights."
+    )
+    in_steps: ClassVar[bool] = True
+    weights_from_data: ClassVar[bool] = False
+
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        """The unweighted fit, with its bounds as risks."""
+        risk = bound_risk(loop)
+        return Weighting(loop.unweighted(), risk)

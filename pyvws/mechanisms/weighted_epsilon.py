@@ -1,0 +1,73 @@
+"""Weighted-epsilon of [global2022]: LW, without the records above epsilon / 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyvws._base.checks import Floats, finite_number, non_negative, positive, whole_number
+from pyvws.errors import InputError
+from pyvws.mechanisms.lipschitz_weighted import refuse_constant
+from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.unweighted import bound_risk
+from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
+from pyvws.weights.truncation import weighted_epsilon_weights
+
+__all__ = ["WeightedEpsilon"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedEpsilon(MechanismBase):
+    """Weighted-epsilon: LW, then a weight of 0 where the by-record bound exceeds epsilon / 2.
+
+    epsilon is what the truncation aims at. The bound of the refit is computed anew; where it lies
+    above, a run ends without a release unless it is told to accept that. The papers leave open how
+    often to truncate: `passes` (1 unless given, the slides' "truncation of each weight") repeats
+    it. c and g as for LW.
+    """
+
+    name: ClassVar[str] = "weighted-epsilon"
+    title: ClassVar[str] = "Weighted-ε"
+    explanation: ClassVar[str] = (
+        "Weights as LW, and 0 for each record whose bound still exceeds half of epsilon."
+    )
+    claim: ClassVar[Claim] = "asymptotic-dp"
+    in_steps: ClassVar[bool] = True
+    reweights: ClassVar[bool] = True
+
+    epsilon: float
+    passes: int = 1
+    c: float = 1.0
+    g: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
+        non_negative(self.c, "c")
+        finite_number(self.g, "g")
+
+    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
+        """Refuse a constant outcome."""
+        refuse_constant(y, column)
+
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        """The last truncated fit, or LW's where no record is above epsilon / 2."""
+        risk = bound_risk(loop)
+        return Weighting(loop.once(self, lambda: self._truncated(loop)), risk)
+
+    def _truncated(self, loop: Loop) -> WeightedFit:
+        fit = loop.lipschitz(c=self.c, g=self.g)
+        for number in range(self.passes):
+            weights = weighted_epsilon_weights(
+                fit.weights, fit.bounds.by_record, epsilon=self.epsilon
+            )
+            if (weights == fit.weights).all() or (number and not weights.any()):
+                break  # Nothing to take out, or nothing would be left.
+            if not weights.any():
+                raise InputError(
+                    "epsilon / 2 lies below the bound of every record, so none keeps a weight and "
+                    "the synthetic data would say nothing of the table. Ask for a larger epsilon, "
+                    "or lower all weights first by a smaller c."
+                )
+            fit = loop.fit(weights, "Weighted-epsilon")
+        return fit

@@ -1,7 +1,8 @@
 """Arguments as words in memory, for kernels (`pyvws._base.kernels`) handed an address alone.
 
 Arrays are packed as their address and shape, numbers as themselves, 8 bytes a word. What is packed
-is read again without a copy, so the arrays have to be kept as long as the words are.
+is read again without a copy, so the arrays have to be kept as long as the words are. Only two
+things have no numba function and are LLVM's own: a word as a pointer, and a count across threads.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.imputils import impl_ret_untracked
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+from numba import carray
+from numba.core import types
+from numba.extending import intrinsic, overload
 
 __all__ = ["PackedArguments", "add_one", "unpacked"]
 
@@ -55,62 +55,44 @@ class PackedArguments:
         return f"{'i' if whole else 'f'}{array.ndim}"
 
 
-def _type_of(kind: str) -> Any:
-    if kind in (_FLOAT, _WHOLE):
-        return types.float64 if kind == _FLOAT else types.int64
-    return types.Array(types.float64 if kind[0] == "f" else types.int64, int(kind[1:]), "C")
+def unpacked(address: Any, kinds: str) -> Any:
+    """The groups as tuples, from the words' address and a literal text; compiled code only."""
 
 
-def _unpacked(_typing: Any, _address: Any, kinds: Any) -> Any:
-    """The groups as tuples, from the address of the words and a literal text of kinds."""
-    groups = [
-        [_type_of(kind) for kind in group.split(",") if kind]
-        for group in kinds.literal_value.split(";")
-    ]
-    made = types.Tuple([types.Tuple(group) for group in groups])
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        base = builder.bitcast(arguments[0], ir.IntType(64).as_pointer())
-        at = 1
-
-        def word() -> Any:
-            nonlocal at
-            found = builder.load(builder.gep(base, [ir.Constant(ir.IntType(64), at)]))
-            at += 1
-            return found
-
-        def value(kind: Any) -> Any:
-            if kind is types.int64:
-                return word()
-            if kind is types.float64:
-                return builder.bitcast(word(), ir.DoubleType())
-            return _array(context, builder, kind, word(), [word() for _ in range(kind.ndim)])
-
-        tuples = [
-            context.make_tuple(builder, types.Tuple(group), [value(kind) for kind in group])
-            for group in groups
-        ]
-        whole = context.make_tuple(builder, made, tuples)
-        return impl_ret_untracked(context, builder, made, whole)
-
-    return made(types.voidptr, kinds), generate
-
-
-def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
-    """A contiguous array of 8-byte elements that owns nothing."""
-    steps = [context.get_constant(types.intp, 8)]
-    for size in reversed(shape[1:]):
-        steps.insert(0, builder.mul(steps[0], size))
-    array = context.make_array(kind)(context, builder)
-    populate_array(
-        array,
-        data=builder.inttoptr(address, array.data.type),
-        shape=cgutils.pack_array(builder, shape),
-        strides=cgutils.pack_array(builder, steps),
-        itemsize=context.get_constant(types.intp, 8),
-        meminfo=None,
+@overload(unpacked, prefer_literal=True, strict=False)
+def _compile_unpacked(address: Any, kinds: Any) -> Any:
+    if not isinstance(kinds, types.Literal):
+        return None
+    at, groups = 1, []
+    for group in kinds.literal_value.split(";"):
+        values = []
+        for kind in filter(None, group.split(",")):
+            sizes = [f"words[{at + 1 + axis}]" for axis in range(int(kind[1:] or 0))]
+            if kind in (_FLOAT, _WHOLE):
+                values.append(f"{'floats' if kind == _FLOAT else 'words'}[{at}]")
+            else:
+                number = "float64" if kind[0] == "f" else "int64"
+                values.append(f"carray(pointer(words[{at}]), ({', '.join(sizes)},), {number})")
+            at += 1 + len(sizes)
+        groups.append(f"({', '.join(values)},)" if values else "()")
+    text = (
+        f"def made(address, kinds):\n"
+        f"    words, floats = carray(address, {at}, int64), carray(address, {at}, float64)\n"
+        f"    return ({', '.join(groups)},)\n"
     )
-    return array._getvalue()
+    names = {"carray": carray, "pointer": _pointer, "int64": np.int64, "float64": np.float64}
+    exec(text, names)
+    return names["made"]
+
+
+@intrinsic
+def _pointer(_typing: Any, _word: Any) -> Any:
+    """A word as a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.voidptr(types.int64), generate
 
 
 def _add_one(_typing: Any, _address: Any) -> Any:
@@ -123,6 +105,4 @@ def _add_one(_typing: Any, _address: Any) -> Any:
     return types.int64(types.voidptr), generate
 
 
-# Functions for compiled code: unpacked(address, kinds) and add_one(address).
-unpacked: Any = intrinsic(prefer_literal=True)(_unpacked)
-add_one: Any = intrinsic(_add_one)
+add_one: Any = intrinsic(_add_one)  # add_one(address), in compiled code only.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
+from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.model import SampledScale
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
@@ -33,6 +34,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine"]
 
+_NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # How its known versions begin, and what to install.
 _POLL_SECONDS = 0.02
 _REFIT_SHARE = 0.5  # Of the warm-up, in a fit that starts from the draws of another.
 _STARTS = 50  # Points to try before none is found.
@@ -138,22 +140,34 @@ def _cache_elsewhere() -> Iterator[None]:
 
 
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
-    """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one."""
-    return _nutpie().compile_pymc.CompiledPyMCModel(
-        dims=None,
-        compiled_logp_func=compiled.density,
-        compiled_expand_func=compiled.draw,
-        initial_point_func=first_point,
-        shared_data={"arguments": compiled.arguments},  # Kept for as long as a chain runs.
-        user_data=compiled.arguments.words,
-        n_expanded=D,
-        shape_info=(["q"], [slice(0, D)], [(D,)]),
-        logp_func=None,
-        expand_func=None,
-        _n_dim=D,
-        _shapes={"q": (D,)},
-        _coords=None,
-    )
+    """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one.
+
+    Raises MissingDependencyError for a nutpie whose model may read other fields.
+    """
+    known, install = _NUTPIE
+    try:
+        if not version("nutpie").startswith(known):
+            raise TypeError("Its C functions may be called in another way.")
+        return _nutpie().compile_pymc.CompiledPyMCModel(
+            dims=None,
+            compiled_logp_func=compiled.density,
+            compiled_expand_func=compiled.draw,
+            initial_point_func=first_point,
+            shared_data={"arguments": compiled.arguments},  # Kept for as long as a chain runs.
+            user_data=compiled.arguments.words,
+            n_expanded=D,
+            shape_info=(["q"], [slice(0, D)], [(D,)]),
+            logp_func=None,
+            expand_func=None,
+            _n_dim=D,
+            _shapes={"q": (D,)},
+            _coords=None,
+        )
+    except (AttributeError, TypeError) as error:
+        raise MissingDependencyError(
+            f"The native engine knows nutpie {known}* and not nutpie {version('nutpie')}, whose "
+            f"model has other fields. Run: pip install '{install}', or choose another engine."
+        ) from error
 
 
 def _run(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
+from importlib.metadata import requires
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pyvws._base.cores import one_core
+from pyvws.engines import nuts
 from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, InputError
+from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.models.model import Start
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -172,6 +175,39 @@ def test_predictors_in_any_unit_mix_alike() -> None:
     slope = posterior.draws["beta"][:, 1] * 1e5
     assert abs(slope.mean() - 0.3) < 0.1
     assert posterior.diagnostics.rhat_max < 1.02
+
+
+@pytest.mark.parametrize(
+    ("number", "modules"),
+    [
+        ("0.17.0", {"compile_pymc": nuts._nutpie().compile_pymc}),
+        ("0.16.9", {}),
+        ("0.16.9", {"compile_pymc": SimpleNamespace()}),
+        (
+            "0.16.9",
+            {
+                "compile_pymc": SimpleNamespace(
+                    CompiledPyMCModel=make_dataclass("CompiledPyMCModel", ["dims", "user_data"])
+                )
+            },
+        ),
+    ],
+)
+def test_an_unknown_nutpie_is_named(
+    monkeypatch: pytest.MonkeyPatch, number: str, modules: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(nuts, "version", lambda _: number)
+    monkeypatch.setattr(nuts, "_nutpie", lambda: SimpleNamespace(**modules))
+    with pytest.raises(MissingDependencyError) as caught:
+        NativeEngine().sample(_target(), _SHORT, seed=1)
+    said = str(caught.value)
+    assert f"knows nutpie 0.16.* and not nutpie {number}," in said
+    assert "\n" not in said
+    # What it says to install is what the package itself asks for.
+    asked = next(line for line in requires("pyvws") or [] if line.startswith("nutpie"))
+    assert set(said.split("'")[1][len("nutpie") :].split(",")) == set(
+        asked.replace(" ", "")[len("nutpie") :].split(",")
+    )
 
 
 def test_progress_reaches_the_total() -> None:

@@ -43,74 +43,45 @@ _AMOUNTS: Final[dict[str, Any]] = {
     "bases": ((1.0, 7.0), (1.0, 1.0, 1.0), (1e-3, 1.0, 700.0)),
     "extremes": (1.0, 1e-300, 1e-3, 700.0, 1e300),
 }
-_SCALES: Final = _means(-5.0, 7.0, 9)
+
+_WIDE: Final = _means(-9.0, 15.0)
+_NORMAL: Final = grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _means(-5.0, 7.0, 9))
+_PLACES: Final[dict[str, Any]] = {
+    "bases": ((0.5, 0.5), (0.02, 0.1, 0.6), tuple(1e-4 * v for v in _means(0.5, 1.5, 20))),
+    "extremes": (0.0, 1.0, 1e-12, 0.5, 1.0 - 1e-12),
+}
+_TRUTHS: Final[dict[str, Any]] = {
+    "bases": ((0.0, 0.0), (1.0,) * 5, (0.0, 0.0, 1.0)),
+    "extremes": (0.0, 1.0),
+}
+_LEVELS: Final[dict[str, Any]] = {
+    "bases": ((1.0, 1.0), (2.0, 2.0, 2.0), (1.0, 2.0, 2.0, 4.0)),
+    "extremes": (1.0, 2.0, 3.0, 4.0),
+}
+_CUTS: Final = [-4.0, 0.0, 2.0]
 
 FAMILIES: Final[dict[str, tuple[CensoredRuns, float]]] = {
-    "poisson": (
-        CensoredRuns(model=Poisson(), points=grid(_means(-9.0, 15.0), [0.0, 2.0]), **_COUNTS),
-        _PROBABILITY,
-    ),
-    "negative-binomial": (
-        CensoredRuns(
-            model=NegativeBinomial(),
-            points=grid(_means(-9.0, 15.0), [0.0], _means(-4.0, 4.0, 5)),
-            **_COUNTS,
+    name: (CensoredRuns(model=model, points=points, **outcomes), share)
+    for name, model, points, outcomes, share in (
+        ("poisson", Poisson(), grid(_WIDE, [0.0, 2.0]), _COUNTS, _PROBABILITY),
+        (
+            *("negative-binomial", NegativeBinomial()),
+            *(grid(_WIDE, [0.0], _means(-4.0, 4.0, 5)), _COUNTS, _PROBABILITY),
         ),
-        _PROBABILITY,
-    ),
-    "normal": (
-        CensoredRuns(
-            model=Normal(),
-            points=grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
-            **_REALS,
+        ("normal", Normal(), _NORMAL, _REALS, _DENSITY),
+        ("normal-log", Normal(outcome_scale="log"), _NORMAL, _AMOUNTS, _DENSITY),
+        (
+            *("gamma", Gamma()),
+            *(grid(_means(-9.0, 9.0, 19), [0.0], _means(-4.0, 6.0, 9)), _AMOUNTS, _DENSITY),
         ),
-        _DENSITY,
-    ),
-    "normal-log": (
-        CensoredRuns(
-            model=Normal(outcome_scale="log"),
-            points=grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _SCALES),
-            **_AMOUNTS,
+        ("logistic", Logistic(), grid(_means(-12.0, 12.0), [0.0, 2.0]), _TRUTHS, _PROBABILITY),
+        (
+            *("ordinal", Ordinal(levels=(1, 2, 3, 4))),
+            *(grid(_means(-9.0, 9.0, 13), [0.0], _CUTS, _CUTS), _LEVELS, _PROBABILITY),
         ),
-        _DENSITY,
-    ),
-    "gamma": (
-        CensoredRuns(
-            model=Gamma(),
-            points=grid(_means(-9.0, 9.0, 19), [0.0], _means(-4.0, 6.0, 9)),
-            **_AMOUNTS,
+        (
+            *("beta", Beta(range=(0.0, 1.0))),
+            *(grid(_means(-10.0, 10.0, 21), [0.0, 2.0], _means(-6.0, 3.0, 7)), _PLACES, _DENSITY),
         ),
-        _DENSITY,
-    ),
-    "logistic": (
-        CensoredRuns(
-            model=Logistic(),
-            points=grid(_means(-12.0, 12.0), [0.0, 2.0]),
-            bases=((0.0, 0.0), (1.0,) * 5, (0.0, 0.0, 1.0)),
-            extremes=(0.0, 1.0),
-        ),
-        _PROBABILITY,
-    ),
-    "ordinal": (
-        CensoredRuns(
-            model=Ordinal(levels=(1, 2, 3, 4)),
-            points=grid(_means(-9.0, 9.0, 13), [0.0], [-4.0, 0.0, 2.0], [-4.0, 0.0, 2.0]),
-            bases=((1.0, 1.0), (2.0, 2.0, 2.0), (1.0, 2.0, 2.0, 4.0)),
-            extremes=(1.0, 2.0, 3.0, 4.0),
-        ),
-        _PROBABILITY,
-    ),
-    "beta": (
-        CensoredRuns(
-            model=Beta(range=(0.0, 1.0)),
-            points=grid(_means(-10.0, 10.0, 21), [0.0, 2.0], _means(-6.0, 3.0, 7)),
-            bases=(
-                (0.5, 0.5),
-                (0.02, 0.1, 0.6),
-                tuple(1e-4 * value for value in _means(0.5, 1.5, 20)),
-            ),
-            extremes=(0.0, 1.0, 1e-12, 0.5, 1.0 - 1e-12),
-        ),
-        _DENSITY,
-    ),
+    )
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -82,15 +83,9 @@ def neighbourhood(base: Outcomes, extremes: Sequence[float]) -> tuple[list[Outco
 
 
 @dataclass(frozen=True, kw_only=True)
-class CensoredRuns:
-    """Runs of Censored without weights on a grid of parameters.
+class _Runs(ABC):
+    """Runs on every base and on all its neighbours; outcomes are such as the runs can have."""
 
-    points (G, D) is the grid, unconstrained; bases and extremes are outcomes that the model can
-    have.
-    """
-
-    model: Model
-    points: Floats
     bases: tuple[Outcomes, ...]
     extremes: Outcomes
 
@@ -98,16 +93,33 @@ class CensoredRuns:
         """Every base against its neighbours, and these against each other."""
         found = Losses()
         for base in self.bases:
-            at_base = self._log_posterior(base, epsilon, found)
+            at_base = self.shown(base, epsilon, found)
             for group in neighbourhood(base, self.extremes):
-                posteriors = [self._log_posterior(other, epsilon, found) for other in group]
-                for one in posteriors:
-                    found.see("leave-one-out", _distance(at_base, one))
-                for one, other in combinations(posteriors, 2):
-                    found.see("replace-one", _distance(one, other))
+                neighbours = [self.shown(other, epsilon, found) for other in group]
+                for one in neighbours:
+                    found.see("leave-one-out", self.distance(at_base, one))
+                for one, other in combinations(neighbours, 2):
+                    found.see("replace-one", self.distance(one, other))
         return found
 
-    def _log_posterior(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    @abstractmethod
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log probabilities of what one run shows; `found` hears what the run claims."""
+
+    @abstractmethod
+    def distance(self, one: Floats, other: Floats) -> float:
+        """The largest |log ratio| of two results of `shown`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CensoredRuns(_Runs):
+    """Runs of Censored without weights on a grid of parameters, points (G, D), unconstrained."""
+
+    model: Model
+    points: Floats
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log posterior of each point of the grid."""
         engine = GridEngine(self.points)
         with warnings.catch_warnings():
             # That a clamp leaves the prior alone is for the agency to know.
@@ -126,36 +138,20 @@ class CensoredRuns:
         found.hear(release, "leave-one-out", epsilon)
         return engine.log_posterior
 
-
-def _distance(one: Floats, other: Floats) -> float:
-    """The largest |log ratio|; infinite where a point is possible under one alone."""
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(one - other)
-    return float(np.where(one == other, 0.0, apart).max())
+    def distance(self, one: Floats, other: Floats) -> float:
+        """Infinite where a point is possible under one alone."""
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(one - other)
+        return float(np.where(one == other, 0.0, apart).max())
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramRuns:
+class HistogramRuns(_Runs):
     """Runs of the perturbed histogram on [0, 1]; values outside count in the first or last bin."""
 
     neighbours: Literal["replace", "loo"]
-    bases: tuple[Outcomes, ...]
-    extremes: Outcomes
 
-    def losses(self, epsilon: float) -> Losses:
-        """Every base against its neighbours, and these against each other."""
-        found = Losses()
-        for base in self.bases:
-            at_base = self._log_probabilities(base, epsilon, found)
-            for group in neighbourhood(base, self.extremes):
-                tables = [self._log_probabilities(other, epsilon, found) for other in group]
-                for one in tables:
-                    found.see("leave-one-out", _summed(at_base, one))
-                for one, other in combinations(tables, 2):
-                    found.see("replace-one", _summed(one, other))
-        return found
-
-    def _log_probabilities(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """log P(D_j = k) of each bin j and whole number k within reach, at the run's own scale."""
         release = synthesize(
             pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
@@ -177,7 +173,6 @@ class HistogramRuns:
         apart = np.abs(np.arange(-_REACH, _REACH + 1)[None] - counts[:, None])
         return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)
 
-
-def _summed(one: Floats, other: Floats) -> float:
-    """The largest |log ratio| of whole histograms: bins have noise of their own, so theirs add."""
-    return float(np.abs(one - other).max(axis=1).sum())
+    def distance(self, one: Floats, other: Floats) -> float:
+        """Of whole histograms: bins have noise of their own, so theirs add."""
+        return float(np.abs(one - other).max(axis=1).sum())

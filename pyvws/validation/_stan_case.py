@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement, Row, Verdict
 
-__all__ = ["FAMILIES", "Judgement", "StanCase", "seeded_target", "stan_row"]
+__all__ = ["FAMILIES", "Judgement", "StanCase", "seeded_target"]
 
 
 class Judgement(NamedTuple):
@@ -38,26 +38,52 @@ class Judgement(NamedTuple):
         return cls(all(made.value <= made.high for made in numbers), measured, numbers)
 
 
-class StanCase(Protocol):
-    """One model against one Stan."""
+@dataclass(frozen=True, kw_only=True)
+class StanCase:
+    """One model against one Stan: `judge` compares now."""
+
+    id: str
+    kind: str
+    model: str
+    engine: str
+    shapes: tuple[tuple[int, ...], ...]
+    judge: Callable[[], Judgement]
+    paper: str = "vws2024, section 3"
+    suffix: str = ""
 
     @property
-    def id(self) -> str: ...
+    def programs(self) -> str:
+        """The Stan program; rstan runs the papers' own, whose name may end in `suffix`."""
+        name = self.model.replace("-", "_")
+        if self.engine == "rstan":
+            return f"r_reference/stan/{name}{self.suffix}.stan"
+        return f"stan/{name}.stan"
 
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def engine(self) -> str: ...
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]: ...
-
-    @property
-    def programs(self) -> str: ...
-
-    def judge(self) -> Judgement:
-        """Compare now."""
+    def rows(self) -> Iterator[Row]:
+        """The row: passed, failed, or skipped where its Stan is missing."""
+        verdict: Verdict
+        found = Judgement(False, "")
+        try:
+            source = f"{self.engine} {engine_version(self.engine)}"
+            found = self.judge()
+            outside = f"Outside the limits: {found.measured}"
+            verdict, reason = ("pass", "") if found.passed else ("fail", outside)
+        except MissingDependencyError as missing:
+            verdict, reason, source = "skipped", str(missing), ""
+        yield Row(
+            id=self.id,
+            paper=self.paper,
+            level=self.kind,
+            r_function=self.programs,
+            python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
+            seeds=(1,),
+            shapes=self.shapes,
+            verdict=verdict,
+            reason=reason,
+            source=source,
+            measured=found.measured,
+            measurements=found.measurements,
+        )
 
 
 def _counts(draws: Draws, trend: Floats) -> Floats:
@@ -130,46 +156,3 @@ def seeded_target(
         outcome[-2] = 1.0
     family = family.prepare(outcome, "y")
     return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
-
-
-@dataclass(frozen=True, slots=True)
-class AgainstStan:
-    """A Stan case as a measured case: its one row."""
-
-    case: StanCase
-
-    @property
-    def kind(self) -> str:
-        return self.case.kind
-
-    def rows(self) -> Iterator[Row]:
-        """The row, computed now."""
-        yield stan_row(self.case)
-
-
-def stan_row(case: StanCase) -> Row:
-    """The row of a case: passed, failed, or skipped where its Stan is missing."""
-    verdict: Literal["pass", "fail", "skipped"]
-    found = Judgement(False, "")
-    try:
-        source = f"{case.engine} {engine_version(case.engine)}"
-        found = case.judge()
-        outside = f"Outside the limits: {found.measured}"
-        verdict, reason = ("pass", "") if found.passed else ("fail", outside)
-    except MissingDependencyError as missing:
-        verdict, reason, source = "skipped", str(missing), ""
-    return Row(
-        id=case.id,
-        paper=getattr(case, "paper", "vws2024, section 3"),
-        level=case.kind,
-        r_function=case.programs,
-        python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
-        seeds=(1,),
-        shapes=case.shapes,
-        largest_difference=None,
-        verdict=verdict,
-        reason=reason,
-        source=source,
-        measured=found.measured,
-        measurements=found.measurements,
-    )

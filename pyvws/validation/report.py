@@ -10,7 +10,9 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Measurement", "Row", "render", "to_json"]
+__all__ = ["Measurement", "Row", "Verdict", "render", "to_json"]
+
+Verdict = Literal["pass", "fail", "skipped"]
 
 _COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
 
@@ -25,7 +27,7 @@ class Measurement:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """The outcome of one case.
 
@@ -41,21 +43,21 @@ class Row:
     id: str
     paper: str
     level: str
-    r_function: str
+    r_function: str = ""
     python_function: str
-    seeds: tuple[int, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    largest_difference: int | None
-    verdict: Literal["pass", "fail", "skipped"]
-    reason: str
-    source: str
+    seeds: tuple[int, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+    largest_difference: int | None = None
+    verdict: Verdict
+    reason: str = ""
+    source: str = ""
     measured: str = ""
     tolerance: int = 0
     sha256: str = ""
     edits: tuple[str, ...] = ()
     erratum: str = ""
-    measurements: tuple[Measurement, ...] = ()
     why: str = ""
+    measurements: tuple[Measurement, ...] = ()
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
@@ -97,29 +99,11 @@ def render(rows: Sequence[Row], console: Console) -> None:
 
 def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One dict of plain values a row."""
-    return [
-        {
-            "id": row.id,
-            "paper": row.paper,
-            "level": row.level,
-            "r_function": row.r_function,
-            "python_function": row.python_function,
-            "seeds": list(row.seeds),
-            "shapes": [list(shape) for shape in row.shapes],
-            "largest_difference": row.largest_difference,
-            "verdict": row.verdict,
-            "reason": row.reason,
-            "source": row.source,
-            "measured": row.measured,
-            "tolerance": row.tolerance,
-            "sha256": row.sha256,
-            "edits": list(row.edits),
-            "erratum": row.erratum,
-            "why": row.why,
-            "measurements": [asdict(found) for found in row.measurements],
-        }
-        for row in rows
-    ]
+    return [{name: _plain(value) for name, value in asdict(row).items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 
 def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:

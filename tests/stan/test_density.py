@@ -10,7 +10,6 @@ from pyvws.engines._stan_run import shipped_program, stan_data
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import FAMILIES, seeded_target
 from pyvws.validation.cases import censored_density, density
-from pyvws.validation.report import Row
 
 COUNTS = ("poisson", "negative-binomial")
 
@@ -75,5 +74,5 @@ def test_a_missing_stan_is_a_skipped_row_with_its_reason(monkeypatch):
         raise _stan_case.MissingDependencyError(f"{name} is not installed.")
 
     monkeypatch.setattr(_stan_case, "engine_version", missing)
-    row: Row = _stan_case.stan_row(density.CASES[0])
+    row = next(density.CASES[0].rows())
     assert (row.verdict, row.reason) == ("skipped", "pystan is not installed.")

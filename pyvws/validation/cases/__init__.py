@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.validation._case import Case
-from pyvws.validation._stan_case import AgainstStan, StanCase
+from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     accounting,
     bounds,
@@ -57,7 +57,7 @@ class MeasuredCase(Protocol):
 def measured_cases() -> tuple[MeasuredCase, ...]:
     """All measured cases: against Stan, against printed tables, and against what runs claim."""
     return (
-        *(AgainstStan(case) for case in stan_cases()),
+        *stan_cases(),
         *printed.CASES,
         *searched.CASES,
         *guarantee.CASES,

@@ -9,10 +9,9 @@ matrix loses digits: it takes square roots of 1 - sum z^2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
-from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target
+from pyvws.validation._stan_case import FAMILIES, Judgement, StanCase, seeded_target
 
 __all__ = [
     "CASES",
@@ -29,7 +28,6 @@ __all__ = [
     "GRADIENT_LIMIT",
     "RECORDS",
     "VALUE_LIMIT",
-    "DensityCase",
     "differences",
     "judge_program",
     "judgement",
@@ -56,36 +54,10 @@ LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
 """Draws (P), outcomes (N,) and design (N, K) to the largest term of each record, (P, N)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DensityCase:
-    """One model's density against one Stan, at 200 points for each of 1, 3 and 8 columns."""
-
-    model: str
-    engine: Literal["pystan", "rstan"]
-    kind: str = "density"
-
-    @property
-    def id(self) -> str:
-        return f"density/{self.model}-{self.engine}"
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((RECORDS, K) for K in COLUMNS)
-
-    @property
-    def programs(self) -> str:
-        folder = "stan" if self.engine == "pystan" else "r_reference/stan"
-        return f"{folder}/{self.model.replace('-', '_')}.stan"
-
-    def judge(self) -> Judgement:
-        """Whether the differences are within the limits, and the largest ones."""
-        return _judgement(self.model, self.engine)
-
-
 def judge_program(
     model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
 ) -> tuple[bool, str]:
-    """As `DensityCase.judge`; of another program of the model, with other names of its data."""
+    """As the case of the model judges; of another program, with other names of its data."""
     return _judgement(model, engine, program, names)[:2]
 
 
@@ -181,6 +153,17 @@ def seeded_points(target: PseudoPosterior, first: int) -> Floats:
     return points
 
 
+_SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
+
 CASES: Final = tuple(
-    DensityCase(model=model, engine=engine) for model in FAMILIES for engine in ("pystan", "rstan")
+    StanCase(
+        id=f"density/{model}-{engine}",
+        kind="density",
+        model=model,
+        engine=engine,
+        shapes=_SHAPES,
+        judge=partial(_judgement, model, engine),
+    )
+    for model in FAMILIES
+    for engine in ("pystan", "rstan")
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,11 +25,9 @@ from pyvws.validation._adversarial import FAMILIES
 from pyvws.validation._grid_engine import GridEngine
 from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement, Row, Verdict
 
 __all__ = ["CASES", "ComputedLoss", "SampledLoss", "censored_releases", "histogram_releases"]
-
-Verdict = Literal["pass", "fail", "skipped"]
 
 _STRICT: Final = ("dp", "dp-if-bounded")
 _ROUNDING: Final = 1e-9
@@ -183,9 +181,8 @@ def _judged(
         reason = f"The claim is not strict: {told}."
     elif wrong:
         reason = f"Above the claim, or too far below it to show anything: {', '.join(wrong)}."
-    return _row(
-        case, "fail" if reason else "pass", reason=reason, measured=said, found=measured, seed=seed
-    )
+    verdict: Verdict = "fail" if reason else "pass"
+    return _row(case, verdict, reason=reason, measured=said, measurements=measured, seed=seed)
 
 
 def _without(error: PyvwsError) -> Verdict:
@@ -194,28 +191,17 @@ def _without(error: PyvwsError) -> Verdict:
 
 
 def _row(
-    case: ComputedLoss | SampledLoss,
-    verdict: Verdict,
-    *,
-    reason: str,
-    measured: str = "",
-    found: tuple[Measurement, ...] = (),
-    seed: int | None = None,
+    case: ComputedLoss | SampledLoss, verdict: Verdict, *, seed: int | None = None, **found: Any
 ) -> Row:
     return Row(
         id=case.id,
         paper=case.paper,
         level=case.kind,
-        r_function="",
         python_function="pyvws.release.synthesize:synthesize",
         seeds=() if seed is None else (seed,),
-        shapes=(),
-        largest_difference=None,
         verdict=verdict,
-        reason=reason,
         source="the claim",
-        measured=measured,
-        measurements=found,
+        **found,
     )
 
 
@@ -224,12 +210,7 @@ _HISTOGRAM: Final = "wasserman2010, section 4"
 
 CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
     *(
-        ComputedLoss(
-            id=f"guarantee/censored-{name}",
-            paper=_CENSORED,
-            runs=runs,
-            share=share,
-        )
+        ComputedLoss(id=f"guarantee/censored-{name}", paper=_CENSORED, runs=runs, share=share)
         for name, (runs, share) in FAMILIES.items()
     ),
     *(

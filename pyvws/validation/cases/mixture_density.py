@@ -6,65 +6,44 @@ partial correlations lies in (-2, 2), so weights of components differ by up to a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from functools import partial
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import Judgement, seeded_target
+from pyvws.validation._stan_case import Judgement, StanCase, seeded_target
 from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
-from pyvws.validation.cases.posterior import LIMIT, largest_gap
+from pyvws.validation.cases.posterior import compared
 
-__all__ = ["CASES", "MixtureDensityCase", "MixturePosteriorCase"]
+__all__ = ["CASES"]
 
 # A log-likelihood is the log of a sum of exponentials of squared residuals over sigma: a rounding
 # of eta = X beta is passed on by the largest residual in sigmas over sigma. 8 products of beta's
 # own 8 products by half an ulp, on each side, and a few for the terms.
 POINTWISE_LIMIT: Final = 32.0
 
-_PAPER: Final = "risk2024, supplement section 1"
 _COMPONENTS: Final = 3
+_SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
 
 _SAMPLED: Final = 100
 _SETTINGS: Final = SamplerSettings(draws=1000, warmup=500, chains=4, target_accept=0.9)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MixtureDensityCase:
+def _density(engine: str) -> Judgement:
     """The mixture's density, gradient and record log-likelihoods against one Stan."""
 
-    engine: Literal["pystan", "rstan"]
-    kind: str = "density"
-    paper: str = _PAPER
-
-    @property
-    def id(self) -> str:
-        return f"density/normal-mixture-{self.engine}"
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((RECORDS, K) for K in COLUMNS)
-
-    @property
-    def programs(self) -> str:
-        folder = "stan" if self.engine == "pystan" else "r_reference/stan"
-        return f"{folder}/normal_mixture.stan"
-
-    def judge(self) -> Judgement:
-        """Whether the differences are within the limits, and the largest ones."""
-        return judgement(map(self._at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
-
-    def _at(self, K: int) -> tuple[float, float, float]:
+    def at(K: int) -> tuple[float, float, float]:
         target = seeded_target(NormalMixture(components=_COMPONENTS), RECORDS, K, seed=K)
         points = seeded_points(target, (_COMPONENTS + 1) * K)
-        return differences(target, self.engine, points, largest=_largest_terms)
+        return differences(target, engine, points, largest=_largest_terms)
+
+    return judgement(map(at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
 
 
 def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
@@ -76,38 +55,11 @@ def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
     return np.asarray(np.maximum(steps**2, 1.0).max(axis=1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MixturePosteriorCase:
-    """The mixture's posterior under the native engine and under one Stan engine."""
-
-    engine: str
-    kind: str = "posterior"
-    paper: str = _PAPER
-
-    @property
-    def id(self) -> str:
-        return f"posterior/normal-mixture-{self.engine}"
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((_SAMPLED, 1),)
-
-    @property
-    def programs(self) -> str:
-        folder = "r_reference/stan" if self.engine == "rstan" else "stan"
-        return f"{folder}/normal_mixture.stan"
-
-    def judge(self) -> Judgement:
-        """Whether what does not depend on labels agrees, and the largest difference."""
-        model = NormalMixture(components=_COMPONENTS, smallest_sd=0.5)
-        target = seeded_target(model, _SAMPLED, 1, seed=11)
-        first, second = (
-            _quantities(target, find_engine(name).sample(target, _SETTINGS, seed=12))
-            for name in ("native", self.engine)
-        )
-        gap = largest_gap(first, second)
-        unit = "Monte Carlo standard errors"
-        return Judgement.of(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
+def _posterior(engine: str) -> Judgement:
+    """What does not depend on labels, under the native engine and under one Stan engine."""
+    model = NormalMixture(components=_COMPONENTS, smallest_sd=0.5)
+    target = seeded_target(model, _SAMPLED, 1, seed=11)
+    return compared(target, engine, _SETTINGS, _quantities)
 
 
 def _quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
@@ -125,8 +77,19 @@ def _quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
     return together.reshape(posterior.chains, -1, together.shape[1])
 
 
-CASES: Final = (
-    MixtureDensityCase(engine="pystan"),
-    MixtureDensityCase(engine="rstan"),
-    MixturePosteriorCase(engine="pystan"),
+CASES: Final = tuple(
+    StanCase(
+        id=f"{kind}/normal-mixture-{engine}",
+        kind=kind,
+        model="normal-mixture",
+        engine=engine,
+        shapes=shapes,
+        judge=partial(judge, engine),
+        paper="risk2024, supplement section 1",
+    )
+    for kind, engine, shapes, judge in (
+        ("density", "pystan", _SHAPES, _density),
+        ("density", "rstan", _SHAPES, _density),
+        ("posterior", "pystan", ((_SAMPLED, 1),), _posterior),
+    )
 )

@@ -11,7 +11,8 @@ Stan's sampler diverges on the papers' parametrization, so that its standard err
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -22,9 +23,9 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import FAMILIES, Judgement, seeded_target
+from pyvws.validation._stan_case import FAMILIES, Judgement, StanCase, seeded_target
 
-__all__ = ["CASES", "PosteriorCase", "largest_gap", "quantities"]
+__all__ = ["CASES", "compared", "largest_gap", "quantities"]
 
 # Of some twenty comparisons a right sampler exceeds 4 standard errors about once in 800 runs; the
 # seeds are fixed, so the verdict is too.
@@ -37,37 +38,25 @@ _COLUMNS: Final = 2
 _SLOPE: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PosteriorCase:
-    """One model under the native engine and under one Stan engine."""
+def _judged(model: str, engine: str) -> Judgement:
+    target = seeded_target(model, _RECORDS, _COLUMNS, seed=11, slope=_SLOPE)
+    return compared(target, engine, _SETTINGS, quantities)
 
-    model: str
-    engine: str
-    kind: str = "posterior"
 
-    @property
-    def id(self) -> str:
-        return f"posterior/{self.model}-{self.engine}"
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((_RECORDS, _COLUMNS),)
-
-    @property
-    def programs(self) -> str:
-        folder = "r_reference/stan" if self.engine == "rstan" else "stan"
-        return f"{folder}/{self.model.replace('-', '_')}.stan"
-
-    def judge(self) -> Judgement:
-        """Whether all quantities agree, and the largest difference."""
-        target = seeded_target(self.model, _RECORDS, _COLUMNS, seed=11, slope=_SLOPE)
-        first, second = (
-            quantities(target, find_engine(name).sample(target, _SETTINGS, seed=12))
-            for name in ("native", self.engine)
-        )
-        gap = largest_gap(first, second)
-        unit = "Monte Carlo standard errors"
-        return Judgement.of(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
+def compared(
+    target: PseudoPosterior,
+    engine: str,
+    settings: SamplerSettings,
+    quantities: Callable[[PseudoPosterior, Posterior], Floats],
+) -> Judgement:
+    """Whether all quantities agree under the native and another engine; the largest difference."""
+    first, second = (
+        quantities(target, find_engine(name).sample(target, settings, seed=12))
+        for name in ("native", engine)
+    )
+    gap = largest_gap(first, second)
+    unit = "Monte Carlo standard errors"
+    return Judgement.of(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
 
 
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
@@ -106,7 +95,14 @@ def _estimates(values: Floats) -> tuple[Floats, Floats]:
 # The families beside the papers' own under one Stan: their densities are held against both.
 _PAPERS: Final = ("poisson", "negative-binomial")
 CASES: Final = tuple(
-    PosteriorCase(model=model, engine=engine)
+    StanCase(
+        id=f"posterior/{model}-{engine}",
+        kind="posterior",
+        model=model,
+        engine=engine,
+        shapes=((_RECORDS, _COLUMNS),),
+        judge=partial(_judged, model, engine),
+    )
     for model in FAMILIES
     for engine in (("pystan", "rstan", "cmdstan") if model in _PAPERS else ("pystan",))
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final, Literal
+from typing import Any, Final
 
 from pyvws.errors import PyvwsError
 from pyvws.studies._paired import Recomputed
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement, Row, Verdict
 
 __all__ = ["CASES", "PrintedCase"]
 
@@ -49,47 +49,28 @@ class PrintedCase:
                 measurements=(measurement,),
             )
 
-    def _row(
-        self,
-        name: str,
-        paper: str,
-        verdict: Literal["pass", "fail"],
-        *,
-        reason: str,
-        measured: str = "",
-        measurements: tuple[Measurement, ...] = (),
-    ) -> Row:
+    def _row(self, name: str, paper: str, verdict: Verdict, **found: Any) -> Row:
         return Row(
             id=name,
             paper=paper,
             level=self.kind,
-            r_function="",
             python_function=self.python_function,
             seeds=(_SEED,),
             shapes=((1000,),),
-            largest_difference=None,
             verdict=verdict,
-            reason=reason,
             source="the printed figure",
-            measured=measured,
-            measurements=measurements,
+            **found,
         )
 
 
-CASES: Final = (
-    PrintedCase(
-        id="paper/poisson",
-        python_function="pyvws.studies.poisson_figures:poisson_figures",
-        paper="vws2024, section 3.1",
-    ),
-    PrintedCase(
-        id="paper/mixture",
-        python_function="pyvws.studies.mixture_table:table_1",
-        paper="vws2024, Table 1",
-    ),
-    PrintedCase(
-        id="paper/risk-efficient",
-        python_function="pyvws.studies.risk_efficient_tables:risk_efficient_tables",
-        paper="risk2024, Tables 5 and 6",
-    ),
+CASES: Final = tuple(
+    PrintedCase(id=f"paper/{name}", python_function=f"pyvws.studies.{function}", paper=paper)
+    for name, function, paper in (
+        ("poisson", "poisson_figures:poisson_figures", "vws2024, section 3.1"),
+        ("mixture", "mixture_table:table_1", "vws2024, Table 1"),
+        (
+            *("risk-efficient", "risk_efficient_tables:risk_efficient_tables"),
+            "risk2024, Tables 5 and 6",
+        ),
+    )
 )

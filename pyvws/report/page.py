@@ -8,6 +8,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -99,6 +100,7 @@ def render(template: str, **content: Any) -> str:
         .get_template(template)
         .render(
             **content,
+            version=version("pyvws"),
             script=script,
             script_digest=digest,
             style=(_FOLDER / "style.css").read_text(encoding="utf-8"),
@@ -111,13 +113,15 @@ def render(template: str, **content: Any) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
+        autoescape=lambda name: str(name).endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters |= {"listing": listing, "number": number, "repr": repr}
+    return made
 
 
 def _is_number(text: str) -> bool:

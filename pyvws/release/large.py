@@ -98,11 +98,6 @@ def large_release(
             "in_steps take a table that fits in memory. Raise --memory (in Python use fit), or "
             "choose another mechanism."
         )
-    if settings.records is not None:
-        raise InputError(
-            "records draws rows that are none of the table's, which takes a table that fits in "
-            "memory. Raise --memory (in Python use fit), or leave records out."
-        )
     columns = _columns(settings, table)
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
@@ -177,15 +172,26 @@ def _write_records(
     seed: int,
 ) -> None:
     """Read the records once more; write each dataset and records.parquet step by step."""
-    settings = run.settings
     number = int(tally[COUNT].sum())
-    order = None if settings.keep_order else row_order(order_stream(seed), number)
-    rows = released_rows(order, number)
-    batches = _public_rows(run, table, tally, columns, rows, out.records)
-    if order is not None:
-        del order
-        batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
+    if run.rows is not None:
+        nobody = np.zeros(number, dtype=np.int8)
+        for _ in _public_rows(run, table, tally, columns, nobody, out.records):
+            pass  # The records are written; the datasets' rows are none of theirs.
+        batches = _rows_of_nobody(run.rows)
+    else:
+        order = None if run.settings.keep_order else row_order(order_stream(seed), number)
+        rows = released_rows(order, number)
+        batches = _public_rows(run, table, tally, columns, rows, out.records)
+        if order is not None:
+            del order
+            batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
     _write_datasets(run, batches, columns.released, out.datasets)
+
+
+def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
+    """So many rows without predictors: each as the tally's first kind, which is like any other."""
+    for start in range(0, many, AT_ONCE):
+        yield pl.DataFrame({_PLACE: np.zeros(min(AT_ONCE, many - start), dtype=np.uint32)})
 
 
 def _public_rows(
@@ -198,7 +204,7 @@ def _public_rows(
 ) -> Iterator[pl.DataFrame]:
     """Each record's public columns and its row in the tally; what is confidential is written.
 
-    `rows` (N,) says which row of the datasets a record becomes, from 1.
+    `rows` (N,) says which row of the datasets a record becomes, from 1, where it becomes one.
     """
     per_kind = record_columns(run.own, run.final)
     places = tally.select(columns.modelled).with_columns(
@@ -214,7 +220,8 @@ def _public_rows(
         if len(become) < batch.height:
             raise InputError(TABLE_CHANGED)
         of_kind = {name: values[kind] for name, values in per_kind.items()}
-        records(pl.DataFrame({row_name: become, **of_kind}))
+        linked = {row_name: become} if run.rows is None else {}
+        records(pl.DataFrame({**linked, **of_kind}))
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)

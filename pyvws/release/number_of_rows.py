@@ -9,7 +9,6 @@ import numpy as np
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
-from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 
 __all__ = ["ROWS_FROM", "number_of_rows"]
@@ -18,7 +17,7 @@ ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", st
 """The statement's word for where the number of rows comes from, by the type of `records`."""
 
 
-def number_of_rows(settings: RunSettings, table: ConfidentialTable) -> int | None:
+def number_of_rows(settings: RunSettings, released: list[str], records: int) -> int | None:
     """The public number, or that of the records with secret noise; None for one row a record.
 
     One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
@@ -27,7 +26,7 @@ def number_of_rows(settings: RunSettings, table: ConfidentialTable) -> int | Non
     """
     if settings.records is None:
         return None
-    if table.released != [settings.outcome]:
+    if released != [settings.outcome]:
         raise InputError(
             "records draws another number of rows than the table has, and columns that are "
             "released as they are have the table's own. Take formula and keep out, or records."
@@ -35,5 +34,5 @@ def number_of_rows(settings: RunSettings, table: ConfidentialTable) -> int | Non
     if settings.records_epsilon is None:
         return cast(int, settings.records)
     scale = noise_scale(settings.records_epsilon, "loo")
-    noisy = add_discrete_laplace(np.array([len(table.y)]), scale=scale)
+    noisy = add_discrete_laplace(np.array([records]), scale=scale)
     return max(1, int(noisy[0]))

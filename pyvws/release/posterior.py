@@ -89,8 +89,8 @@ def fitted_run(
     """Fits as the mechanism says, on a table whose records stand for `multiplicity` (N,) each."""
     console: list[str] = []
     model = table.model
-    rows = number_of_rows(settings, table)
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
+    rows = number_of_rows(settings, table.released, cells.total_records)
     loop = SynthesisLoop(
         model,
         cells,

@@ -220,7 +220,7 @@ class Synthesizer(RunSettings):
         ------
         InputError
             Before any work, for a table or setting that the method cannot take, such as a perturbed
-            histogram, an own Stan program or `records`.
+            histogram or an own Stan program.
         ConvergenceError
             As for `fit`.
         OutputError

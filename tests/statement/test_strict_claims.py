@@ -358,7 +358,10 @@ def test_a_noisy_number_of_rows_is_paid_for() -> None:
             "A perturbed histogram protects the number of records under loo",
         ),
         ({"records": 5, "keep_order": True}, "With records rows are not those of records"),
-        ({"records": 5, "model": "normal-mixture"}, "This model draws each synthetic value from"),
+        (
+            {"records": 5, "model": "normal-mixture", "mechanism": "lw"},
+            "This model draws each synthetic value from",
+        ),
     ],
 )
 def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -372,9 +375,39 @@ def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) ->
     for role in ({"formula": "~ town"}, {"keep": "all"}):
         with pytest.raises(InputError, match=r"^records draws another number of rows"):
             Synthesizer(**strict(records=5, **role)).fit(table, seed=1)
+        table.write_parquet(tmp_path / "table.parquet")
+        run = Synthesizer(**strict(records=5, **role))
+        with pytest.raises(InputError, match=r"^records draws another number of rows"):
+            run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=1)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("records", [1, 8, 5000])
+def test_a_number_of_rows_is_drawn_in_steps_as_in_memory(
+    records: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("pyvws.release.large.AT_ONCE", "pyvws.posterior.prediction.AT_ONCE"):
+        monkeypatch.setattr(place, 700)
     VISITS.write_parquet(tmp_path / "table.parquet")
-    with pytest.raises(InputError, match=r"^records draws rows that are none of the table's"):
-        Synthesizer(**strict(records=5)).fit_to(tmp_path / "table.parquet", tmp_path / "o", seed=1)
+    run = Synthesizer(**strict(records=records))
+    said = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=2**60)
+    made = run.fit(VISITS, seed=2**60)
+    assert said == made.privacy
+    assert said["certified"]["neighbours"] == "leave-one-out"
+    for number, whole in enumerate(made.datasets, start=1):
+        file = tmp_path / "out" / "release" / f"synthetic-{number:02d}.parquet"
+        assert pl.read_parquet(file).equals(whole)
+    rows = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")
+    assert rows.equals(made.records)
+
+
+def test_a_noisy_number_of_rows_in_steps_is_that_of_records(tmp_path: Path) -> None:
+    """Not that of distinct records, of which the tally has fewer."""
+    pytest.importorskip("opendp")
+    pl.concat([VISITS] * 9).write_parquet(tmp_path / "table.parquet")
+    run = Synthesizer(**strict(records="noisy", records_epsilon=1e3))
+    run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=2**60)
+    assert len(pl.read_parquet(tmp_path / "out" / "release" / "synthetic-01.parquet")) == 72
 
 
 @pytest.mark.parametrize(("bins", "left_out"), [(2, 0.5), (None, None)])

@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
-from pyvws.report.output_folder import aligned_files, is_output_folder, refuse_random_order
+from pyvws.report.output_folder import (
+    aligned_files,
+    dataset_files,
+    is_output_folder,
+    refuse_random_order,
+)
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["names", "read_outcomes", "read_records"]
+__all__ = ["names", "read_outcomes", "read_records", "synthetic_files"]
 
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
 
@@ -37,9 +42,19 @@ def names(text: str | None) -> tuple[str, ...]:
 def read_outcomes(
     original: Path, synthetic: Sequence[Path], outcome: str
 ) -> tuple[Floats, list[Floats]]:
-    """The original's outcome (N,), and the outcome of each synthetic file."""
+    """The original's outcome (N,), and the outcome of each of `synthetic_files`."""
     y = _outcome(open_frame(read_table(original).frame), outcome, original)
-    return y, [_outcome(open_frame(read_table(path).frame), outcome, path) for path in synthetic]
+    files = synthetic_files(synthetic)
+    return y, [_outcome(open_frame(read_table(path).frame), outcome, path) for path in files]
+
+
+def synthetic_files(paths: Sequence[Path]) -> list[Path]:
+    """The paths, with the datasets of each one that is the folder of a run in its place."""
+    return [
+        file
+        for path in paths
+        for file in (dataset_files(path) if is_output_folder(path) else [path])
+    ]
 
 
 def read_records(

@@ -17,7 +17,7 @@ __all__ = ["combine"]
 
 
 def combine(
-    synthetic: Annotated[list[Path], typer.Argument(help="Two or more synthetic datasets.")],
+    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
     formula: Annotated[str, typer.Option(help='As in R: "income ~ region + urban".')],
     kind: Annotated[
         str, typer.Option(help="partial or full: which columns were synthesized.")
@@ -32,20 +32,22 @@ def combine(
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
+    from pyvws.commands._tables import synthetic_files
     from pyvws.evaluation.combining_rules import combine_formula
     from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
     chosen: Literal["partial", "full"] = "partial" if kind == "partial" else "full"
-    tables = [read_table(path).frame for path in synthetic]
-    found = combine_formula(tables, formula, kind=chosen, names=[path.name for path in synthetic])
+    files = synthetic_files(synthetic)
+    tables = [read_table(path).frame for path in files]
+    found = combine_formula(tables, formula, kind=chosen, names=[path.name for path in files])
     intervals = {name: combined.interval(level) for name, combined in found.items()}
     if as_json:
         print_json(
             {
                 "formula": formula,
-                "datasets": len(synthetic),
+                "datasets": len(files),
                 "kind": kind,
                 "level": level,
                 "coefficients": {
@@ -61,7 +63,7 @@ def combine(
             }
         )
     elif not quiet:
-        title = f"{formula} over {len(synthetic)} datasets, {kind}ly synthetic"
+        title = f"{formula} over {len(files)} datasets, {kind}ly synthetic"
         table = Table(title=escape(title))
         for heading in ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"):
             table.add_column(heading, justify="right" if heading else "left")

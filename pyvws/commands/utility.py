@@ -20,7 +20,7 @@ def utility(
         Path,
         typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
     ],
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets.")],
+    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
     outcome: Annotated[str, typer.Option(help="Synthesized column.")],
     quiet: Quiet = False,
     as_json: AsJson = False,

@@ -27,6 +27,7 @@ __all__ = [
     "PublicPart",
     "aligned_files",
     "as_left",
+    "dataset_files",
     "is_output_folder",
     "output_part",
     "read_confidential",
@@ -130,13 +131,18 @@ def is_output_folder(path: Path) -> bool:
     return (path / "release" / "privacy.json").is_file()
 
 
+def dataset_files(out: Path) -> list[Path]:
+    """The datasets of an output folder, in their order; InputError unless it holds all of them."""
+    folder = output_part(out, "release")
+    return _dataset_paths(folder, _json(folder / "privacy.json"))
+
+
 def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
     """The datasets of an output folder, and which row of each is that of record i (N,), from 0.
 
     Raises InputError where no row is that of a record, or the run kept no link between them.
     """
-    folder = output_part(out, "release")
-    paths = _dataset_paths(folder, _json(folder / "privacy.json"))
+    paths = dataset_files(out)
     records = _parquet(output_part(out, "confidential") / "records.parquet")
     if RELEASED_ROW not in records.columns:
         raise InputError(f"{out}: {NOT_ALIGNED}")

@@ -270,6 +270,20 @@ def test_risk_lines_a_run_s_folder_up(folder: Path, tmp_path: Path) -> None:
     assert by_files.output == pyvws("risk", folder / "table.csv", folder / "kept", *how).output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("utility", "table.csv", "--outcome", "income"), ("combine", "--formula", "income ~ urban")],
+    ids=["utility", "combine"],
+)
+def test_a_run_s_folder_stands_for_its_datasets(folder: Path, command: tuple[str, ...]) -> None:
+    words = [folder / word if word.endswith(".csv") else word for word in command]
+    files = sorted((folder / "out/release").glob("synthetic-*.csv"))
+    by_folder, by_files = pyvws(*words, folder / "out"), pyvws(*words, *files)
+    assert by_folder.exit_code == by_files.exit_code == 0, by_folder.output
+    assert by_folder.output == by_files.output
+    assert "3" in by_folder.output
+
+
 def test_risk_of_shuffled_files_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
     released = folder / "out/release"
     for path in (released / "synthetic-01.csv", released):

@@ -23,7 +23,7 @@ from benchmarks._worker import Worker, peak_gigabytes
 from pyvws.r import bridge
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.validation.author_files import find_functions
+from pyvws.validation.authors import find_functions
 
 __all__ = ["run"]
 

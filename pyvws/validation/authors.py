@@ -3,33 +3,54 @@
 Nothing of theirs is stored here. Their files are parsed in R, function definitions are found by
 name, and only those are evaluated, with our own seeded data; drivers are read, never run. Each row
 carries the SHA-256 of the file that the function came from.
+
+Some slips no number of a run can show: files that a driver reads but that are not there, arguments
+that a function never uses, names that nobody gives it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.errors import MissingDependencyError, PyvwsError
+from pyvws.engines.registry import engine_version
+from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
-from pyvws.validation._author_case import AuthorCall, AuthorCase
 from pyvws.validation._case import numbers
-from pyvws.validation.author_cases import CASES
-from pyvws.validation.author_files import AuthorFunction, find_functions, r_files
-from pyvws.validation.author_structure import structure_rows
+from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
+from pyvws.validation.cases.density import judge_program
 from pyvws.validation.edits import apply_edits
-from pyvws.validation.report import Row
+from pyvws.validation.report import Row, Verdict
 
-__all__ = ["LIMIT", "run"]
+__all__ = ["LIMIT", "SLIPS", "AuthorFunction", "find_functions", "missing_files", "run"]
+
+# Their program names the weights after the letter; the data are otherwise those of the package.
+_DATA_NAMES: Final = {"weights": "alphas"}
+_LIKELIHOOD: Final = "neg_binomial_2_log_lpmf"
 
 # Both sides add the same whole numbers and divide: they may round apart, by a few units of the
 # last place of 1. Anything that is not rounding is at least 1 / (60 * 60 * 3), the smallest step of
 # a risk or a weight at the largest size.
 LIMIT: Final = 8 * 2.0**-52
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorFunction:
+    """A function definition: its file, that file's SHA-256, and its text."""
+
+    file: str
+    sha256: str
+    code: str
+
+
+Functions = dict[str, AuthorFunction]
+Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 
 
 def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[Row]:
@@ -53,7 +74,7 @@ def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[R
     InputError
         If the folder does not exist or holds no R file.
     """
-    r_files(checkout)
+    _r_files(checkout)
     available, missing = bridge.r_available()
     functions = find_functions(checkout) if available else {}
     source = f"R {bridge.r_versions()['R']}" if available else ""
@@ -62,7 +83,7 @@ def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[R
         rows.append(_row(case, functions.get(case.function), missing, source))
         if progress is not None:
             progress(rows[-1])
-    for row in structure_rows(checkout, functions, missing, source):
+    for row in _structure_rows(checkout, functions, missing, source):
         rows.append(row)
         if progress is not None:
             progress(row)
@@ -120,7 +141,7 @@ def _called(case: AuthorCase, code: str, call: AuthorCall) -> Floats:
 def _as_row(
     case: AuthorCase,
     function: AuthorFunction | None,
-    verdict: Literal["pass", "fail", "skipped"],
+    verdict: Verdict,
     reason: str,
     measured: str,
     source: str,
@@ -134,7 +155,6 @@ def _as_row(
         python_function=case.python_function,
         seeds=case.seeds,
         shapes=tuple((n,) for n in case.sizes),
-        largest_difference=None,
         verdict=verdict,
         reason=reason,
         source=source,
@@ -143,3 +163,174 @@ def _as_row(
         edits=edits,
         erratum=case.erratum,
     )
+
+
+# Files of their checkout
+
+
+def _r_files(checkout: Path) -> list[Path]:
+    """All R files at any depth, sorted; InputError where there is none."""
+    found = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
+    if not found:
+        raise InputError(f"There is no R file in {checkout}. Give the checkout of the scripts.")
+    return found
+
+
+def _sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
+    """Function definitions of all R files by name; of two with one name, the first file's.
+
+    A file that R cannot parse holds none. Needs R.
+    """
+    found: dict[str, AuthorFunction] = {}
+    for path in _r_files(checkout):
+        try:
+            defined = bridge.call("authors", "functions_of", {"file": str(path.resolve())})
+        except bridge.RError:
+            continue
+        if isinstance(defined, dict):  # An empty list has no names.
+            name = path.relative_to(checkout).as_posix()
+            for function, code in defined.items():
+                found.setdefault(function, AuthorFunction(name, _sha256_of(path), str(code[0])))
+    return found
+
+
+def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
+    """Files that a script reads and that are not beside it, by name, with that script. Needs R."""
+    found: dict[str, AuthorFunction] = {}
+    for path in _r_files(checkout):
+        try:
+            read = bridge.call("authors", "files_read", {"file": str(path.resolve())})
+        except bridge.RError:
+            continue
+        for name in map(str, read):
+            if not (path.parent / name).is_file():
+                script = path.relative_to(checkout).as_posix()
+                found.setdefault(name, AuthorFunction(script, _sha256_of(path), ""))
+    return found
+
+
+# Slips of structure, and their Stan program
+
+
+@dataclass(frozen=True, slots=True)
+class _Slip:
+    """A slip of structure: `find` gives where it is, or None when it has gone."""
+
+    id: str
+    erratum: str
+    paper: str
+    python_function: str
+    find: Finder
+
+
+def _structure_rows(
+    checkout: Path, functions: Functions, missing: str, source: str
+) -> Iterator[Row]:
+    """Rows of the slips of structure, and the density row of each of their Stan programs."""
+    for slip in SLIPS:
+        found = None if missing else slip.find(checkout, functions)
+        where, measured = found or (None, "")
+        gone = f"The slip has gone: bring the erratum {slip.erratum} up to date."
+        yield Row(
+            id=slip.id,
+            paper=slip.paper,
+            level="exact",
+            r_function=where.file if where else "",
+            python_function=slip.python_function,
+            verdict="pass" if found else "skipped" if missing else "fail",
+            reason="" if found else missing or gone,
+            source=source,
+            measured=measured,
+            sha256=where.sha256 if where else "",
+            erratum=slip.erratum,
+        )
+    for path in sorted(checkout.rglob("*.stan")):
+        program = path.read_text(encoding="utf-8")
+        if _LIKELIHOOD in program:
+            yield _density(path.relative_to(checkout).as_posix(), _sha256_of(path), program)
+
+
+def _density(name: str, sha256: str, program: str) -> Row:
+    verdict: Verdict
+    measured = source = ""
+    try:
+        source = f"rstan {engine_version('rstan')}"
+    except PyvwsError as missing:
+        verdict, reason = "skipped", str(missing)
+    else:
+        try:
+            passed, measured = judge_program(
+                "negative-binomial", "rstan", program, names=_DATA_NAMES
+            )
+            verdict, reason = ("pass", "") if passed else ("fail", f"Too far apart: {measured}")
+        except PyvwsError as error:
+            verdict, reason = "fail", str(error)
+    return Row(
+        id="authors/density-negative-binomial",
+        paper="risk2024, section 2.4.2",
+        level="density",
+        r_function=name,
+        python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
+        seeds=(1,),
+        shapes=((60, 1), (60, 3), (60, 8)),
+        verdict=verdict,
+        reason=reason,
+        source=source,
+        measured=measured,
+        sha256=sha256,
+    )
+
+
+def _absent(suffix: str) -> Finder:
+    def find(checkout: Path, _: Functions) -> tuple[AuthorFunction, str] | None:
+        for name, script in missing_files(checkout).items():
+            if name.endswith(suffix):
+                return script, f"{name} is not there, as known"
+        return None
+
+    return find
+
+
+def _loose(function: str, kind: str, names: tuple[str, ...]) -> Finder:
+    def find(_: Path, functions: Functions) -> tuple[AuthorFunction, str] | None:
+        if function not in functions:
+            return None
+        arguments: dict[str, Any] = {"code": functions[function].code, "name": function}
+        loose = {*map(str, bridge.call("authors", "loose_names", arguments)[kind])}
+        if not loose.issuperset(names):
+            return None
+        return functions[function], f"{kind}: {', '.join(names)}, as known"
+
+    return find
+
+
+_SYNTHESIS: Final = "pyvws.release.synthesize:synthesize"
+SLIPS: Final = (
+    _Slip(
+        "authors/driver-source", "driver-sources-missing-file", "risk2024, section 2.4",
+        _SYNTHESIS, _absent(".R"),
+    ),
+    _Slip(
+        "authors/driver-data", "driver-loads-missing-data", "risk2024, Supplement 6",
+        _SYNTHESIS, _absent(".RData"),
+    ),
+    _Slip(
+        "authors/unused-known", "pattern-size-fixed", "risk2024, Equation 6",
+        "pyvws.risks.pairwise:pairwise_weights",
+        _loose("IdentificationRisk_pw", "unused", ("known.vars", "all.known.vars")),
+    ),
+    _Slip(
+        "authors/records-from-global", "records-from-global", "risk2024, section 2",
+        _SYNTHESIS, _loose("gen_synthetic_data", "free", ("N",)),
+    ),
+    _Slip(
+        "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
+        "pyvws.posterior.diagnostics:diagnose",
+        _loose("gen_synthetic_data", "free", ("posterior", "np")),
+    ),
+)  # fmt: skip

@@ -20,7 +20,7 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation import author_cases, authors
 from pyvws.validation.author_cases import CASES
-from pyvws.validation.author_files import find_functions, missing_files
+from pyvws.validation.authors import find_functions, missing_files
 from pyvws.weights.weights import risk_weights
 
 THREE = np.array([100.0, 110.0, 400.0])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
 from pyvws.errors import PyvwsError
-from pyvws.validation import author_cases, author_structure, errata, listing_edits, runner
+from pyvws.validation import author_cases, authors, errata, listings, runner
 from pyvws.validation.report import Row
 
 _ROOT = Path(__file__).parents[2]
@@ -93,8 +93,8 @@ def test_what_no_source_claims_is_no_slip() -> None:
 
 def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> None:
     edits = [
-        *(edit for named in listing_edits.LISTING_EDITS.values() for edit in named),
-        *listing_edits.TODAYS_STAN,
+        *(edit for named in listings.LISTING_EDITS.values() for edit in named),
+        *listings.TODAYS_STAN,
         *(edit for case in author_cases.CASES for edit in (*case.edits, *case.inputs)),
     ]
     assert len({edit.name for edit in edits}) >= 12
@@ -102,14 +102,14 @@ def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> 
     differing = [case for case in author_cases.CASES if case.expect == "differs"]
     assert differing
     assert {case.erratum for case in differing} <= IDS
-    assert {slip.erratum for slip in author_structure._SLIPS} <= IDS
+    assert {slip.erratum for slip in authors.SLIPS} <= IDS
     assert "listing-not-finite" in IDS
 
 
 def test_slips_of_the_scripts_that_change_a_number_are_run() -> None:
     """Each entry on the authors' scripts is met by a case, but for what needs a Stan fit."""
     met = {case.erratum for case in author_cases.CASES}
-    met |= {slip.erratum for slip in author_structure._SLIPS}
+    met |= {slip.erratum for slip in authors.SLIPS}
     theirs = {entry.id for entry in ENTRIES if entry.sources == ("authors",)}
     assert theirs - met == {"excluded-draws"}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-from xml.etree import ElementTree as ET
+from typing import Any, Final
 
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement, Row, template
 
 __all__ = ["Figure", "figures"]
 
@@ -67,17 +66,10 @@ def _counted(rows: Sequence[Row]) -> Figure | None:
     counts.append((f"{_BEYOND} ulp and more", sum(gap >= _BEYOND for gap in gaps)))
     said = ", ".join(f"{label}: {count}" for label, count in counts)
     text = f"Quantities compared with R by their largest difference. {said}."
-    svg, most = _canvas(len(counts), text, foot=8), max(count for _, count in counts)
-    for line, (label, count) in enumerate(counts):
-        y = _TOP + line * _LINE
-        _text(svg, _LABELS - 10, y + 14, label, anchor="end")
-        width = max(count / most * _PLOT, 1.0 if count else 0.0)
-        ET.SubElement(
-            svg, "rect", {"x": f"{_LABELS}", "y": f"{y + 3}", "width": f"{width:.1f}"}
-            | {"height": f"{_LINE - 7}", "class": "bar"},
-        )  # fmt: skip
-        _text(svg, _LABELS + width + 6, y + 14, str(count))
-    return Figure("Differences from R", text, _written(svg))
+    most = max(count for _, count in counts)
+    widths = [max(count / most * _PLOT, 1.0 if count else 0.0) for _, count in counts]
+    bars = [(label, count, width) for (label, count), width in zip(counts, widths, strict=True)]
+    return Figure("Differences from R", text, _drawn(text, bars=bars, rows=len(bars), foot=8))
 
 
 def _allowed(rows: Sequence[Row]) -> Figure | None:
@@ -183,53 +175,10 @@ def _lanes(
     *,
     lines: Sequence[float] = (),
 ) -> str:
-    svg = _canvas(len(lanes), text)
-    bottom = _TOP + len(lanes) * _LINE
-    for at, label in ticks:
-        x = f"{_LABELS + at * _PLOT:.1f}"
-        ET.SubElement(svg, "line", _ends(x, _TOP, x, bottom) | {"class": "grid"})
-        _text(svg, float(x), bottom + 16, label, anchor="middle")
-    for at in lines:
-        x = f"{_LABELS + at * _PLOT:.1f}"
-        ET.SubElement(svg, "line", _ends(x, _TOP, x, bottom) | {"class": "edge"})
-    _text(svg, _LABELS + _PLOT / 2, bottom + 34, axis, anchor="middle")
-    for number, (label, dots) in enumerate(lanes):
-        y = _TOP + number * _LINE + _LINE / 2
-        _text(svg, _LABELS - 10, y + 4, label, anchor="end")
-        for dot in dots:
-            _mark(svg, dot, y)
-    return _written(svg)
+    marks = {"lanes": lanes, "ticks": ticks, "axis": axis, "lines": lines}
+    return _drawn(text, rows=len(lanes), foot=_FOOT, **marks)
 
 
-def _mark(svg: ET.Element, dot: _Dot, y: float) -> None:
-    """A filled dot for a pass and a cross for a failure, so that colour is not all."""
-    x = _LABELS + dot.x * _PLOT
-    if dot.limit is not None:
-        at = f"{_LABELS + dot.limit * _PLOT:.1f}"
-        ET.SubElement(svg, "line", _ends(at, y - 7, at, y + 7) | {"class": "limit"})
-    group = ET.SubElement(svg, "g", {"class": "pass" if dot.passed else "fail"})
-    ET.SubElement(group, "title").text = dot.said
-    if dot.passed:
-        ET.SubElement(group, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
-        return
-    for way in (-5, 5):
-        ET.SubElement(group, "line", _ends(f"{x - 5:.1f}", y - way, f"{x + 5:.1f}", y + way))
-
-
-def _canvas(lanes: int, text: str, *, foot: int = _FOOT) -> ET.Element:
-    height = _TOP + lanes * _LINE + foot
-    shape = {"viewBox": f"0 0 {_WIDTH} {height}", "role": "img", "aria-label": text}
-    return ET.Element("svg", shape)
-
-
-def _ends(x1: str, y1: float, x2: str, y2: float) -> dict[str, str]:
-    return {"x1": x1, "y1": f"{y1:.1f}", "x2": x2, "y2": f"{y2:.1f}"}
-
-
-def _text(svg: ET.Element, x: float, y: float, said: str, *, anchor: str = "start") -> None:
-    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
-    ET.SubElement(svg, "text", place).text = said
-
-
-def _written(svg: ET.Element) -> str:
-    return ET.tostring(svg, encoding="unicode", short_empty_elements=True)
+def _drawn(text: str, **marks: Any) -> str:
+    shape = {"width": _WIDTH, "left": _LABELS, "plot": _PLOT, "line": _LINE, "top": _TOP}
+    return template("figure.svg.j2").render(text=text, **shape, **marks)

@@ -14,10 +14,9 @@ from typing import Any, Final
 from pyvws._base.folders import whole_folder
 from pyvws.validation import errata, provenance
 from pyvws.validation._figures import figures
-from pyvws.validation.junit import to_junit
-from pyvws.validation.report import Row, to_json
+from pyvws.validation.report import Row, template, to_json
 
-__all__ = ["FILES", "content", "to_html", "write_report"]
+__all__ = ["FILES", "content", "to_html", "to_junit", "write_report"]
 
 FILES: Final = ("validation.html", "validation.json", "validation.xml")
 _LEVELS: Final = {
@@ -75,7 +74,8 @@ def write_report(
         (partial / FILES[0]).write_text(page, encoding="utf-8")
         text = json.dumps(found, indent=2, allow_nan=False) + "\n"
         (partial / FILES[1]).write_text(text, encoding="utf-8")
-        (partial / FILES[2]).write_bytes(to_junit(rows, began=began, seconds=seconds))
+        written = to_junit(rows, began=began, seconds=seconds)
+        (partial / FILES[2]).write_text(written, encoding="utf-8")
     return [folder / name for name in FILES]
 
 
@@ -97,25 +97,16 @@ def content(
         "versions": provenance.versions(),
         "machine": provenance.machine(),
         "sha256": provenance.hashes(),
-        "rows": [_finite(row) for row in to_json(rows)],
-        "errata": [_finite(asdict(slip)) for slip in errata.errata()],
+        "rows": _finite(to_json(rows)),
+        "errata": _finite([asdict(slip) for slip in errata.errata()]),
         "conventions": [asdict(entry) for entry in errata.conventions()],
     }
 
 
 def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
     """The page of a `content`: no script, style or image from elsewhere."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("pyvws.validation", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     groups = {level: [row for row in rows if _of(row) == level] for level in _LEVELS}
-    page: str = environment.get_template("page.html.j2").render(
+    page = template("page.html.j2").render(
         **found,
         titles=_LEVELS,
         groups=groups,
@@ -125,7 +116,36 @@ def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
         span=_span,
         breakable=_breakable,
     )
-    return page + "\n"
+    return f"{page}\n"
+
+
+def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
+    """The rows as JUnit XML, which build servers read: a suite a level, a test case a row.
+
+    A skipped row is a skipped test, never a passed one. `began` is when the run began, with its
+    zone, and `seconds` how long it took.
+    """
+    levels = dict.fromkeys(row.level for row in rows)
+    suites = {level: [row for row in rows if row.level == level] for level in levels}
+    when = began.isoformat(timespec="seconds")
+    text = template("junit.xml.j2").render(
+        rows=rows, suites=suites, began=when, seconds=seconds, said=_said
+    )
+    return f"{text}\n"
+
+
+def _said(row: Row) -> str:
+    """What a row was held against, and what was found, a line each."""
+    gap = None if row.largest_difference is None else f"{row.largest_difference} ulp"
+    said = {
+        "paper": row.paper,
+        "R or Stan": row.r_function,
+        "Python": row.python_function,
+        "against": row.source,
+        "largest difference": gap,
+        "measured": row.measured,
+    }
+    return "\n".join(f"{name}: {value}" for name, value in said.items() if value)
 
 
 def _breakable(text: str) -> Any:
@@ -153,16 +173,12 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {"rows": len(rows), **{name: verdicts[name] for name in _VERDICTS}, "equal_bits": equal}
 
 
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
+def _finite(value: Any) -> Any:
     """Numbers that JSON does not know as text, at any depth."""
-    return {name: _plain(value) for name, value in values.items()}
-
-
-def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return _finite(value)
+        return {name: _finite(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [_finite(entry) for entry in value]
     infinite = isinstance(value, float) and not abs(value) < float("inf")
     return str(value) if infinite else value
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Measurement", "Row", "Verdict", "render", "to_json"]
+__all__ = ["Measurement", "Row", "Verdict", "render", "template", "to_json"]
 
 Verdict = Literal["pass", "fail", "skipped"]
 
@@ -58,6 +58,20 @@ class Row:
     erratum: str = ""
     why: str = ""
     measurements: tuple[Measurement, ...] = ()
+
+
+def template(name: str) -> Any:
+    """A template of this folder; what it writes is escaped, and a name it lacks is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pyvws.validation", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
 
 
 def render(rows: Sequence[Row], console: Console) -> None:

@@ -21,7 +21,6 @@ from pyvws._base import resources as _resources
 from pyvws.errors import OutputError
 from pyvws.validation import document, errata, provenance
 from pyvws.validation._figures import figures
-from pyvws.validation.junit import to_junit
 from pyvws.validation.report import Measurement, Row
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -269,7 +268,7 @@ def test_a_printed_figure_outside_is_a_cross_at_the_edge() -> None:
 
 
 def test_junit_counts_skips_as_skipped() -> None:
-    tree = ElementTree.fromstring(to_junit(ALL, began=BEGAN, seconds=2.5))
+    tree = ElementTree.fromstring(document.to_junit(ALL, began=BEGAN, seconds=2.5))
     assert (tree.get("tests"), tree.get("failures"), tree.get("skipped")) == ("8", "1", "1")
     levels = {suite.get("name"): suite for suite in tree}
     assert list(levels) == ["exact", "posterior", "paper", "guarantee"]

@@ -148,7 +148,19 @@ def test_printed_in_full() -> None:
 
 
 def row(verdict: str = "pass") -> Row:
-    return Row("a/b", "p", "exact", "f.R:g", "h", (1,), ((2,),), 0, verdict, "", "R", sha256="ab")
+    return Row(
+        id="a/b",
+        paper="p",
+        level="exact",
+        r_function="f.R:g",
+        python_function="h",
+        seeds=(1,),
+        shapes=((2,),),
+        largest_difference=0,
+        verdict=verdict,
+        source="R",
+        sha256="ab",
+    )
 
 
 def test_command_prints_the_list() -> None:

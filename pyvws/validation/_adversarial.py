@@ -59,6 +59,20 @@ _LEVELS: Final[dict[str, Any]] = {
     "extremes": (1.0, 2.0, 3.0, 4.0),
 }
 _CUTS: Final = [-4.0, 0.0, 2.0]
+# With a predictor: outcome and predictor of each record, and of a grid the intercept, the slope,
+# their log scales and their correlation.
+_VISITS: Final[dict[str, Any]] = {
+    "bases": (((0.0, 0.0), (0.0, 1.0)), ((1.0, -2.0), (1.0, -2.0), (3.0, 1.0), (0.0, 1.0))),
+    "extremes": ((0.0, 1.0), (1000.0, -2.0), (_LARGEST_COUNT, 5.0), (1.0, 0.0)),
+}
+_CHANGES: Final[dict[str, Any]] = {
+    "bases": (((0.0, 0.0), (2.0, 1.0)), ((-5.0, 1.0), (-5.0, 1.0), (0.0, 0.0), (700.0, 9.0))),
+    "extremes": ((0.0, 1.0), (1e-300, 0.0), (-700.0, 9.0), (1e9, 1e3), (-1e300, 0.0)),
+    "in_steps": True,
+}
+_SPREAD: Final = [[1.0], [0.0], [0.3]]
+_LINES: Final = grid(_means(-5.0, 5.0, 9), _means(-4.0, 4.0, 9), *_SPREAD)
+_SLOPES: Final = grid([-700.0, -1.0, 0.0, 2.0], [-3.0, 0.0, 3.0], *_SPREAD, _means(-5.0, 7.0, 9))
 
 FAMILIES: Final[dict[str, tuple[CensoredRuns, float]]] = {
     name: (CensoredRuns(model=model, points=points, **outcomes), share)
@@ -68,7 +82,9 @@ FAMILIES: Final[dict[str, tuple[CensoredRuns, float]]] = {
             *("negative-binomial", NegativeBinomial()),
             *(grid(_WIDE, [0.0], _means(-4.0, 4.0, 5)), _COUNTS, _PROBABILITY),
         ),
+        ("poisson-predictor", Poisson(), _LINES, _VISITS, _PROBABILITY),
         ("normal", Normal(), _NORMAL, _REALS, _DENSITY),
+        ("normal-predictor-in-steps", Normal(), _SLOPES, _CHANGES, _DENSITY),
         ("normal-log", Normal(outcome_scale="log"), _NORMAL, _AMOUNTS, _DENSITY),
         (
             *("gamma", Gamma()),

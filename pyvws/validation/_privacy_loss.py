@@ -13,24 +13,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
-from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import Synthesizer
 from pyvws.validation._grid_engine import GridEngine
 
 __all__ = ["CensoredRuns", "HistogramRuns", "Losses", "Word", "neighbourhood", "word"]
 
-Outcomes = tuple[float, ...]
+Record = float | tuple[float, float]
+"""An outcome, or an outcome and a predictor."""
+
+Outcomes = tuple[Record, ...]
 Word = tuple[str, str]
 
 _SEED: Final = 2**60 + 1
@@ -54,9 +60,8 @@ class Losses:
         """Take in one pair's loss."""
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
-    def hear(self, release: Release, relation: str, epsilon: float) -> None:
-        """Take in what a release claims; the settings ask for `epsilon` under a relation."""
-        said = release.privacy
+    def hear(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
+        """Take in a statement's claims; the settings ask for `epsilon` under a relation."""
         strict = said["certified"]
         claims = [(name, of["per_dataset"]) for name, of in said["epsilon_by_neighbours"].items()]
         claims += [(relation, epsilon), (said["neighbours"], said["epsilon_per_dataset"])]
@@ -64,16 +69,16 @@ class Losses:
             claims.append((strict["neighbours"], strict["epsilon_per_dataset"]))
         for neighbours, claim in claims:
             self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
-        self.words.add(word(release))
+        self.words.add(word(said))
 
 
-def word(release: Release) -> Word:
-    """The guarantee that a release states, and the neighbours it is certified for."""
-    strict = release.privacy["certified"]
-    return release.privacy["guarantee"], "none" if strict is None else strict["neighbours"]
+def word(said: dict[str, Any]) -> Word:
+    """The guarantee of a statement, and the neighbours it is certified for."""
+    strict = said["certified"]
+    return said["guarantee"], "none" if strict is None else strict["neighbours"]
 
 
-def neighbourhood(base: Outcomes, extremes: Sequence[float]) -> tuple[list[Outcomes], ...]:
+def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outcomes], ...]:
     """All databases with one record fewer, and those with one extreme record more.
 
     Two records are the fewest that a table may have.
@@ -113,29 +118,38 @@ class _Runs(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredRuns(_Runs):
-    """Runs of Censored without weights on a grid of parameters, points (G, D), unconstrained."""
+    """Runs of Censored without weights on a grid of parameters, points (G, D), unconstrained.
+
+    Records with a predictor are fitted with a slope. `in_steps` takes the path of large tables.
+    """
 
     model: Model
     points: Floats
+    in_steps: bool = False
 
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         engine = GridEngine(self.points)
-        with warnings.catch_warnings():
+        pairs = [of if isinstance(of, tuple) else (of,) for of in outcomes]
+        names = ["y", "x"][: len(pairs[0])]
+        table = pl.DataFrame(pairs, schema=dict.fromkeys(names, pl.Float64), orient="row")
+        run = Synthesizer(
+            outcome="y",
+            model=self.model,
+            mechanism=Censored(epsilon=epsilon, weights="none"),
+            formula="~ x" if "x" in names else "~ 1",
+            datasets=1,
+            settings=SamplerSettings(draws=100, chains=1),
+            engine=engine,
+        )
+        with warnings.catch_warnings(), TemporaryDirectory() as folder:
             # That a clamp leaves the prior alone is for the agency to know.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            release = synthesize(
-                pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
-                outcome="y",
-                model=self.model,
-                mechanism=Censored(epsilon=epsilon, weights="none"),
-                datasets=1,
-                draws=100,
-                chains=1,
-                engine=engine,
-                seed=_SEED,
-            )
-        found.hear(release, "leave-one-out", epsilon)
+            if self.in_steps:
+                said = run.fit_to(table.lazy(), Path(folder, "out"), seed=_SEED)
+            else:
+                said = run.fit(table, seed=_SEED).privacy
+        found.hear(said, "leave-one-out", epsilon)
         return engine.log_posterior
 
     def distance(self, one: Floats, other: Floats) -> float:
@@ -166,7 +180,7 @@ class HistogramRuns(_Runs):
             datasets=1,
             seed=_SEED,
         )
-        found.hear(release, _RELATIONS[self.neighbours], epsilon)
+        found.hear(release.privacy, _RELATIONS[self.neighbours], epsilon)
         lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
         counts = bin_counts(np.clip(outcomes, 0.0, 1.0), np.append(lower, upper[-1]))
         scale = float(release.privacy["noise_scale"])

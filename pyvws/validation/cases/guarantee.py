@@ -129,7 +129,7 @@ def censored_releases(
             engine=GridEngine(_TWO_SIDES),
             seed=_LONG + seed * count + run,
         )
-        words.add(word(release))
+        words.add(word(release.privacy))
         means += [float(dataset["y"].mean()) for dataset in release.datasets]
     return np.array(means), words
 
@@ -150,7 +150,7 @@ def histogram_releases(
     table = pl.DataFrame({"y": database})
     for run in range(count):
         release = synthesizer.fit(table, seed=_LONG + seed * count + run)
-        words.add(word(release))
+        words.add(word(release.privacy))
         first, second = release.posterior["noisy_count"]
         distances.append(float(min(first - len(database), -second)))
     return np.array(distances), words

@@ -1,7 +1,13 @@
-"""What type checkers see of the names that are loaded when first used."""
+"""What type checkers see of the names that are loaded when first used.
+
+Written by tools/declared.py.
+"""
+
+from typing import Any, Literal
 
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
 from pyvws.bounds.lipschitz import lipschitz_bounds as lipschitz_bounds
+from pyvws.engines._engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
 from pyvws.engines.user_program import UserProgram as UserProgram
 from pyvws.errors import ConvergenceError as ConvergenceError
@@ -42,6 +48,7 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon as WeightedEpsilon
 from pyvws.models.beta import Beta as Beta
 from pyvws.models.gamma import Gamma as Gamma
 from pyvws.models.logistic import Logistic as Logistic
+from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial as NegativeBinomial
 from pyvws.models.normal import Normal as Normal
 from pyvws.models.normal_mixture import NormalMixture as NormalMixture
@@ -52,7 +59,6 @@ from pyvws.posterior.censoring import clamp_log_likelihood as clamp_log_likeliho
 from pyvws.r_numbers.r_random import RRandom as RRandom
 from pyvws.r_numbers.rarith import quantile as quantile
 from pyvws.release.release import Release as Release
-from pyvws.release.synthesize import synthesize as synthesize
 from pyvws.release.synthesizer import Synthesizer as Synthesizer
 from pyvws.risks.identification_risk import identification_risk as identification_risk
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
@@ -69,3 +75,64 @@ from pyvws.weights.weights import scalar_weights as scalar_weights
 
 __version__: str
 __all__: list[str]
+
+def synthesize(
+    frame: Any,
+    *,
+    outcome: str,
+    model: str | Model = "negative-binomial",
+    mechanism: str
+    | Unweighted
+    | LipschitzWeighted
+    | CountWeighted
+    | ScalarWeighted
+    | WeightedEpsilon
+    | Censored
+    | PerturbedHistogram = "lw",
+    formula: str = "~ 1",
+    keep: tuple[str, ...] | list[str] | str = (),
+    datasets: int = 20,
+    reweight: bool = False,
+    tolerance: float = 0.05,
+    accept_above_target: bool = False,
+    threshold: float = 1.0,
+    round: bool = False,
+    keep_order: bool = False,
+    k: float = 0.95,
+    epsilon: float | None = None,
+    records: int | Literal["noisy"] | None = None,
+    records_epsilon: float | None = None,
+    accept_unconverged: bool = False,
+    downscale: bool = False,
+    psi: float | None = None,
+    passes: int | None = None,
+    engine: str | Engine = "native",
+    program: UserProgram | None = None,
+    outcome_scale: str | None = None,
+    levels: tuple[float, ...] | None = None,
+    range: tuple[float, float] | None = None,
+    squeeze: float | None = None,
+    components: int | None = None,
+    gamma_shape: float | None = None,
+    gamma_rate: float | None = None,
+    smallest_sd: float | None = None,
+    labels: str | None = None,
+    c: float | None = None,
+    g: float | None = None,
+    radius: float | None = None,
+    radius_kind: str | None = None,
+    known: tuple[str, ...] | None = None,
+    match: Literal["lw"] | float | None = None,
+    weights: str | None = None,
+    bins: int | None = None,
+    neighbours: str | None = None,
+    edges_from_data: bool | None = None,
+    allow_outside: bool | None = None,
+    noise: str | None = None,
+    draws: int = 1000,
+    warmup: int = 1000,
+    chains: int = 4,
+    target_accept: float = 0.8,
+    refit_warmup: int | None = None,
+    seed: int,
+) -> Release: ...

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from pyvws.synthesis.loop import Listener
 
-__all__ = ["AsJson", "Quiet", "fit_listener", "print_json", "tell_release"]
+__all__ = ["AsJson", "Quiet", "RadiusKind", "fit_listener", "print_json", "tell_release"]
 
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
@@ -24,6 +25,13 @@ Quiet = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, and no progress.")
 ]
+
+
+class RadiusKind(StrEnum):
+    """A radius as a share of the value, or in the outcome's unit."""
+
+    percentage = "percentage"
+    absolute = "absolute"
 
 
 @contextmanager

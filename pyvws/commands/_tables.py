@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
+from pyvws.commands._options import names
 from pyvws.errors import InputError
 from pyvws.report.output_folder import (
     aligned_files,
@@ -24,19 +24,7 @@ from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["names", "read_outcomes", "read_records", "synthetic_files"]
-
-_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
-
-
-def names(text: str | None) -> tuple[str, ...]:
-    """The names of a "COL,COL" option; one in quotes, those within it doubled, may hold commas."""
-    found = (part.groups() for part in _NAME.finditer(text or ""))
-    return tuple(
-        bare.strip() if quoted is None else quoted.replace('""', '"')
-        for quoted, bare in found
-        if quoted is not None or bare.strip()
-    )
+__all__ = ["read_outcomes", "read_records", "synthetic_files"]
 
 
 def read_outcomes(

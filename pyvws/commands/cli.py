@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pyvws.commands._options import DeclaredCommand
 from pyvws.commands.combine import combine
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
@@ -68,7 +69,7 @@ def _options(
         os.environ["PYVWS_DEBUG"] = "1"
 
 
-app.command()(synthesize)
+app.command(cls=DeclaredCommand)(synthesize)
 app.command()(init)
 app.command()(risk)
 app.command()(utility)

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from pyvws.commands._choices import RadiusKind
-from pyvws.commands._output import AsJson, Quiet, print_json
+from pyvws.commands._output import AsJson, Quiet, RadiusKind, print_json
 from pyvws.errors import InputError
 
 __all__ = ["report"]

@@ -59,7 +59,7 @@ def validate(
     failed. 2: a row could not run.
     """
     from pyvws._base.folders import check_folder, write_whole
-    from pyvws.commands._tables import names
+    from pyvws.commands._options import names
     from pyvws.validation import authors as author_rows
     from pyvws.validation import document, report, runner
     from pyvws.validation import errata as errata_list

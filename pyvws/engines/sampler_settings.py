@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pyvws._base.checks import open_unit_interval, whole_number
+from pyvws._base.setting import setting
 from pyvws.errors import InputError
 
 __all__ = ["SamplerSettings"]
@@ -24,11 +25,17 @@ class SamplerSettings:
     InputError for numbers out of range: fewer than 4 draws, 1 chain or 100 of warm-up.
     """
 
-    draws: int = 1000
-    warmup: int = 1000
-    chains: int = 4
-    target_accept: float = 0.8
-    refit_warmup: int | None = None
+    draws: int = setting(1000, "Draws of each chain. More settle the bound better.")
+    warmup: int = setting(1000, "Warm-up iterations of each chain.")
+    chains: int = setting(4, "Chains of each fit.")
+    target_accept: float = setting(
+        0.8, "Acceptance that the sampler aims at; nearer 1 = fewer divergences, slower."
+    )
+    refit_warmup: int | None = setting(
+        None,
+        "Warm-up of a fit that starts from an earlier fit's draws; if not given, half of "
+        "`warmup` under the native engine, all of it under others.",
+    )
 
     def __post_init__(self) -> None:
         for name in ("draws", "warmup", "chains"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, positive
+from pyvws._base.setting import about, setting
 from pyvws.mechanisms.count_weighted import Counting
 from pyvws.mechanisms.lipschitz_weighted import refuse_constant
 from pyvws.mechanisms.mechanism import Claim
@@ -36,8 +37,12 @@ class Censored(Counting):
     )
     clamps: ClassVar[bool] = True
 
-    epsilon: float
-    weights: str = "lw"
+    epsilon: float = field(metadata=about("Twice the limit at which each term is clamped."))
+    weights: str = setting(
+        "lw",
+        "Weights inside the clamp; none depends on no data and keeps a strict guarantee.",
+        choices=CENSORED_WEIGHTS,
+    )
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, non_negative, positive
+from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import refuse_constant
-from pyvws.mechanisms.matching import Match, bound_to_meet, checked_match, refuse_needless
+from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT, refuse_constant
+from pyvws.mechanisms.matching import MATCH, Match, bound_to_meet, checked_match, refuse_needless
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.risks.balls import RADIUS_KINDS
@@ -32,11 +33,19 @@ class Counting(MechanismBase):
     in_steps: ClassVar[bool] = True
     counts_in_radius: ClassVar[Any] = True
 
-    c: float = 1.0
-    g: float = 0.0
-    radius: float = 0.2
-    radius_kind: str = "percentage"
-    known: tuple[str, ...] = ()
+    c: float = setting(1.0, SCALE)
+    g: float = setting(0.0, SHIFT)
+    radius: float = setting(
+        0.2,
+        "Radius in which a value counts as found: a share, 0.2 = 20 %, or in the outcome's unit. "
+        "Larger = risks fall.",
+    )
+    radius_kind: str = setting(
+        "percentage",
+        "Whether `radius` is a share (percentage) or a distance (absolute).",
+        choices=("percentage", "absolute"),
+    )
+    known: tuple[str, ...] = setting((), "Public columns that an intruder knows.")
 
     def __post_init__(self) -> None:
         non_negative(self.c, "c")
@@ -89,7 +98,7 @@ class CountWeighted(Counting):
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 
-    match: Match | None = None
+    match: Match | None = setting(None, MATCH)
 
     def __post_init__(self) -> None:
         super(CountWeighted, self).__post_init__()

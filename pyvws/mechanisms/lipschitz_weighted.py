@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pyvws._base.checks import Floats, finite_number, non_negative
+from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.matching import refuse_needless
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
@@ -13,7 +14,13 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["LipschitzWeighted", "refuse_constant"]
+__all__ = ["SCALE", "SHIFT", "LipschitzWeighted", "refuse_constant"]
+
+SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
+SHIFT = about(
+    "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected."
+)
+"""The settings c and g of every mechanism that takes them."""
 
 
 def refuse_constant(y: Floats, column: str) -> None:
@@ -43,8 +50,8 @@ class LipschitzWeighted(MechanismBase):
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 
-    c: float = 1.0
-    g: float = 0.0
+    c: float = setting(1.0, SCALE)
+    g: float = setting(0.0, SHIFT)
 
     def __post_init__(self) -> None:
         non_negative(self.c, "c")

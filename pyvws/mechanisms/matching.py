@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pyvws._base.checks import positive
+from pyvws._base.setting import about
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import Loop
 
-__all__ = ["Match", "bound_to_meet", "checked_match", "refuse_needless"]
+__all__ = ["MATCH", "Match", "bound_to_meet", "checked_match", "refuse_needless"]
 
 Match = Literal["lw"] | float
 """A bound to meet: that of an LW fit to the same data, or a number in nats."""
+
+MATCH = about("Bound to meet by the search for the weights' constant: that of lw, or a number.")
+"""The setting `match` of every mechanism that takes it."""
 
 
 def checked_match(match: Any) -> Match:

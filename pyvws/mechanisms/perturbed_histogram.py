@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
+from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
@@ -35,13 +36,29 @@ class PerturbedHistogram(MechanismBase):
     fits_model: ClassVar[bool] = False
     weights_from_data: ClassVar[bool] = False
 
-    epsilon: float
-    range: tuple[float, float] | None = None
-    bins: int | None = None
-    neighbours: str = "replace"
-    edges_from_data: bool = False
-    allow_outside: bool = False
-    noise: str = "secret"
+    epsilon: float = field(metadata=about("What the counts cost, once for all datasets."))
+    range: tuple[float, float] | None = setting(
+        None, "Public range of the outcome, known without looking at the data."
+    )
+    bins: int | None = setting(
+        None,
+        "Number of bins, needed under loo neighbours; the cube root of n, rounded up, if not "
+        "given. Larger = finer, but noisier.",
+    )
+    neighbours: str = setting(
+        "replace",
+        "Neighbours that epsilon is for: one record replaced, or one left out.",
+        choices=("replace", "loo"),
+    )
+    edges_from_data: bool = setting(
+        False, "Take the range from the data, which gives up the guarantee."
+    )
+    allow_outside: bool = setting(False, "Count values outside `range` in the end bins.")
+    noise: str = setting(
+        "secret",
+        "secret for a release; seeded-float is for comparison with R, never for publication.",
+        choices=("secret", "seeded-float"),
+    )
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")

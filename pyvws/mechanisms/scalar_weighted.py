@@ -9,8 +9,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.mechanisms.lipschitz_weighted import refuse_constant
-from pyvws.mechanisms.matching import Match, bound_to_meet, checked_match, refuse_needless
+from pyvws.mechanisms.matching import MATCH, Match, bound_to_meet, checked_match, refuse_needless
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
@@ -32,7 +33,7 @@ class ScalarWeighted(MechanismBase):
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 
-    match: Match = "lw"
+    match: Match = setting("lw", MATCH)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "match", checked_match(self.match))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pyvws._base.checks import Floats, finite_number, non_negative, positive, whole_number
+from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import refuse_constant
+from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT, refuse_constant
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
@@ -35,10 +36,10 @@ class WeightedEpsilon(MechanismBase):
     in_steps: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
 
-    epsilon: float
-    passes: int = 1
-    c: float = 1.0
-    g: float = 0.0
+    epsilon: float = field(metadata=about("What truncation aims at for a dataset."))
+    passes: int = setting(1, "How often weights are truncated.")
+    c: float = setting(1.0, SCALE)
+    g: float = setting(0.0, SHIFT)
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")

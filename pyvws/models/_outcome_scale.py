@@ -13,9 +13,11 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
 
 __all__ = [
+    "DECLARED",
     "OUTCOME_SCALES",
     "check_scale",
     "decode",
@@ -26,6 +28,11 @@ __all__ = [
 
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
 """y as it is, log y for y > 0, and sign(y) log(1 + |y|)."""
+
+DECLARED: Final = about(
+    "Scale on which the outcome is modelled: identity, log or signed-log.", choices=OUTCOME_SCALES
+)
+"""The setting `outcome_scale` of each family that takes it."""
 
 _ENCODE: Final[dict[str, Callable[[Floats], Floats]]] = {
     "identity": lambda y: y,

@@ -13,6 +13,7 @@ from scipy.special import expit, polygamma, psi
 from pyvws._base.checks import Floats, finite_number, told
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
@@ -155,8 +156,12 @@ class Beta(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
-    range: tuple[float, float] = (0.0, 1.0)
-    squeeze: float = 0.0
+    range: tuple[float, float] = setting(
+        (0.0, 1.0), "Public range of the outcome, known without looking at the data."
+    )
+    squeeze: float = setting(
+        0.0, "Share of `range` by which every outcome is moved inwards, below 0.5."
+    )
 
     def __post_init__(self) -> None:
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._priors import log_coefficient_prior, log_half_t
 from pyvws.models.model import Draws, Start
@@ -93,7 +94,7 @@ class Normal(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
-    outcome_scale: str = "identity"
+    outcome_scale: str = setting("identity", scales.DECLARED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))

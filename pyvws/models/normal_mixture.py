@@ -13,6 +13,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._mixture_kernels import (
@@ -74,12 +75,17 @@ class NormalMixture(Family):
     name: ClassVar[str] = "normal-mixture"
     predicts_from: ClassVar[tuple[str, ...]] = ("beta", "sigma", "pi")
     whole_numbers: ClassVar[bool] = False
-    components: int = 10
-    gamma_shape: float = 1.0
-    gamma_rate: float = 1.0
-    smallest_sd: float = 0.05
-    labels: str = "full-conditional"
-    outcome_scale: str = "identity"
+    components: int = setting(10, "Components of the mixture; those not needed stay empty.")
+    gamma_shape: float = setting(1.0, "Shape of the prior of gamma.")
+    gamma_rate: float = setting(1.0, "Rate of the prior of gamma.")
+    smallest_sd: float = setting(0.05, "Least standard deviation of a component.")
+    labels: str = setting(
+        "full-conditional",
+        "How a record's component is drawn: full-conditional, which leaves no guarantee, or "
+        "prior, which keeps one.",
+        choices=LABELS,
+    )
+    outcome_scale: str = setting("identity", scales.DECLARED)
 
     def __post_init__(self) -> None:
         components = whole_number(self.components, "components", least=1)

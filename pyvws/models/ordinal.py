@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from pyvws._base.checks import Floats, finite_vector, told
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models._priors import coefficient_dimension, log_coefficient_prior, log_half_t
 from pyvws.models.model import Draws, Start
@@ -160,7 +161,9 @@ class Ordinal(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
-    levels: tuple[float, ...] = ()
+    levels: tuple[float, ...] = setting(
+        (), "Public levels of the outcome; the data's if not given."
+    )
     from_data: bool = field(default=False, metadata={"prepared": True})
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
+from pyvws._base.setting import documented, merged, settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
@@ -36,66 +37,7 @@ class Synthesizer(RunSettings):
 
     Parameters
     ----------
-    outcome : str
-        Column to synthesize; numbers that the family can have, or booleans.
-    model : str or an instance
-        Family of the outcome given the predictors: "negative-binomial" or "poisson" for counts,
-        "normal" for amounts, "gamma" for amounts above 0, "logistic" for 0 and 1, "ordinal" for a
-        few levels, "beta" for a public range. Names take default settings; `pyvws.Beta(range=(0,
-        5))` and its like take others.
-    mechanism : str or an instance
-        How records are weighted: "lw", "cw", "marginal", "pairwise", "sw", "unweighted",
-        "weighted-epsilon", "censored" or "perturbed-histogram"; names take the papers' defaults.
-    formula : str
-        One-sided, as in R: "~ Urban + Marital". Its columns are treated as public and released.
-    keep : sequence of str, or "all"
-        Further columns that are public and released unchanged.
-    datasets : int
-        Synthetic datasets, one posterior draw each; each spends epsilon.
-    epsilon : float, optional
-        A target for lw, cw, marginal, pairwise or sw: their constant (c, or SW's weight) is
-        searched, and k after it with `reweight`, until 2 Delta lies below the target in the fit
-        that ends the search and in one under the same weights with four times the draws.
-    downscale : bool
-        Lower each record's weight to psi_i alpha_i, psi_i = min(1, (epsilon / 2) / Delta_i), and
-        refit, until Delta is at most epsilon / 2. The papers leave psi open; with `psi` it is one
-        constant for all records.
-    psi : float, optional
-        Constant factor of `downscale`, strictly between 0 and 1.
-    passes : int
-        Refits that `downscale` makes at most.
-    reweight : bool
-        Run Algorithm 3 after the weighted fit.
-    k : float
-        First k of Algorithm 3 to try, strictly between 0 and 1; the paper's by default.
-    tolerance : float
-        How near a searched bound must come to the one to meet, as a share of it (0.05 = 5 %); for
-        `epsilon`, how far below it may end, or further where the bound's noise asks for room.
-    accept_above_target : bool
-        Release also where truncation or downscaling ends above epsilon, at the larger figure.
-    threshold : float
-        Quantile of the draws' maxima that the bounds take, in (0, 1]; below 1 no guarantee.
-    round : bool
-        Round the outcome to whole numbers first (halves to even, as R does).
-    keep_order : bool
-        Leave the rows in the table's order. They are in a secret random one otherwise, since an
-        order can tell of the outcome: of records sorted by income, a row's place tells its rank.
-    settings : SamplerSettings
-        Draws, warm-up and chains of each fit.
-    engine : {"native", "ensemble", "cmdstan", "rstan", "pystan"} or an Engine
-        Sampler; all of them sample the same density.
-    program : UserProgram, optional
-        Your own Stan program instead of the model's, under a Stan engine named by a string. Its
-        log_lik is bounded; its draws predict as `model` does, by the same parameter names.
-    records : int or "noisy", optional
-        How many rows each dataset has: a number that is public already, or that of the records with
-        exact discrete Laplace noise (`pip install 'pyvws[dp]'`), at least 1. By default that of the
-        records. Only where no column is released unchanged.
-    records_epsilon : float, optional
-        What the noisy number costs, once for all datasets; larger = less noise, less private.
-    accept_unconverged : bool
-        Release draws whose chains fail their diagnostics, where the guarantee would be "dp"; it is
-        "none" then, whether they fail or not.
+    **settings
 
     Raises
     ------
@@ -236,3 +178,6 @@ class Synthesizer(RunSettings):
         return large_release(
             self, source, target, seed=seed, overwrite=overwrite, listener=listener
         )
+
+
+Synthesizer.__doc__ = documented(Synthesizer.__doc__, merged(settings_of(Synthesizer)))

@@ -6,22 +6,18 @@ import difflib
 import json
 import tomllib
 from collections.abc import Collection, Iterable
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from pyvws._base.setting import settings_of
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
-from pyvws.models.registry import find_model, model_settings
 from pyvws.synthesis.settings import RunSettings
 
 __all__ = ["config_text", "read_config", "toml_line"]
 
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
-_RUN = (
-    *("formula", "keep", "datasets", "reweight", "tolerance", "accept_above_target"),
-    *("threshold", "round", "keep_order"),
-)
 
 
 def config_text(settings: RunSettings, *, seed: int | None) -> str:
@@ -29,41 +25,46 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
 
     Without a seed it holds nothing confidential: what a user chose, and nothing that was found.
     """
-    model, mechanism = settings.model, settings.mechanism
-    family: Any = model
-    weighing: Any = mechanism
-    chosen: dict[str, Any] = {"outcome": settings.outcome}
-    chosen["model"] = family.name
-    usual = find_model(family.name)
-    chosen |= {
-        name: getattr(family, name)
-        for name in model_settings(family)
-        if getattr(family, name) != getattr(usual, name)
-    }
-    chosen["mechanism"] = weighing.name
-    chosen |= asdict(weighing)
-    if chosen.get("match") is not None:
-        chosen.pop("c", None)  # It is what is found.
-    chosen |= {name: getattr(settings, name) for name in _RUN}
-    if settings.reweight:
-        chosen["k"] = settings.k
-    if settings.epsilon is not None:
-        chosen["epsilon"] = settings.epsilon
-    if settings.records is not None:
-        chosen |= {"records": str(settings.records), "records_epsilon": settings.records_epsilon}
-    chosen["accept_unconverged"] = settings.accept_unconverged
-    if settings.downscale:
-        chosen |= {"downscale": True, "psi": settings.psi, "passes": settings.passes}
-    chosen |= asdict(settings.settings)
-    engine = settings.engine
-    chosen["engine"] = engine if isinstance(engine, str) else engine.name
+    chosen: dict[str, Any] = {}
+    for one in settings_of(type(settings)):
+        value = getattr(settings, one.name)
+        if one.name == "program":
+            continue
+        if one.name == "model":
+            chosen |= {"model": value.name, **_values(value, changed=True)}
+        elif one.name == "mechanism":
+            chosen |= {"mechanism": value.name, **_values(value)}
+        elif one.name == "engine":
+            chosen |= _values(settings.settings)
+            chosen["engine"] = value if isinstance(value, str) else value.name
+        elif value is not None and not (one.needs and not getattr(settings, one.needs)):
+            chosen[one.name] = value
     if seed is not None:
         chosen["seed"] = seed
     lines = [toml_line(name, value) for name, value in chosen.items() if _is_given(value)]
+    lines += [
+        f"# The {part} is the user's own, which runs in Python." for part in settings.unchecked
+    ]
     if isinstance(settings.program, UserProgram):
         lines.append(toml_line("stan_log_lik", settings.program.log_lik))
         lines.append("# An own Stan program was used: name its file with --stan.")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
+    """What a user set of a family, mechanism or sampler, by name; or only what was changed."""
+    found = {}
+    for one in fields(owner):
+        value, finder = getattr(owner, one.name), ""
+        if "setting" in one.metadata:
+            finder = one.metadata["setting"].found_by
+        if not (
+            one.metadata.get("prepared")
+            or (changed and value == one.default)
+            or (finder and getattr(owner, finder, None) is not None)
+        ):
+            found[one.name] = value
+    return found
 
 
 def _is_given(value: Any) -> bool:

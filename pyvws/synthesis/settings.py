@@ -1,75 +1,168 @@
-"""The settings of a run, and which of them go together."""
+"""The settings of a run, each declared once, and which of them go together."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
+from pyvws._base.setting import Setting, about, setting, settings_of
 from pyvws.engines._engine import Engine
-from pyvws.engines.registry import STAN_ENGINES, engine_version
+from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
 from pyvws.mechanisms.registry import is_own as own_mechanism
-from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.models.model import Model
-from pyvws.models.registry import find_model
+from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior._censored_density import refuse_uncensored
 
-__all__ = ["RunSettings", "placed"]
-
-_PASSES = 5  # Refits that downscaling makes at most unless told otherwise.
+__all__ = ["RunSettings", "check_needs"]
 
 
-def placed(
-    mechanism: str | Mechanism,
-    *,
-    epsilon: float | None,
-    passes: int | None,
-    downscale: bool,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of one name that belong to a mechanism or to the run, as (mechanism's, run's)."""
-    takes = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
-    own: dict[str, Any] = {}
-    run: dict[str, Any] = {"downscale": downscale}
-    (own if "epsilon" in takes else run)["epsilon"] = epsilon
-    if downscale:
-        run["passes"] = _PASSES if passes is None else passes
-    else:
-        own["passes"] = passes
-    return own, run
+def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:
+    """Refuse a setting that is given without the one that it needs."""
+    for name in given:
+        needs = declarations[name].needs
+        if needs and not given.get(needs):
+            raise InputError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """Settings of a run, checked when they are made; fields as `Synthesizer` documents them."""
+    """Settings of a run, checked when they are made. Each field declares its own setting."""
 
-    outcome: str
-    model: str | Model = "negative-binomial"
-    mechanism: str | Mechanism = "lw"
-    formula: str = "~ 1"
-    keep: tuple[str, ...] | list[str] | str = ()
-    datasets: int = 20
-    epsilon: float | None = None
-    downscale: bool = False
-    psi: float | None = None
-    passes: int = _PASSES
-    reweight: bool = False
-    k: float = 0.95
-    tolerance: float = 0.05
-    accept_above_target: bool = False
-    threshold: float = 1.0
-    round: bool = False
-    keep_order: bool = False
+    outcome: str = field(
+        metadata=about(
+            "Column to synthesize.", more="Numbers that the family can have, or booleans."
+        )
+    )
+    model: str | Model = setting(
+        "negative-binomial",
+        "Family of the outcome given the predictors.",
+        more="A name takes the family's default settings, unless they are given beside it.",
+        choices=tuple(MODELS),
+        panel="Model",
+    )
+    mechanism: str | Mechanism = setting(
+        "lw",
+        "How records are weighted.",
+        more="A name takes the papers' default settings, unless they are given beside it.",
+        choices=tuple(MECHANISMS),
+        panel="Mechanism",
+    )
+    formula: str = setting(
+        "~ 1", "Predictors, as in R. They are treated as public and released.", panel="Model"
+    )
+    keep: tuple[str, ...] | list[str] | str = setting(
+        (), "Further public columns to release unchanged, or all.", choices=("all",)
+    )
+    datasets: int = setting(
+        20, "Synthetic datasets. Each spends epsilon.", more="Each is made of one posterior draw."
+    )
+    reweight: bool = setting(
+        False, "Raise weights that lie below the bound (Algorithm 3).", panel="Mechanism"
+    )
+    tolerance: float = setting(
+        0.05,
+        "How near a searched bound must come to the one to meet, as a share of it.",
+        more="The bound of a searched `epsilon` ends below it by this share, or by more where "
+        "the bound's noise asks for room. Larger = easier to meet.",
+        panel="Mechanism",
+    )
+    accept_above_target: bool = setting(
+        False,
+        "Release also where truncation or downscaling ends above `epsilon`.",
+        more="The release then states the larger figure.",
+        panel="Mechanism",
+    )
+    threshold: float = setting(
+        1.0,
+        "Quantile of the draws' maxima that the bounds take. Below 1 there is no guarantee.",
+        panel="Mechanism",
+    )
+    round: bool = setting(
+        False,
+        "Round the outcome to whole numbers first.",
+        more="Halves go to the even number, as in R.",
+        panel="Model",
+    )
+    keep_order: bool = setting(
+        False,
+        "Release the rows in the table's order; otherwise in a secret random one.",
+        more="An order can tell of the outcome: of records sorted by income, a row's place "
+        "tells its rank. No guarantee covers it.",
+    )
+    k: float = setting(
+        0.95,
+        "First k of `reweight` to try, strictly between 0 and 1.",
+        more="The default is the paper's. Larger = nearer to the bound.",
+        needs="reweight",
+        panel="Mechanism",
+    )
+    epsilon: float | None = setting(
+        None,
+        "Target for a dataset, for which the weights are searched.",
+        more="The constant of the weights, and k after it with `reweight`, is searched until 2 "
+        "Delta lies below the target in the fit that ends the search and in one under the same "
+        "weights with four times the draws. Larger = less private.",
+        panel="Mechanism",
+    )
+    records: int | Literal["noisy"] | None = setting(
+        None,
+        "Rows of each dataset: a number that is public already, or noisy. As many as records "
+        "if not given.",
+        more="noisy adds exact discrete Laplace noise to the number of records, and takes at "
+        "least 1 (`pip install 'pyvws[dp]'`). Only where no column is released unchanged.",
+    )
+    records_epsilon: float | None = setting(
+        None,
+        "What a noisy number of rows costs, once for all datasets.",
+        more="Larger = less noise, less private.",
+        needs="records",
+    )
+    accept_unconverged: bool = setting(
+        False,
+        "In a run that would be dp, release draws whose chains fail their diagnostics.",
+        more='The guarantee is "none" then, whether they fail or not.',
+        panel="Mechanism",
+    )
+    downscale: bool = setting(
+        False,
+        "Lower each record's weight and refit until its bound is at most epsilon / 2.",
+        more="The weight alpha_i becomes psi_i alpha_i with psi_i = min(1, (epsilon / 2) / "
+        "Delta_i) [global2022].",
+        panel="Mechanism",
+    )
+    psi: float | None = setting(
+        None,
+        "One factor of `downscale` for all records, strictly between 0 and 1.",
+        more="Larger = smaller steps and more refits. The papers leave psi open.",
+        needs="downscale",
+        panel="Mechanism",
+    )
+    passes: int = setting(
+        5, "Refits that `downscale` makes at most.", needs="downscale", panel="Mechanism"
+    )
     settings: SamplerSettings = field(default_factory=SamplerSettings)
-    engine: str | Engine = "native"
-    program: UserProgram | None = None
-    records: int | str | None = None
-    records_epsilon: float | None = None
-    accept_unconverged: bool = False
+    engine: str | Engine = setting(
+        "native",
+        "Sampler; the last three run Stan.",
+        more="All of them sample the same density.",
+        choices=ENGINES,
+        panel="Fit",
+    )
+    program: UserProgram | None = setting(
+        None,
+        "Your own Stan program instead of the model's, under a Stan engine named by a string.",
+        more="Its log_lik is bounded; its draws predict as the model does, by the same "
+        "parameter names.",
+        option=False,
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.outcome, str):
@@ -93,6 +186,13 @@ class RunSettings:
             engine_version(self.engine)
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
+        declarations = {one.name: one for one in settings_of(type(self))}
+        given = {
+            name: getattr(self, name)
+            for name, one in declarations.items()
+            if getattr(self, name) != one.default
+        }
+        check_needs(declarations, given)
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
             refuse_uncensored(cast(Model, self.model))
@@ -125,8 +225,6 @@ class RunSettings:
         mechanism = cast(Mechanism, self.mechanism)
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")
-            if not self.downscale:
-                raise InputError("psi belongs to downscale. Add downscale or leave psi out.")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
             if not mechanism.takes_target:
@@ -153,8 +251,6 @@ class RunSettings:
 
     def _check_records(self) -> None:
         if self.records is None:
-            if self.records_epsilon is not None:
-                raise InputError("records_epsilon belongs to records='noisy'. Leave it out.")
             return
         if self.keep_order:
             raise InputError(

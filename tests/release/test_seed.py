@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.commands._values import drawn_seed
+from pyvws.commands.synthesize import drawn_seed
 
 _SEED = 2718
 _LONG = 1 << 53

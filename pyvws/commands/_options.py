@@ -1,0 +1,187 @@
+"""The declared settings as options, and what the command line gives for them as values."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from pyvws._base.setting import Setting, described, on_command_line, shown_default
+from pyvws.errors import InputError
+
+__all__ = ["DeclaredCommand", "given_settings", "names", "template_options"]
+
+_NOT_IN_A_FILE = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
+_HINTS = {
+    "COL,COL": "Names with commas between them.",
+    "L,U": "Two numbers, as in 0,1.",
+    "N,N": "Numbers, as in 1,2,3.",
+    int: "A whole number.",
+    float: "A number.",
+}
+
+
+class DeclaredCommand(TyperCommand):
+    """A command that takes every declared setting besides its own options.
+
+    Settings are read when they are first asked for, since the families load a compiler: `--help` of
+    other commands does not wait for it.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        self._own = inspect.unwrap(given["callback"])
+        super().__init__(**given)
+
+    @cached_property
+    def _whole(self) -> Any:
+        app = typer.Typer(add_completion=False)
+        app.command()(_with_declared(self._own))
+        return typer.main.get_command(app)
+
+    params = property(lambda self: self._whole.params, lambda self, _: None)  # type: ignore[assignment]
+    callback = property(lambda self: self._whole.callback, lambda self, _: None)  # type: ignore[assignment]
+
+
+def _declared() -> dict[str, list[Setting]]:
+    from pyvws.synthesis.settings_by_name import declared
+
+    return {name: alike for name, alike in declared().items() if alike[0].option}
+
+
+def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
+    """The function with an option for each declared setting; it finds them in its context."""
+    own = inspect.signature(function, eval_str=True).parameters
+    options = [_parameter(name, alike) for name, alike in _declared().items()]
+    first = [one for one in own.values() if one.default is one.empty]
+    last = [one for one in own.values() if one.default is not one.empty]
+
+    def whole(**given: Any) -> None:
+        function(**{name: given[name] for name in own})
+
+    parameters = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *options, *last)
+    ]
+    whole.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    whole.__annotations__ = {one.name: one.annotation for one in parameters}
+    return whole
+
+
+def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
+    one = alike[0]
+    kind, metavar = _kind(one)
+    usual = shown_default(alike)
+    said = f" One of {', '.join(one.choices)}." if metavar == "NAME" else ""
+    option = typer.Option(
+        *([f"--{name.replace('_', '-')}"] if kind is bool else []),
+        help=on_command_line(described(alike)) + said,
+        metavar=metavar,
+        rich_help_panel=one.panel or None,
+    )
+    if kind is bool:
+        default: Any = False
+    elif one.required and not one.takers:
+        default = inspect.Parameter.empty
+    else:
+        default = "" if usual == () else usual
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind | None if default is None else kind, option],
+    )
+
+
+def _kind(one: Setting) -> tuple[Any, str | None]:
+    """The type of an option, and what stands for its value in --help; None is typer's own word."""
+    if one.several:
+        if one.several[0] is str:
+            return str, "COL,COL"
+        return str, "N,N" if ... in one.several else "L,U"
+    if one.choices:
+        enumeration: Any = StrEnum
+        words = enumeration(one.name, {word.replace("-", "_"): word for word in one.choices})
+        return words, "NAME" if len(one.choices) > 3 else None
+    number = next((kind for kind in (bool, int, float) if kind in one.parts), None)
+    if number is None or one.words:
+        return str, None
+    return number, None
+
+
+def given_settings(context: typer.Context) -> dict[str, Any]:
+    """The declared settings that the command line or its file gives, as Python takes them."""
+    found = {}
+    for name, alike in _declared().items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            value = _value(alike[0], context.params[name])
+            if not (value is None or value is False or value == ()):
+                found[name] = value
+    return found
+
+
+def _value(one: Setting, given: Any) -> Any:
+    option = f"--{one.name.replace('_', '-')}"
+    if one.several:
+        if one.several[0] is str:
+            return given if given in one.choices else names(given)
+        return _numbers(given, option, two=... not in one.several)
+    if one.words and given not in one.words:
+        return _number(given, option, one)
+    return str(given) if isinstance(given, StrEnum) else given
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """The names of a "COL,COL" option; one in quotes, those within it doubled, may hold commas."""
+    found = (part.groups() for part in _NAME.finditer(text or ""))
+    return tuple(
+        bare.strip() if quoted is None else quoted.replace('""', '"')
+        for quoted, bare in found
+        if quoted is not None or bare.strip()
+    )
+
+
+def _numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (two and len(values) != 2):
+        wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
+        raise InputError(f"{option} takes {wanted}. Got {text!r}.")
+    return values
+
+
+def _number(text: str, option: str, one: Setting) -> float:
+    whole = int in one.parts
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        wanted = "a whole number" if whole else "a number"
+        raise InputError(
+            f"{option} must be {wanted} or {', '.join(one.words)}. Got {text!r}."
+        ) from None
+
+
+def template_options(command: Any) -> list[tuple[str, Any, str]]:
+    """Name, default and help of each option that a file of settings may hold."""
+    declared = _declared()
+    found = []
+    for parameter in command.params:
+        if parameter.name in _NOT_IN_A_FILE:
+            continue
+        default, said = parameter.default, parameter.help or ""
+        if parameter.name in declared:
+            one = declared[parameter.name][0]
+            kind, metavar = _kind(one)
+            default = one.default if default is None else default
+            hint = _HINTS.get(metavar) or (_HINTS.get(kind) if default is None else None)
+            said += f" {hint}" if hint else ""
+        found.append((parameter.name, getattr(default, "value", default), said))
+    return found

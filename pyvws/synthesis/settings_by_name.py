@@ -1,0 +1,61 @@
+"""Settings by name: which there are, and which part of a run takes each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from pyvws._base.setting import Setting, merged, settings_of
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_settings
+from pyvws.models.registry import MODELS, find_model, model_settings
+from pyvws.synthesis.settings import RunSettings, check_needs
+
+__all__ = ["arranged", "declared"]
+
+
+def declared() -> dict[str, list[Setting]]:
+    """Every setting by name, as the run, families, mechanisms and the sampler declare it."""
+    owners: list[tuple[type[Any], str]] = [(RunSettings, "")]
+    owners += [(type(family), "Model") for family in MODELS.values()]
+    owners += [(mechanism, "Mechanism") for mechanism in MECHANISMS.values()]
+    owners += [(SamplerSettings, "Fit")]
+    return merged(chain.from_iterable(settings_of(owner, panel) for owner, panel in owners))
+
+
+def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `RunSettings` for settings by name, each handed to what takes it.
+
+    Where a run and its mechanism both declare a name, the mechanism takes it, unless the run's own
+    needs a setting that is given, as `passes` needs `downscale`. None counts as not given.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    of_run = {one.name: one for one in settings_of(RunSettings)}
+    of_sampler = {one.name for one in settings_of(SamplerSettings)}
+    of_families = {name for family in MODELS.values() for name in model_settings(family)}
+    model = given.pop("model", of_run["model"].default)
+    mechanism = given.pop("mechanism", of_run["mechanism"].default)
+    taken = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
+    run: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {"model": {}, "mechanism": {}, "sampler": {}}
+    for name, value in given.items():
+        if name in of_run and (name not in taken or given.get(of_run[name].needs)):
+            run[name] = value
+        elif name in of_sampler:
+            parts["sampler"][name] = value
+        else:
+            to_family = name in of_families and name not in taken
+            parts["model" if to_family else "mechanism"][name] = value
+    check_needs(of_run, run)
+    for role, chosen in (("model", model), ("mechanism", mechanism)):
+        if parts[role] and not isinstance(chosen, str):
+            names = ", ".join(parts[role])
+            raise InputError(f"This {role} is an instance, which has settings. Set {names} there.")
+    return {
+        **run,
+        "model": find_model(model, **parts["model"]),
+        "mechanism": make_mechanism(mechanism, **parts["mechanism"]),
+        "settings": SamplerSettings(**parts["sampler"]),
+    }

@@ -1,0 +1,110 @@
+"""Write what follows from the declared settings: python tools/declared.py
+
+The stub of `pyvws` (pyvws/__init__.pyi), and the table in docs/settings.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pyvws
+from pyvws._base.setting import described, shown_default, type_text
+from pyvws.synthesis.settings_by_name import declared
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def stub() -> str:
+    """What type checkers see: each public name where it is loaded from, and `synthesize` whole."""
+    homes = {name: getattr(pyvws, name).__module__ for name in pyvws.__all__[1:]}
+    del homes["synthesize"]
+    others: dict[str, str] = {}
+    parameters = "".join(
+        f"    {one.name}: {_annotation(one.annotation, others)}{_default(one)},\n"
+        for one in inspect.signature(pyvws.synthesize).parameters.values()
+        if one.kind is one.KEYWORD_ONLY
+    )
+    lines = [f"from {home} import {name} as {name}\n" for name, home in homes.items()]
+    lines += [f"from {home} import {name}\n" for name, home in others.items() if name not in homes]
+    return (
+        '"""What type checkers see of the names that are loaded when first used.\n\n'
+        'Written by tools/declared.py.\n"""\n\n'
+        "from typing import Any, Literal\n\n"
+        + "".join(sorted(lines))
+        + "\n__version__: str\n__all__: list[str]\n\n"
+        f"def synthesize(\n    frame: Any,\n    *,\n{parameters}) -> Release: ...\n"
+    )
+
+
+def _default(one: inspect.Parameter) -> str:
+    return "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
+
+
+def _annotation(kind: Any, others: dict[str, str]) -> str:
+    """A type as source; `others` gets the module of each name that must be imported for it."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " | ".join(_annotation(one, others) for one in inner)
+    if origin is Literal:
+        return "Literal[" + ", ".join(f'"{word}"' for word in inner) + "]"
+    if origin is not None:
+        parts = ("..." if one is ... else _annotation(one, others) for one in inner)
+        return f"{origin.__name__}[{', '.join(parts)}]"
+    if kind is NoneType:
+        return "None"
+    if kind.__module__ != "builtins":
+        others[kind.__name__] = kind.__module__
+    return kind.__name__
+
+
+def settings_page() -> str:
+    """The documentation's page of settings: a table for each part of a run."""
+    parts: dict[str, list[str]] = {}
+    for name, alike in declared().items():
+        said = " ".join(filter(None, [described(alike), *(one.more for one in alike)]))
+        usual = shown_default(alike)
+        shown = "" if usual in (None, ()) or usual is False else f"`{usual}`"
+        row = f"| `{name}` | {type_text(alike)} | {shown} | {said} |\n"
+        parts.setdefault(alike[0].panel or "Run", []).append(row)
+    tables = "\n".join(
+        f"## {part}\n\n| setting | value | default | what it does |\n| --- | --- | --- | --- |\n"
+        + "".join(rows)
+        for part, rows in parts.items()
+    )
+    return f"{_LEAD}\n{tables}"
+
+
+_LEAD = """# Settings
+
+Every setting of a run, as its class declares it. In Python each is an argument of
+[synthesize][pyvws.release.synthesize.synthesize]. On the command line it is an option with
+hyphens: `keep_order` is `--keep-order`. Several names or numbers have commas between them there,
+and what is true or false is given by its name alone. In `run.toml` it is a line:
+`keep_order = true`.
+
+What begins with "For" belongs to the mechanisms or families named there, and others refuse it.
+[Choose a mechanism](mechanisms.md) says where to start.
+"""
+
+
+def main() -> None:
+    """Write both files."""
+    for path, text in FILES.items():
+        (ROOT / path).write_text(text(), encoding="utf-8")
+        print(path)
+    subprocess.run([sys.executable, "-m", "ruff", "format", "-q", *FILES], cwd=ROOT, check=True)
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "pyvws/__init__.pyi": stub,
+    "docs/settings.md": settings_page,
+}
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from pyvws import doctor
-from pyvws.doctor import Check, examine, render
+from pyvws.commands import doctor
+from pyvws.commands.doctor import Check, examine, render
 from pyvws.engines import cmdstan, pystan
 from pyvws.engines.registry import ENGINES
 from pyvws.errors import MissingDependencyError

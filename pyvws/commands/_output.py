@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -13,17 +13,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 if TYPE_CHECKING:
     from pyvws.synthesis.loop import Listener
 
-__all__ = ["AsJson", "Quiet", "RadiusKind", "fit_listener", "print_json", "tell_release"]
-
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on stdout, and no progress.")
+__all__ = [
+    "AsJson",
+    "Known",
+    "Original",
+    "Overwrite",
+    "Policy",
+    "Quiet",
+    "Radius",
+    "RadiusKind",
+    "Unit",
+    "fit_listener",
+    "print_json",
+    "print_table",
+    "tell_release",
 ]
 
 
@@ -32,6 +41,24 @@ class RadiusKind(StrEnum):
 
     percentage = "percentage"
     absolute = "absolute"
+
+
+Original = Annotated[
+    Path, typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts.")
+]
+Known = Annotated[
+    str | None, typer.Option(help="Public columns that an intruder knows.", metavar="COL,COL")
+]
+Radius = Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")]
+Unit = Annotated[RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")]
+Policy = Annotated[float, typer.Option(help="Risk that the agency does not accept.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout, and no progress.")
+]
 
 
 @contextmanager
@@ -59,6 +86,21 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
 def print_json(content: dict[str, Any]) -> None:
     """One JSON object on stdout; arrays as lists, and null for a number that is not finite."""
     print(json.dumps(_plain(content), indent=2, allow_nan=False))
+
+
+def print_table(
+    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *said: str
+) -> None:
+    """A table of figures, the first column of which says what they are of, and lines below it."""
+    table = Table(title=escape(title))
+    for place, heading in enumerate(("", *headings)):
+        table.add_column(heading, justify="right" if place else "left")
+    for label, *figures in rows:
+        table.add_row(escape(label), *figures)
+    console = Console(width=100)
+    console.print(table)
+    for line in said:
+        console.print(line, highlight=False)
 
 
 def tell_release(

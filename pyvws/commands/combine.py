@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from pyvws.commands._output import AsJson, Quiet, print_json
+from pyvws.commands._output import AsJson, Quiet, print_json, print_table
 from pyvws.errors import InputError
 
 __all__ = ["combine"]
@@ -20,9 +17,10 @@ def combine(
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
     formula: Annotated[str, typer.Option(help='As in R: "income ~ region + urban".')],
     kind: Annotated[
-        str, typer.Option(help="partial or full: which columns were synthesized.")
+        str,
+        typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
     ] = "partial",
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -38,11 +36,22 @@ def combine(
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
-    chosen: Literal["partial", "full"] = "partial" if kind == "partial" else "full"
     files = synthetic_files(synthetic)
-    tables = [read_table(path).frame for path in files]
-    found = combine_formula(tables, formula, kind=chosen, names=[path.name for path in files])
-    intervals = {name: combined.interval(level) for name, combined in found.items()}
+    found = combine_formula(
+        [read_table(path).frame for path in files],
+        formula,
+        kind="partial" if kind == "partial" else "full",
+        names=[path.name for path in files],
+    )
+    rows = {
+        name: {
+            "estimate": combined.estimate,
+            "standard_error": combined.variance**0.5,
+            "df": combined.df,
+            **dict(zip(("lower", "upper"), combined.interval(level), strict=True)),
+        }
+        for name, combined in found.items()
+    }
     if as_json:
         print_json(
             {
@@ -50,31 +59,15 @@ def combine(
                 "datasets": len(files),
                 "kind": kind,
                 "level": level,
-                "coefficients": {
-                    name: {
-                        "estimate": combined.estimate,
-                        "standard_error": combined.variance**0.5,
-                        "df": combined.df,
-                        "lower": intervals[name][0],
-                        "upper": intervals[name][1],
-                    }
-                    for name, combined in found.items()
-                },
+                "coefficients": rows,
             }
         )
     elif not quiet:
-        title = f"{formula} over {len(files)} datasets, {kind}ly synthetic"
-        table = Table(title=escape(title))
-        for heading in ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"):
-            table.add_column(heading, justify="right" if heading else "left")
-        for name, combined in found.items():
-            lower, upper = intervals[name]
-            table.add_row(
-                escape(name),
-                f"{combined.estimate:.6g}",
-                f"{combined.variance**0.5:.6g}",
-                f"{combined.df:.1f}",
-                f"{lower:.6g}",
-                f"{upper:.6g}",
-            )
-        Console(width=100).print(table)
+        print_table(
+            f"{formula} over {len(files)} datasets, {kind}ly synthetic",
+            ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
+            (
+                (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
+                for name, row in rows.items()
+            ),
+        )

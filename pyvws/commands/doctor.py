@@ -1,16 +1,184 @@
-"""pyvws doctor: what is installed and what to do about what is not."""
+"""pyvws doctor: every engine and R package with its version and path, or what to do."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Final
 
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-__all__ = ["doctor"]
+from pyvws.errors import PyvwsError
+
+__all__ = ["Check", "doctor", "examine", "render"]
+
+_R_PACKAGES: Final = {
+    "rstan": "the rstan engine",
+    "BH": "compiling for rstan",
+    "RcppEigen": "compiling for rstan",
+    "RcppParallel": "compiling for rstan",
+    "MASS": "the papers' simulated data",
+}
+_COMPILERS: Final = ("c++", "g++", "clang++")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that may be installed.
+
+    `usable` says whether it works; `version` and `path` are empty where it does not, and `reason`
+    then says why and what to install.
+    """
+
+    name: str
+    usable: bool
+    version: str = ""
+    path: str = ""
+    reason: str = ""
 
 
 def doctor() -> None:
     """List each engine and R package with its version and path, or why it is not usable."""
-    from pyvws.doctor import examine, render
-
     render(examine(), Console(width=None if sys.stdout.isatty() else 120))
+
+
+def examine() -> list[Check]:
+    """Check the engines and what they stand on. Starts R where there is one; never raises."""
+    return [
+        _distribution("pyvws"),
+        _guarded("engine native", _native),
+        *(_distribution(name) for name in ("nutpie", "numba")),
+        _guarded("engine ensemble", _ensemble),
+        _compiler(),
+        _guarded("engine cmdstan", _cmdstan),
+        _guarded("engine pystan", _pystan),
+        _distribution("opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. "),
+        *_r(),
+    ]
+
+
+def render(checks: list[Check], console: Console) -> None:
+    """Print a line a check: what is usable with version and path, what is not with the reason."""
+    table = Table(title="pyvws doctor", title_justify="left")
+    for heading in ("part", "usable", "version", "where, or what to do"):
+        table.add_column(heading, overflow="fold")
+    for check in checks:
+        mark = "[green]yes[/green]" if check.usable else "[yellow]no[/yellow]"
+        where = escape(check.path or check.reason)
+        table.add_row(check.name, mark, escape(check.version), where)
+    console.print(table)
+
+
+def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:
+    """A check whose look raises where the part is missing or broken."""
+    try:
+        version, path = look()
+    except PyvwsError as error:
+        return Check(name, False, reason=str(error))
+    except Exception as error:
+        return Check(
+            name, False, reason=f"It fails to load ({type(error).__name__}). Reinstall it."
+        )
+    return Check(name, True, version, path)
+
+
+def _distribution(name: str, install: str = "", use: str = "") -> Check:
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        return Check(name, False, reason=f"{use}Run: pip install {install or name}")
+    return Check(name, True, found.version, str(found.locate_file("")))
+
+
+def _ensemble() -> tuple[str, str]:
+    from pyvws.engines.ensemble import emcee_version
+
+    said = emcee_version()
+    return said, str(distribution("emcee").locate_file("emcee"))
+
+
+def _native() -> tuple[str, str]:
+    """The compiled density of a one-record table, evaluated once."""
+    import numpy as np
+
+    from pyvws.engines import nuts
+    from pyvws.engines.registry import engine_version
+    from pyvws.models.registry import find_model
+    from pyvws.posterior.pseudo_posterior import PseudoPosterior
+    from pyvws.tables.cells import make_cells
+
+    cells = make_cells(np.ones(1), np.ones((1, 1)))
+    target = PseudoPosterior(find_model("poisson"), cells, np.ones(1))
+    target.density_and_gradient()(np.zeros(target.dimension))
+    return engine_version("native"), str(nuts.__file__)
+
+
+def _compiler() -> Check:
+    for name in _COMPILERS:
+        path = shutil.which(name)
+        if path is not None:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+            return Check("C++ compiler", True, done.stdout.partition("\n")[0], path)
+    return Check(
+        "C++ compiler",
+        False,
+        reason="The Stan engines need one. Run: apt-get install g++ make",
+    )
+
+
+def _cmdstan() -> tuple[str, str]:
+    from pyvws.engines.cmdstan import cmdstan_folder, cmdstan_version
+
+    return cmdstan_version(), str(cmdstan_folder())
+
+
+def _pystan() -> tuple[str, str]:
+    from pyvws.engines.pystan import pystan_folder, pystan_version
+
+    return pystan_version(), str(pystan_folder())
+
+
+def _r() -> list[Check]:
+    """rpy2, R, its packages and the engine that stands on them."""
+    rpy2 = _distribution("rpy2", "'pyvws[r]'")
+    try:
+        from pyvws.r.bridge import call
+
+        answer = call("doctor", "installed", {"packages": list(_R_PACKAGES)})
+    except PyvwsError as error:
+        reason = str(error)
+        r = Check("R", False, reason=reason)
+        packages = [Check(f"R package {name}", False, reason=reason) for name in _R_PACKAGES]
+    else:
+        r = Check("R", True, str(answer["r_version"][0]), str(answer["r_home"][0]))
+        packages = [
+            Check(f"R package {name}", True, str(version), str(folder))
+            if folder
+            else Check(
+                f"R package {name}",
+                False,
+                reason=f"Needed for {use}. Run: apt-get install r-cran-{name.lower()}, or "
+                f'install.packages("{name}") in R.',
+            )
+            for (name, use), version, folder in zip(
+                _R_PACKAGES.items(), answer["versions"], answer["folders"], strict=True
+            )
+        ]
+    return [rpy2, r, *packages, _rstan(packages)]
+
+
+def _rstan(packages: list[Check]) -> Check:
+    missing = [check for check in packages if not check.usable and "rstan" in _use(check)]
+    if missing:
+        return Check("engine rstan", False, reason=missing[0].reason)
+    return Check("engine rstan", True, packages[0].version, packages[0].path)
+
+
+def _use(check: Check) -> str:
+    return _R_PACKAGES[check.name.removeprefix("R package ")]

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from pyvws.commands._output import AsJson, Quiet, RadiusKind, print_json
+from pyvws.commands._output import (
+    AsJson,
+    Known,
+    Policy,
+    Quiet,
+    Radius,
+    RadiusKind,
+    Unit,
+    print_json,
+)
 from pyvws.errors import InputError
 
 __all__ = ["report"]
@@ -23,14 +32,10 @@ def report(
     outcome: Annotated[
         str | None, typer.Option(help="Synthesized column; the run's if not given.")
     ] = None,
-    known: Annotated[
-        str | None, typer.Option(help="COL,COL: public columns that an intruder knows.")
-    ] = None,
-    radius: Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")] = 0.2,
-    radius_kind: Annotated[
-        RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")
-    ] = RadiusKind.percentage,
-    policy: Annotated[float, typer.Option(help="Risk that the agency does not accept.")] = 0.5,
+    known: Known = None,
+    radius: Radius = 0.2,
+    radius_kind: Unit = RadiusKind.percentage,
+    policy: Policy = 0.5,
     rise: Annotated[
         float, typer.Option(help="Smallest rise of a risk that is pointed out.")
     ] = 0.25,

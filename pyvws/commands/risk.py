@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from pyvws.commands._output import AsJson, Quiet, print_json
+from pyvws.commands._output import (
+    AsJson,
+    Known,
+    Original,
+    Policy,
+    Quiet,
+    Radius,
+    RadiusKind,
+    Unit,
+    print_json,
+    print_table,
+)
 from pyvws.errors import OutputError
 
 __all__ = ["risk"]
 
 
 def risk(
-    original: Annotated[
-        Path,
-        typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
-    ],
+    original: Original,
     synthetic: Annotated[
         list[Path],
         typer.Argument(
@@ -29,17 +34,10 @@ def risk(
         ),
     ],
     outcome: Annotated[str, typer.Option(help="Column that an intruder looks for.")],
-    known: Annotated[
-        str | None, typer.Option(help="COL,COL: public columns whose values make the patterns.")
-    ] = None,
-    radius: Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")] = 0.2,
-    radius_kind: Annotated[
-        str,
-        typer.Option(
-            help="Whether --radius is a share or a distance.", metavar="percentage|absolute"
-        ),
-    ] = "percentage",
-    policy: Annotated[float, typer.Option(help="Risk that the agency does not accept.")] = 0.5,
+    known: Known = None,
+    radius: Radius = 0.2,
+    radius_kind: Unit = RadiusKind.percentage,
+    policy: Policy = 0.5,
     out: Annotated[
         Path | None, typer.Option(help="Write each record's risks to this parquet; confidential.")
     ] = None,
@@ -60,10 +58,9 @@ def risk(
     from pyvws.risks.identification_risk import identification_risk
 
     y, values, patterns = read_records(original, synthetic, outcome, known)
-    kind: Literal["percentage", "absolute"] = radius_kind  # type: ignore[assignment]
-    before = identification_risk(y, radius=radius, radius_kind=kind, known=patterns)
-    after = identification_risk(y, values, radius=radius, radius_kind=kind, known=patterns)
-    matches = match_risk(y, values, radius=radius, radius_kind=kind, known=patterns)
+    ball: Any = {"radius": radius, "radius_kind": radius_kind.value, "known": patterns}
+    before, after = identification_risk(y, **ball), identification_risk(y, values, **ball)
+    matches = match_risk(y, values, **ball)
     found = {
         label: risk_summary(risks, policy=policy)
         for label, risks in (("confidential", before), ("synthetic", after))
@@ -80,7 +77,7 @@ def risk(
             {
                 "outcome": outcome,
                 "radius": radius,
-                "radius_kind": kind,
+                "radius_kind": radius_kind.value,
                 "policy": policy,
                 "datasets": len(values),
                 **{label: asdict(summary) for label, summary in found.items()},
@@ -88,24 +85,20 @@ def risk(
             }
         )
     elif not quiet:
-        reach = f"{100 * radius:g} %" if kind == "percentage" else f"{radius:g}"
-        table = Table(title=escape(f"identification risk of {outcome}, radius {reach}"))
-        for heading in ("", "largest", "IQR", f"share above {policy:g}"):
-            table.add_column(heading, justify="right" if heading else "left")
-        for label, shown in zip(
-            ("confidential", f"{len(values)} synthetic"), found.values(), strict=True
-        ):
-            figures = (shown.maximum, shown.iqr, shown.share_above)
-            table.add_row(label, *(f"{value:.4f}" for value in figures))
-        console = Console(width=100)
-        console.print(table)
-        false = matches.mean_false_rate
+        reach = f"{100 * radius:g} %" if radius_kind == "percentage" else f"{radius:g}"
+        false = rates["false_match_rate"]
         said = "none (no single match)" if false is None else f"{false:.4f}"
-        console.print(
+        labels = ("confidential", f"{len(values)} synthetic")
+        print_table(
+            f"identification risk of {outcome}, radius {reach}",
+            ("largest", "IQR", f"share above {policy:g}"),
+            (
+                (label, f"{one.maximum:.4f}", f"{one.iqr:.4f}", f"{one.share_above:.4f}")
+                for label, one in zip(labels, found.values(), strict=True)
+            ),
             f"expected match risk {rates['expected_match_risk']:.2f}, true match rate "
-            f"{rates['true_match_rate']:.4f}, false match rate {said}\n"
+            f"{rates['true_match_rate']:.4f}, false match rate {said}",
             "(averages over the datasets)",
-            highlight=False,
         )
 
 

@@ -36,7 +36,6 @@ ROOMS = (
     "r",
     "studies",
     "validation",
-    "doctor",
     "commands",
     "__main__",
 )

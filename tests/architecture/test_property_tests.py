@@ -25,7 +25,6 @@ NOT_PURE = {
     "posterior.diagnostics": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
     "commands": "the command line",
-    "doctor": "looks at the machine",
     "engines": "sample",
     "errors": "classes",
     "mechanisms": "settings and runs, but for the modules in PURE",

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from pyvws._base.setting import Setting, described, on_command_line, shown_default
 from pyvws.errors import InputError
 
-__all__ = ["DeclaredCommand", "given_settings", "names", "template_options"]
+__all__ = ["DeclaredCommand", "given_settings", "names", "read_numbers", "template_options"]
 
 _NOT_IN_A_FILE = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
@@ -131,7 +131,7 @@ def _value(one: Setting, given: Any) -> Any:
     if one.several:
         if one.several[0] is str:
             return given if given in one.choices else names(given)
-        return _numbers(given, option, two=... not in one.several)
+        return read_numbers(given, option, two=... not in one.several)
     if one.words and given not in one.words:
         return _number(given, option, one)
     return str(given) if isinstance(given, StrEnum) else given
@@ -147,7 +147,8 @@ def names(text: str | None) -> tuple[str, ...]:
     )
 
 
-def _numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
+def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
+    """The numbers of an "N,N" option, or the two of an "L,U" option."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pyvws.errors import InputError
+from pyvws.commands._options import read_numbers
 
 __all__ = ["FILE_COMMANDS"]
 
@@ -46,22 +46,8 @@ def _sdr(
     """Five synthesizers of salaries on your own file beside the slides' table (SDR 2017)."""
     from pyvws.studies import doctorate_salaries as study
 
-    _run(
-        study,
-        lambda listener: study.run(
-            file,
-            seed=seed,
-            outcome=outcome,
-            formula=formula,
-            range=_ends(range),
-            epsilon=epsilon,
-            filters=filter or (),
-            listener=listener,
-        ),
-        file,
-        out,
-        overwrite,
-    )
+    given = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
+    _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or (), **given)
 
 
 def _sdr_2024(
@@ -75,15 +61,7 @@ def _sdr_2024(
     """LW, CW and SW, re-weighted too, on 1000 salaries of your own file (2024 paper)."""
     from pyvws.studies import sampled_salaries as study
 
-    _run(
-        study,
-        lambda listener: study.run(
-            file, seed=seed, outcome=outcome, filters=filter or (), listener=listener
-        ),
-        file,
-        out,
-        overwrite,
-    )
+    _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or ())
 
 
 def _consumer_expenditure(
@@ -97,25 +75,17 @@ def _consumer_expenditure(
     """Mixture synthesizers of income on your own Consumer Expenditure file (risk-efficient)."""
     from pyvws.studies import consumer_expenditure as study
 
-    _run(
-        study, lambda listener: study.run(file, seed=seed, listener=listener), file, out, overwrite
-    )
+    _run(study, file, out, overwrite, seed=seed)
 
 
-def _run(
-    study: Any,
-    call: Callable[[Any], Any],
-    file: Path | None,
-    out: Path | None,
-    overwrite: bool,
-) -> None:
+def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.commands._console import console_listener
 
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)
     with console_listener(Console(stderr=True)) as listener:
-        result = call(listener)
+        result = study.run(file, listener=listener, **given)
     Console(width=None if sys.stdout.isatty() else 200).print(study.table(result), highlight=False)
     for problem in result.problems:
         print(f"Warning: {problem}", file=sys.stderr)
@@ -126,14 +96,8 @@ def _run(
             print(out / name)
 
 
-def _ends(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--range takes two numbers, as L,U. Got {text!r}.") from None
-    return low, high
+def _ends(text: str | None) -> tuple[float, ...] | None:
+    return None if text is None else read_numbers(text, "--range", two=True)
 
 
 FILE_COMMANDS: dict[str, Callable[..., None]] = {

@@ -41,6 +41,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
     synthesize_from_histogram as synthesize_from_histogram,
 )
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted as ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted as Unweighted
@@ -81,14 +82,7 @@ def synthesize(
     *,
     outcome: str,
     model: str | Model = "negative-binomial",
-    mechanism: str
-    | Unweighted
-    | LipschitzWeighted
-    | CountWeighted
-    | ScalarWeighted
-    | WeightedEpsilon
-    | Censored
-    | PerturbedHistogram = "lw",
+    mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",
     keep: tuple[str, ...] | list[str] | str = (),
     datasets: int = 20,

@@ -156,7 +156,7 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
     ("arguments", "message", "code"),
     [
         (["--outcome", "visit"], "Did you mean 'visits'", 1),
-        (["--outcome", "visits", "--k", "0.9"], "--k belongs to --reweight", 1),
+        (["--outcome", "visits", "--k", "0.9"], "k belongs to reweight. Add reweight", 1),
         (["--outcome", "visits", "--reweight", "--k", "1.5"], "k must lie strictly between", 1),
         (["--outcome", "visits", "--mechanism", "cw", "--match", "x"], "--match must be lw or", 1),
         (["--outcome", "visits", "--radius", "0.2"], "'lw' does not take radius", 1),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -160,14 +160,12 @@ def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
 
 
 def _number(text: str, option: str, one: Setting) -> float:
-    whole = int in one.parts
+    said = {int: "a whole number", float: "a number"}
     try:
-        return int(text) if whole else float(text)
+        return int(text) if int in one.parts else float(text)
     except ValueError:
-        wanted = "a whole number" if whole else "a number"
-        raise InputError(
-            f"{option} must be {wanted} or {', '.join(one.words)}. Got {text!r}."
-        ) from None
+        wanted = " or ".join(said.get(kind) or ", ".join(get_args(kind)) for kind in one.parts)
+        raise InputError(f"{option} must be {wanted}. Got {text!r}.") from None
 
 
 def template_options(command: Any) -> list[tuple[str, Any, str]]:

@@ -38,7 +38,7 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
             chosen |= _values(settings.settings)
             chosen["engine"] = value if isinstance(value, str) else value.name
         elif value is not None and not (one.needs and not getattr(settings, one.needs)):
-            chosen[one.name] = value
+            chosen[one.name] = str(value) if one.words else value
     if seed is not None:
         chosen["seed"] = seed
     lines = [toml_line(name, value) for name, value in chosen.items() if _is_given(value)]

@@ -352,7 +352,7 @@ def test_a_noisy_number_of_rows_is_paid_for() -> None:
         ({"records": "noisy"}, "A noisy number of rows costs epsilon of its own."),
         ({"records": "noisy", "records_epsilon": 0.0}, "records_epsilon must be"),
         ({"records": 5, "records_epsilon": 1.0}, "A public number of rows costs nothing."),
-        ({"records_epsilon": 1.0}, "records_epsilon belongs to records='noisy'."),
+        ({"records_epsilon": 1.0}, "records_epsilon belongs to records. Add records"),
         (
             {"records": 5, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
             "A perturbed histogram protects the number of records under loo",

@@ -27,7 +27,7 @@ from pyvws.models.model import Model
 from pyvws.posterior.prediction import AT_ONCE, predicted
 from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.release.summary import posterior_columns, record_columns
+from pyvws.release.summary import posterior_columns, record_columns, summarize
 from pyvws.synthesis.columns import RunColumns, run_columns
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.config import config_text
@@ -133,8 +133,14 @@ def large_release(
         out.finish(
             privacy=released,
             posterior=pl.DataFrame(posterior_columns(run.final.posterior)),
-            summary=run.summary(
-                seed=seed, input_sha256=digest, input_sha256_of=digest_of, began=began
+            summary=summarize(
+                settings,
+                checked,
+                run.figures(),
+                seed=seed,
+                began=began,
+                input_sha256=digest,
+                input_sha256_of=digest_of,
             ),
             config=config_text(settings, seed=None),
             config_with_seed=config_text(settings, seed=seed),

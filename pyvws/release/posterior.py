@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +16,9 @@ from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.release.number_of_rows import ROWS_FROM, number_of_rows
-from pyvws.release.release import Release
-from pyvws.release.summary import posterior_columns, record_columns, summarize, table_like
+from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, SynthesisLoop
@@ -29,7 +26,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.cells import Cells, make_cells
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 
-__all__ = ["FittedRun", "fitted_run", "posterior_release"]
+__all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
 
 _SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
 
@@ -54,27 +51,11 @@ class FittedRun:
     rows: int | None
     tells_nothing: bool
 
-    def summary(
-        self,
-        *,
-        seed: int,
-        input_sha256: str | None,
-        began: float,
-        input_sha256_of: str = "file",
-    ) -> dict[str, Any]:
-        """summary.json."""
+    def figures(self) -> dict[str, Any]:
+        """The run's own part of summary.json."""
         told = {"posterior_is_prior": self.tells_nothing} if self.own.bound else {}
-        return told | summarize(
-            self.loop,
-            self.final,
-            self.statement,
-            seed=seed,
-            input_sha256=input_sha256,
-            input_sha256_of=input_sha256_of,
-            table=self.table,
-            settings={**self.settings.recorded(self.table.model), **self.constants},
-            seconds=time.perf_counter() - began,
-        )
+        columns = {"design_columns": list(self.table.design.names)}
+        return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
 
 def fitted_run(
@@ -109,22 +90,16 @@ def fitted_run(
     )
 
 
-def posterior_release(
+def draw_from_posterior(
     settings: RunSettings,
     mechanism: Mechanism,
     table: ConfidentialTable,
     *,
-    source: Any,
     seed: int,
     row_name: str,
     listener: Listener,
-    input_sha256: str | None,
-    began: float,
-) -> Release:
-    """Run a mechanism on a checked table; `source` is the native table that gives the columns.
-
-    `row_name` is what records.parquet calls a record's row in each dataset.
-    """
+) -> Drawn:
+    """Run a mechanism on a checked table; records.parquet calls a record's row `row_name`."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
     records, design = len(table.y), table.design.matrix
     columns = record_columns(run.own, run.final)
@@ -136,17 +111,14 @@ def posterior_release(
         order = None if settings.keep_order else row_order(order_stream(seed), records)
         columns = {row_name: released_rows(order, records), **columns}
         outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
-    return Release(
-        datasets=table.datasets(
-            source, outcomes, outcome=settings.outcome, round=settings.round, order=order
-        ),
-        privacy=run.statement.released(),
-        records=table_like(columns, table.implementation),
-        posterior=table_like(posterior_columns(run.final.posterior), table.implementation),
-        summary=run.summary(seed=seed, input_sha256=input_sha256, began=began),
+    return Drawn(
+        outcomes=outcomes,
+        order=order,
+        records=columns,
+        posterior=posterior_columns(run.final.posterior),
+        statement=run.statement,
+        figures=run.figures(),
         console=run.console,
-        config=config_text(settings, seed=None),
-        config_with_seed=config_text(settings, seed=seed),
     )
 
 

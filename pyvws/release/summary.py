@@ -4,41 +4,84 @@ from __future__ import annotations
 
 import math
 import platform
+import time
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
 
-import narwhals as nw
 import numpy as np
 
 from pyvws import __version__
+from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Posterior
 from pyvws.statement.accounting import PrivacyStatement
+from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["library_version", "posterior_columns", "record_columns", "summarize", "table_like"]
+__all__ = ["Drawn", "fit_figures", "posterior_columns", "record_columns", "summarize"]
 
-library_version: Final = cache(version)
-"""The version of an installed package; its files are read once."""
-
+_version: Final = cache(version)  # An installed package's files are read once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What a run draws for a table in memory, whatever its mechanism.
+
+    `order` names the record of each row, None for one row a record in their order. `records` and
+    `posterior` are columns of confidential tables, `figures` the run's own part of summary.json.
+    """
+
+    outcomes: list[Floats]
+    order: RowNumbers | None
+    records: dict[str, Any]
+    posterior: dict[str, Any]
+    statement: Statement
+    figures: dict[str, Any]
+    console: str = ""
+
+
 def summarize(
+    settings: RunSettings,
+    table: ConfidentialTable,
+    figures: dict[str, Any],
+    *,
+    seed: int,
+    began: float,
+    input_sha256: str | None,
+    input_sha256_of: str = "file",
+) -> dict[str, Any]:
+    """summary.json: everything exact, all of it confidential; `began` by time.perf_counter()."""
+    timings = {"total_seconds": time.perf_counter() - began, **figures["timings"]}
+    return {
+        **figures,
+        "timings": timings,
+        "settings": {**settings.recorded(table.model), **figures["settings"]},
+        "seed": seed,
+        "input_sha256": input_sha256 or table.sha256,
+        "input_sha256_of": (
+            input_sha256_of if input_sha256 else "outcome and design matrix as float64"
+        ),
+        "versions": {
+            "pyvws": __version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in _LIBRARIES},
+        },
+    }
+
+
+def fit_figures(
     loop: SynthesisLoop,
     released: WeightedFit,
     statement: PrivacyStatement,
-    *,
-    seed: int,
-    input_sha256: str | None,
-    input_sha256_of: str,
-    table: ConfidentialTable,
-    settings: dict[str, Any],
-    seconds: float,
+    constants: dict[str, float],
 ) -> dict[str, Any]:
-    """summary.json: everything exact, all of it confidential. Figures in nats and seconds."""
+    """The figures of fits, in nats and seconds, and the constants that searches found."""
     cells = loop.cells
     return {
         "Delta": _number(released.bounds.database),
@@ -67,25 +110,11 @@ def summarize(
             }
             for made in loop.tries
         ],
-        "timings": {
-            "total_seconds": seconds,
-            "sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits),
-        },
+        "timings": {"sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits)},
         "records": cells.total_records,
         "cells": cells.n_cells,
-        "design_columns": list(table.design.names),
         "engine": released.posterior.engine,
-        "settings": settings,
-        "seed": seed,
-        "input_sha256": input_sha256 or table.sha256,
-        "input_sha256_of": (
-            input_sha256_of if input_sha256 else "outcome and design matrix as float64"
-        ),
-        "versions": {
-            "pyvws": __version__,
-            "python": platform.python_version(),
-            **{name: library_version(name) for name in _LIBRARIES},
-        },
+        "settings": constants,
     }
 
 
@@ -116,11 +145,6 @@ def record_columns(weighting: Weighting, final: WeightedFit) -> dict[str, Any]:
         "weight_final": final.weights,
         "lipschitz_bound_final": final.bounds.by_record,
     }
-
-
-def table_like(columns: dict[str, Any], implementation: Any) -> Any:
-    """A table of the given kind from columns of equal length."""
-    return nw.from_dict(columns, backend=implementation).to_native()
 
 
 def _diagnostics(fit: WeightedFit) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import narwhals as nw
+
 from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
@@ -15,12 +17,14 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
-from pyvws.release.histogram import histogram_release
+from pyvws.release.histogram import draw_from_histogram
 from pyvws.release.large import large_release
-from pyvws.release.posterior import posterior_release
+from pyvws.release.posterior import draw_from_posterior
 from pyvws.release.release import Release
+from pyvws.release.summary import summarize
 from pyvws.synthesis.columns import collected
 from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.config import config_text
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.large_files import open_large
@@ -109,16 +113,33 @@ class Synthesizer(RunSettings):
             round=self.round,
         )
         look_for_copies(frame, table.released, self.outcome)
-        given: dict[str, Any] = {
-            "source": frame if release_frame is None else release_frame,
-            "seed": seed,
-            "row_name": RELEASED_ROW if ordered else UNLINKED_ROW,
-            "input_sha256": input_sha256,
-            "began": began,
-        }
-        if not mechanism.fits_model:
-            return histogram_release(self, cast(PerturbedHistogram, mechanism), table, **given)
-        return posterior_release(self, mechanism, table, listener=listener, **given)
+        given: Any = {"seed": seed, "row_name": RELEASED_ROW if ordered else UNLINKED_ROW}
+        if mechanism.fits_model:
+            drawn = draw_from_posterior(self, mechanism, table, listener=listener, **given)
+        else:
+            drawn = draw_from_histogram(self, cast(PerturbedHistogram, mechanism), table, **given)
+
+        def like(columns: dict[str, Any]) -> Any:
+            return nw.from_dict(columns, backend=table.implementation).to_native()
+
+        return Release(
+            datasets=table.datasets(
+                frame if release_frame is None else release_frame,
+                drawn.outcomes,
+                outcome=self.outcome,
+                round=self.round,
+                order=drawn.order,
+            ),
+            privacy=drawn.statement.released(),
+            records=like(drawn.records),
+            posterior=like(drawn.posterior),
+            summary=summarize(
+                self, table, drawn.figures, seed=seed, began=began, input_sha256=input_sha256
+            ),
+            console=drawn.console,
+            config=config_text(self, seed=None),
+            config_with_seed=config_text(self, seed=seed),
+        )
 
     def fit_to(
         self,

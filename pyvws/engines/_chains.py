@@ -5,16 +5,87 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
+from pyvws._base.private_folder import private_folder
 from pyvws.engines._bound_process import bound_command
 from pyvws.engines._engine import Progress
+from pyvws.engines._remedies import failure_remedy
+from pyvws.engines._stan_run import StanEngine, StanRun, variables
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceError
 
-__all__ = ["iterations_done", "run_chains"]
+__all__ = ["ChainEngine", "iterations_done", "run_chains"]
 
 _POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEngine(StanEngine):
+    """A Stan each of whose chains is a process, in the private folder of a fit."""
+
+    @abstractmethod
+    def commands(
+        self,
+        program: str,
+        data: dict[str, Any],
+        initial: list[dict[str, Any]],
+        settings: SamplerSettings,
+        seed: int,
+        folder: Path,
+    ) -> list[list[str]]:
+        """The command of each chain, what the chains read being in the folder then."""
+
+    @abstractmethod
+    def chain(
+        self, folder: Path, chain: int, keep: tuple[str, ...] | None
+    ) -> tuple[list[str], Floats]:
+        """Names and values (draws, columns) that a chain, counted from 1, left in the folder."""
+
+    def seconds(self, folder: Path, running: float) -> float:
+        """What sampling took, of the seconds that the processes were running."""
+        return running
+
+    def run(
+        self,
+        program: str,
+        data: dict[str, Any],
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        initial: list[dict[str, Any]] | None = None,
+        keep: tuple[str, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> StanRun:
+        with private_folder() as folder:
+            commands = self.commands(program, data, initial or [], settings, seed, folder)
+            began = time.perf_counter()
+            codes = run_chains(commands, folder, settings, progress)
+            running = time.perf_counter() - began
+            if self.log is not None:
+                for path in sorted(folder.glob("*.log")):
+                    self.log(path.read_text(encoding="utf-8", errors="replace"))
+            if any(codes):
+                raise ConvergenceError(
+                    f"Stan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
+                    f"words are in the engine's log. {failure_remedy(data.get('X'))}"
+                )
+            read = [self.chain(folder, at + 1, keep) for at in range(settings.chains)]
+            seconds = self.seconds(folder, running)
+        names, values = read[0][0], np.stack([found for _, found in read])
+        draws = variables(names, values)
+        return StanRun(
+            draws={name: draws[name] for name in draws if keep is None or name in keep},
+            divergences=int(values[..., names.index("divergent__")].sum()),
+            seconds=seconds,
+        )
 
 
 def run_chains(

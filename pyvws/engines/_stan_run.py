@@ -7,15 +7,16 @@ Stan draws parameters and nothing else. The log-likelihood comes from
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pyvws._base import resources as _resources
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Engine, Progress
+from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
@@ -29,8 +30,6 @@ __all__ = [
     "StanEngine",
     "StanRun",
     "clamp_data",
-    "fit_shipped",
-    "fit_target",
     "paper_program",
     "shipped_program",
     "stan_data",
@@ -64,9 +63,18 @@ class StanRun:
     seconds: float
 
 
-class StanEngine(Engine, Protocol):
-    """An engine that can also run any Stan program."""
+@dataclass(frozen=True, slots=True)
+class StanEngine(ABC):
+    """NUTS as one Stan runs it; it can also run any Stan program.
 
+    The first fit of a model compiles its program, which takes a minute. `log` is called with the
+    console text of each fit.
+    """
+
+    name: ClassVar[str]
+    log: Log | None = None
+
+    @abstractmethod
     def run(
         self,
         program: str,
@@ -83,6 +91,49 @@ class StanEngine(Engine, Protocol):
         `initial` holds first values for each chain (Stan's own where None); `keep` names the
         variables to return (all where None).
         """
+
+    def target_program(self, target: PseudoPosterior) -> tuple[str, dict[str, Any]]:
+        """The text of the program that samples a target, without log_lik, and its data."""
+        data = {**stan_data(target), **clamp_data(target), "write_log_lik": 0}
+        return shipped_program(target.model), data
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        previous: Posterior | None = None,
+    ) -> Posterior:
+        model, K = target.model, target.cells.n_coefficients
+        settings = settings.after(previous, share=1.0)
+        total = settings.chains * (settings.draws + settings.warmup)
+        run = self.run(
+            *self.target_program(target),
+            settings,
+            seed=seed,
+            initial=_initial(target, settings.chains, seed, previous),
+            keep=tuple(model.constrain(np.zeros((1, target.dimension)), K)),
+            progress=progress,
+        )
+        if progress is not None:
+            progress(total, total)
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
+        q = model.unconstrain(flat)
+        if not np.isfinite(q).all():
+            raise ConvergenceError(
+                "Stan returned draws at the edge of the parameter space. "
+                + failure_remedy(target.cells.rows)
+            )
+        compared = model.diagnosed(q, K).reshape(settings.chains, settings.draws, -1)
+        return Posterior(
+            draws=model.constrain(q, K),
+            chains=settings.chains,
+            diagnostics=diagnose(compared, run.divergences),
+            seconds=run.seconds,
+            engine=self.name,
+        )
 
 
 def shipped_program(model: Model) -> str:
@@ -156,80 +207,9 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
     return found
 
 
-def fit_target(
-    engine: StanEngine,
-    program: str,
-    data: dict[str, Any],
-    target: PseudoPosterior,
-    settings: SamplerSettings,
-    *,
-    seed: int,
-    progress: Progress | None,
-    previous: Posterior | None = None,
-) -> Posterior:
-    """Run a model's own program and give its draws the names and shapes of the native engine."""
-    K = target.cells.n_coefficients
-    settings = settings.after(previous, share=1.0)
-    total = settings.chains * (settings.draws + settings.warmup)
-    run = engine.run(
-        program,
-        data,
-        settings,
-        seed=seed,
-        initial=_initial(target, settings.chains, seed, previous),
-        keep=_names(target),
-        progress=progress,
-    )
-    if progress is not None:
-        progress(total, total)
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
-    q = target.model.unconstrain(flat)
-    if not np.isfinite(q).all():
-        raise ConvergenceError(
-            "Stan returned draws at the edge of the parameter space. "
-            + failure_remedy(target.cells.rows)
-        )
-    return Posterior(
-        draws=target.model.constrain(q, K),
-        chains=settings.chains,
-        diagnostics=diagnose(
-            target.model.diagnosed(q, K).reshape(settings.chains, settings.draws, -1),
-            run.divergences,
-        ),
-        seconds=run.seconds,
-        engine=engine.name,
-    )
-
-
 def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
     """What today's programs need to clamp terms, or not to."""
     return {"censored": int(target.bound is not None), "bound": target.bound or 0.0}
-
-
-def fit_shipped(
-    engine: StanEngine,
-    target: PseudoPosterior,
-    settings: SamplerSettings,
-    *,
-    seed: int,
-    progress: Progress | None,
-    previous: Posterior | None = None,
-) -> Posterior:
-    """Sample a target with the model's program in today's language, without log_lik or bound."""
-    data = {**stan_data(target), **clamp_data(target), "write_log_lik": 0}
-    program = shipped_program(target.model)
-    return fit_target(
-        *(engine, program, data, target, settings),
-        seed=seed,
-        progress=progress,
-        previous=previous,
-    )
-
-
-def _names(target: PseudoPosterior) -> tuple[str, ...]:
-    """The variables that the model's draws have."""
-    single = np.zeros((1, target.dimension))
-    return tuple(target.model.constrain(single, target.cells.n_coefficients))
 
 
 def _initial(

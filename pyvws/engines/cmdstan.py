@@ -9,33 +9,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from pyvws._base.private_folder import private_folder
-from pyvws.engines._chains import run_chains
-from pyvws.engines._engine import Progress
-from pyvws.engines._remedies import failure_remedy
+from pyvws._base.checks import Floats
+from pyvws.engines._chains import ChainEngine
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_csv import read_draws
-from pyvws.engines._stan_run import (
-    Log,
-    StanRun,
-    fit_shipped,
-    stan_seed,
-    variables,
-)
+from pyvws.engines._stan_run import stan_seed
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
-from pyvws.posterior.draws import Posterior
-from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.errors import InputError, MissingDependencyError
 
 __all__ = ["CmdStanEngine", "cmdstan_folder", "cmdstan_version"]
 
@@ -73,59 +60,40 @@ def cmdstan_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CmdStanEngine:
+class CmdStanEngine(ChainEngine):
     """NUTS as CmdStan runs it. The first fit of a model compiles it, which takes a minute.
 
     `log` is called with the console text of each fit; it can hold data values.
     """
 
-    name: str = "cmdstan"
-    log: Log | None = None
+    name: ClassVar[str] = "cmdstan"
 
-    def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
-    ) -> Posterior:
-        return fit_shipped(self, target, settings, seed=seed, progress=progress, previous=previous)
-
-    def run(
+    def commands(
         self,
         program: str,
         data: dict[str, Any],
+        initial: list[dict[str, Any]],
         settings: SamplerSettings,
-        *,
         seed: int,
-        initial: list[dict[str, Any]] | None = None,
-        keep: tuple[str, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> StanRun:
+        folder: Path,
+    ) -> list[list[str]]:
         executable = _executable(program)
-        with private_folder() as folder:
-            with _quiet() as cmdstanpy:
-                cmdstanpy.write_stan_json(str(folder / "data.json"), data)
-                for chain, values in enumerate(initial or [], start=1):
-                    cmdstanpy.write_stan_json(str(folder / f"initial{chain}.json"), values)
-            commands = [
-                _command(executable, chain, settings, stan_seed(seed), initial is not None)
-                for chain in range(1, settings.chains + 1)
-            ]
-            began = time.perf_counter()
-            codes = run_chains(commands, folder, settings, progress)
-            seconds = time.perf_counter() - began
-            if self.log is not None:
-                for path in sorted(folder.glob("*.log")):
-                    self.log(path.read_text(encoding="utf-8", errors="replace"))
-            if any(codes):
-                raise ConvergenceError(
-                    f"CmdStan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
-                    f"words are in the engine's log. {failure_remedy(data.get('X'))}"
-                )
-            return _collect(folder, settings, keep, seconds)
+        with _quiet() as cmdstanpy:
+            cmdstanpy.write_stan_json(str(folder / "data.json"), data)
+            for chain, values in enumerate(initial, start=1):
+                cmdstanpy.write_stan_json(str(folder / f"initial{chain}.json"), values)
+        return [
+            _command(executable, chain, settings, stan_seed(seed), bool(initial))
+            for chain in range(1, settings.chains + 1)
+        ]
+
+    def chain(
+        self, folder: Path, chain: int, keep: tuple[str, ...] | None
+    ) -> tuple[list[str], Floats]:
+        def wanted(name: str) -> bool:
+            return name == "divergent__" or keep is None or name.partition(".")[0] in keep
+
+        return read_draws(folder / f"{chain}.csv", wanted)
 
 
 def _command(
@@ -150,24 +118,6 @@ def _command(
         "adapt",
         f"delta={settings.target_accept}",
     ]
-
-
-def _collect(
-    folder: Path, settings: SamplerSettings, keep: tuple[str, ...] | None, seconds: float
-) -> StanRun:
-    def wanted(name: str) -> bool:
-        return name == "divergent__" or keep is None or name.partition(".")[0] in keep
-
-    blocks = []
-    for chain in range(1, settings.chains + 1):
-        names, values = read_draws(folder / f"{chain}.csv", wanted)
-        blocks.append(values)
-    together = np.stack(blocks)
-    return StanRun(
-        draws=variables(names, together),
-        divergences=int(together[..., names.index("divergent__")].sum()),
-        seconds=seconds,
-    )
 
 
 @cache

@@ -11,29 +11,18 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.private_folder import private_folder
 from pyvws.engines._bound_process import bound_command
-from pyvws.engines._chains import run_chains
-from pyvws.engines._engine import Progress
-from pyvws.engines._pystan_chain import load_module
-from pyvws.engines._remedies import failure_remedy
+from pyvws.engines._chains import ChainEngine
+from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines._stan_run import (
-    Log,
-    StanRun,
-    fit_shipped,
-    stan_seed,
-    variables,
-)
+from pyvws.engines._stan_run import stan_seed, variables
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
-from pyvws.posterior.draws import Posterior
-from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.errors import InputError, MissingDependencyError
 
 __all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version", "unconstrained"]
 
@@ -68,38 +57,23 @@ def pystan_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PyStanEngine:
+class PyStanEngine(ChainEngine):
     """NUTS as PyStan 3 runs it. The first fit of a model compiles it, which takes a minute.
 
     `log` is called with the console text of each fit; it can hold data values.
     """
 
-    name: str = "pystan"
-    log: Log | None = None
+    name: ClassVar[str] = "pystan"
 
-    def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
-    ) -> Posterior:
-        return fit_shipped(self, target, settings, seed=seed, progress=progress, previous=previous)
-
-    def run(
+    def commands(
         self,
         program: str,
         data: dict[str, Any],
+        initial: list[dict[str, Any]],
         settings: SamplerSettings,
-        *,
         seed: int,
-        initial: list[dict[str, Any]] | None = None,
-        keep: tuple[str, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> StanRun:
-        module = _module_path(program)
+        folder: Path,
+    ) -> list[list[str]]:
         arguments = {
             **_DEFAULTS,
             "random_seed": stan_seed(seed),
@@ -107,27 +81,31 @@ class PyStanEngine:
             "num_samples": settings.draws,
             "delta": settings.target_accept,
         }
-        with private_folder() as folder:
-            job = {"module": str(module), "arguments": arguments}
-            (folder / "job.json").write_text(json.dumps(job))
-            np.savez(folder / "data.npz", **data)
-            for chain in range(settings.chains):
-                values = initial[chain] if initial else {}
-                np.savez(folder / f"initial{chain + 1}.npz", **values)
-            commands = [
-                [sys.executable, "-m", "pyvws.engines._pystan_chain", str(chain + 1)]
-                for chain in range(settings.chains)
-            ]
-            codes = run_chains(commands, folder, settings, progress)
-            if self.log is not None:
-                for path in sorted(folder.glob("*.log")):
-                    self.log(path.read_text(encoding="utf-8", errors="replace"))
-            if any(codes):
-                raise ConvergenceError(
-                    f"Stan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
-                    f"words are in the engine's log. {failure_remedy(data.get('X'))}"
-                )
-            return _collect(folder, settings, keep)
+        job = {"module": str(_module_path(program)), "arguments": arguments}
+        (folder / "job.json").write_text(json.dumps(job))
+        np.savez(folder / "data.npz", **data)
+        for chain in range(settings.chains):
+            np.savez(folder / f"initial{chain + 1}.npz", **(initial[chain] if initial else {}))
+        return [
+            [sys.executable, "-m", "pyvws.engines._pystan_process", "chain", str(chain + 1)]
+            for chain in range(settings.chains)
+        ]
+
+    def chain(
+        self, folder: Path, chain: int, keep: tuple[str, ...] | None
+    ) -> tuple[list[str], Floats]:
+        stored = _stored(folder / f"{chain}.npz")
+        return [str(name) for name in stored["names"]], stored["values"]
+
+    def seconds(self, folder: Path, running: float) -> float:
+        """From the first chain's start to the last one's end, without that of their processes."""
+        times = np.array([_stored(path)["times"] for path in folder.glob("[0-9]*.npz")])
+        return float(times[:, 1].max() - times[:, 0].min())
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    with np.load(path) as stored:
+        return dict(stored)
 
 
 def densities(
@@ -180,34 +158,12 @@ def _module_path(program: str) -> Path:
     def build(folder: Path) -> None:
         source = folder / "program.stan"
         source.write_text(program, encoding="utf-8")
-        build_it = [sys.executable, "-m", "pyvws.engines._pystan_build", str(source), str(folder)]
-        done = subprocess.run(
-            bound_command(build_it),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = ["-m", "pyvws.engines._pystan_process", "build", str(source), str(folder)]
+        build_it = bound_command([sys.executable, *words])
+        done = subprocess.run(build_it, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise InputError(
                 f"Stan does not accept the program. It says: {done.stderr.strip()[-2000:]}"
             )
 
     return compiled(program, version=kind, build=build) / "model.so"
-
-
-def _collect(folder: Path, settings: SamplerSettings, keep: tuple[str, ...] | None) -> StanRun:
-    blocks, times, divergences = [], [], 0
-    for chain in range(1, settings.chains + 1):
-        with np.load(folder / f"{chain}.npz") as stored:
-            names = [str(name) for name in stored["names"]]
-            blocks.append(stored["values"])
-            times.append(stored["times"])
-    values = np.stack(blocks)
-    divergences = int(values[..., names.index("divergent__")].sum())
-    draws = variables(names, values)
-    span = np.array(times)
-    return StanRun(
-        draws={name: draws[name] for name in draws if keep is None or name in keep},
-        divergences=divergences,
-        seconds=float(span[:, 1].max() - span[:, 0].min()),
-    )

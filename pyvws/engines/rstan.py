@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
-    Log,
+    StanEngine,
     StanRun,
-    fit_target,
     paper_program,
     stan_data,
     stan_seed,
@@ -29,7 +28,6 @@ from pyvws.engines._stan_run import (
 )
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
-from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = [
@@ -58,36 +56,18 @@ def rstan_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RStanEngine:
+class RStanEngine(StanEngine):
     """NUTS as rstan runs it on the papers' program, chain after chain in R's one thread.
 
     The first fit of a model compiles it, which takes a minute. `log` is called with what R said
     when a fit fails; it can hold data values.
     """
 
-    name: str = "rstan"
-    log: Log | None = None
+    name: ClassVar[str] = "rstan"
 
-    def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
-    ) -> Posterior:
-        censored = target.bound is not None
-        return fit_target(
-            self,
-            paper_program(target.model, censored=censored),
-            {**stan_data(target), **({"bound": target.bound} if censored else {})},
-            target,
-            settings,
-            seed=seed,
-            progress=progress,
-            previous=previous,
-        )
+    def target_program(self, target: PseudoPosterior) -> tuple[str, dict[str, Any]]:
+        bound = {} if target.bound is None else {"bound": target.bound}
+        return paper_program(target.model, censored=bool(bound)), {**stan_data(target), **bound}
 
     def run(
         self,

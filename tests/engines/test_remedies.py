@@ -52,7 +52,7 @@ def test_stan_that_stops_says_the_same(
 ) -> None:
     pytest.importorskip("cmdstanpy", reason="needs the extra cmdstan")
     monkeypatch.setattr("pyvws.engines.cmdstan._executable", lambda _: "none")
-    monkeypatch.setattr("pyvws.engines.cmdstan.run_chains", lambda *_: [1])
+    monkeypatch.setattr("pyvws.engines._chains.run_chains", lambda *_: [1])
     settings = SamplerSettings(draws=10, warmup=100, chains=1)
     with pytest.raises(ConvergenceError, match=said):
         CmdStanEngine().run("model {}", {"X": _design(K, size)}, settings, seed=1)

@@ -1,14 +1,18 @@
-"""One chain of a program compiled by httpstan, as a process of its own: `_pystan_chain N`.
+"""What httpstan does in processes of their own, so that Stan's prints, its threads and an interrupt
+stay out of the caller's, and no draw reaches httpstan's cache of fits.
 
-It runs in the private folder of a fit, reads what `pystan` wrote there, and leaves N.npz and
-N.log. A process for each chain keeps Stan's prints, its threads and an interrupt out of the
-caller's process, and no draw reaches httpstan's cache of fits.
+`_pystan_process build PROGRAM FOLDER` compiles a program to FOLDER/model.so.
+`_pystan_process chain N` runs in the private folder of a fit, reads what `pystan` wrote there, and
+leaves N.npz and N.log.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
+import os
+import shutil
 import socket
 import sys
 import threading
@@ -18,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["load_module", "main"]
+__all__ = ["build", "chain", "load_module"]
 
 
 def load_module(path: str | Path) -> Any:
@@ -31,21 +35,44 @@ def load_module(path: str | Path) -> Any:
     return module
 
 
-def main(chain: str) -> int:
+def build(program: str, folder: str) -> int:
+    """0 when FOLDER/model.so is written, 1 when the program does not compile.
+
+    httpstan keeps its builds in a cache of its own: the module is moved out and the rest removed.
+    """
+    target = Path(folder)
+    os.environ["XDG_CACHE_HOME"] = str(target / "build")
+    from httpstan import cache, models
+
+    text = Path(program).read_text(encoding="utf-8")
+    name = models.calculate_model_name(text)
+    try:
+        asyncio.run(models.build_services_extension_module(text))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    built = [path for path in cache.model_directory(name).iterdir() if path.suffix == ".so"]
+    shutil.move(built[0], target / "model.so")
+    shutil.rmtree(cache.model_directory(name), ignore_errors=True)
+    shutil.rmtree(target / "build", ignore_errors=True)
+    return 0
+
+
+def chain(number: str) -> int:
     """0 when the chain finished; otherwise Stan's words are in the log."""
     job = json.loads(Path("job.json").read_text())
     with np.load("data.npz") as stored:
         data = {name: _plain(stored[name]) for name in stored.files}
-    with np.load(f"initial{chain}.npz") as stored:
+    with np.load(f"initial{number}.npz") as stored:
         initial = {name: _plain(stored[name]) for name in stored.files}
     module = load_module(job["module"])
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(f"{chain}.sock")
+    listener.bind(f"{number}.sock")
     listener.listen(4)  # three writers and a logger
     names: list[str] = []
     rows: list[list[float]] = []
     readers = []
-    with open(f"{chain}.log", "w", buffering=1) as log:
+    with open(f"{number}.log", "w", buffering=1) as log:
 
         def accept() -> None:
             for _ in range(4):
@@ -59,7 +86,7 @@ def main(chain: str) -> int:
         began = time.time()
         try:
             code = module.hmc_nuts_diag_e_adapt_wrapper(
-                f"{chain}.sock", data=data, init=initial, chain=int(chain), **job["arguments"]
+                f"{number}.sock", data=data, init=initial, chain=int(number), **job["arguments"]
             )
         except Exception as error:
             print(error, file=log)
@@ -69,7 +96,9 @@ def main(chain: str) -> int:
         for reader in readers:
             reader.join()
     if code == 0:
-        np.savez(f"{chain}.npz", names=np.array(names), values=np.array(rows), times=[began, ended])
+        np.savez(
+            f"{number}.npz", names=np.array(names), values=np.array(rows), times=[began, ended]
+        )
     return int(code)
 
 
@@ -92,4 +121,4 @@ def _plain(array: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(build(*sys.argv[2:]) if sys.argv[1] == "build" else chain(sys.argv[2]))

@@ -17,9 +17,9 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
-from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

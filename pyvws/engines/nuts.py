@@ -1,6 +1,6 @@
 """The native engine: nutpie's NUTS over this package's compiled densities.
 
-Coefficients are sampled through `pyvws.models._conditional`, a change of variables that leaves the
+Coefficients are sampled through `pyvws.models.sampled_scale`, a change of variables that leaves the
 target as it is, so predictors in any unit mix alike and small scales make no funnel.
 """
 
@@ -24,10 +24,10 @@ from pyvws._base.private_folder import private_folder
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
-from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.model import SampledScale
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

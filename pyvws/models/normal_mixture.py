@@ -21,11 +21,11 @@ from pyvws.models._mixture_kernels import (
     mixture_log_density,
     mixture_log_likelihood,
 )
-from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._priors import unconstrain_coefficients
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.regression import linear_predictor
+from pyvws.models.sampled_scale import mixture_scale
 from pyvws.tables.cells import Cells
 
 __all__ = ["LABELS", "NormalMixture"]

@@ -10,8 +10,8 @@ import pytest
 
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._packed_arguments import PackedArguments
-from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.models.registry import MODELS
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.validation._stan_case import seeded_target
 
 # Both do the same operations, in an order that a compiler may change.

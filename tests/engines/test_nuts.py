@@ -14,12 +14,12 @@ import pytest
 
 from pyvws._base.cores import one_core
 from pyvws.engines import nuts
-from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.models.model import Start
 from pyvws.models.registry import MODELS
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 from pyvws.validation._stan_case import seeded_target

@@ -7,12 +7,12 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from pyvws.engines._compiled_target import CompiledTarget
-from pyvws.engines._sampled_scale import sampled_scale
 from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.models.beta import Beta
 from pyvws.models.registry import find_model
+from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pyvws._base.checks import Floats
-from pyvws.models._conditional import from_conditional, pull_back_conditional
 from pyvws.models._priors import cholesky_factor, coefficient_dimension
+from pyvws.models.sampled_scale import pull_back_conditional, restore_conditional
 
 # Central differences with a step of 1e-6 are good to about 1e-8 of the largest term.
 _DIFFERENCE = 1e-6
@@ -29,9 +29,10 @@ def test_jacobian_and_gradient_equal_central_differences(K: int) -> None:
 
     def evaluate(p: Floats) -> tuple[float, Floats, Floats, float]:
         q = np.empty(D)
-        jacobian, *parts = from_conditional(p, H, pull, K, q)
+        data = np.zeros(D), H, pull
+        jacobian, state = restore_conditional(p, *data, q)
         gradient = -curvature @ q
-        pull_back_conditional(p, pull, K, gradient, *parts)
+        pull_back_conditional(state, q, *data, gradient)
         return -0.5 * q @ curvature @ q + jacobian, gradient, q, jacobian
 
     _, gradient, _, jacobian = evaluate(point)
@@ -51,7 +52,7 @@ def test_jacobian_and_gradient_equal_central_differences(K: int) -> None:
 def test_without_information_it_is_the_prior_s_own_non_centred_form(K: int) -> None:
     _, _, point = _problem(K, seed=9)
     q = np.empty(len(point))
-    from_conditional(point, np.zeros((K, K)), np.zeros(K), K, q)
+    restore_conditional(point, np.zeros(len(point)), np.zeros((K, K)), np.zeros(K), q)
     L = cholesky_factor(point[2 * K :], K)
     np.testing.assert_allclose(q[:K], np.exp(point[K : 2 * K]) * (L @ point[:K]), rtol=1e-13)
     np.testing.assert_array_equal(q[K:], point[K:])
@@ -60,9 +61,9 @@ def test_without_information_it_is_the_prior_s_own_non_centred_form(K: int) -> N
 def test_with_much_information_x_counts_standard_errors_around_the_rough_fit() -> None:
     H, b = np.array([[1e8]]), np.array([2.0])
     q = np.empty(2)
-    from_conditional(np.array([0.0, 0.0]), H, H @ b, 1, q)
+    restore_conditional(np.array([0.0, 0.0]), np.zeros(2), H, H @ b, q)
     assert q[0] == pytest.approx(2.0, rel=1e-7)
-    from_conditional(np.array([3.0, 0.0]), H, H @ b, 1, q)
+    restore_conditional(np.array([3.0, 0.0]), np.zeros(2), H, H @ b, q)
     assert q[0] == pytest.approx(2.0 + 3e-4, rel=1e-7)
 
 
@@ -72,7 +73,8 @@ def test_far_out_it_gives_non_finite_values_and_never_raises() -> None:
         q = np.empty(len(point))
         moved = point.copy()
         moved[3:] = extreme
-        jacobian, *parts = from_conditional(moved, H, pull, 3, q)
+        data = np.zeros(len(point)), H, pull
+        jacobian, state = restore_conditional(moved, *data, q)
         gradient = np.ones(len(point))
-        pull_back_conditional(moved, pull, 3, gradient, *parts)
+        pull_back_conditional(state, q, *data, gradient)
         assert not np.isfinite(jacobian) or np.isfinite(q[:3]).all()

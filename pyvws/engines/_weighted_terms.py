@@ -1,7 +1,9 @@
-"""Whether a Stan program adds to its target what it writes as log_lik, as Equation 3 of [vws2024]
-asks: the target under some weights less that under others is the difference of the weighted
-log-likelihoods, but for what no parameter moves; and each weighted one is its weight times what no
-weight moves, or a program that leaves the weights out altogether would pass.
+"""Checks that a Stan program's target moves with the weights as the program's log_lik says.
+
+Equation 3 of [vws2024] asks for two things. The target under some weights less the target under
+others is the difference of the weighted log-likelihoods, but for what no parameter moves. And each
+weighted log-likelihood is a weight times a number that no weight moves: a program that leaves the
+weights out altogether would pass the first test alone.
 """
 
 from __future__ import annotations
@@ -30,26 +32,11 @@ _ROUNDING: Final = 1e-8  # Of the sums of log-likelihoods; a slip moves them by 
 def adds_its_log_lik(
     engine: str, program: str, data: dict[str, Any], draws: Draws, *, weighted: bool
 ) -> bool:
-    """Compare both differences at a few of the program's own draws.
+    """Compare both differences at a few of the program's own draws, each of shape (S, ...).
 
-    Parameters
-    ----------
-    engine : {"pystan", "rstan"}
-        Which Stan evaluates the program.
-    program : str
-        Its text.
-    data : dict
-        What it declares; weights (n,) are replaced.
-    draws : dict of ndarray, each of shape (S, ...)
-        Draws of its parameters; other variables are ignored.
-    weighted : bool
-        Whether log_lik holds alpha_i l_i rather than l_i.
-
-    Raises
-    ------
-    InputError
-        If the program stops at one of its draws. What it prints or says is of the data: the fit's
-        log has the like, and here it goes nowhere.
+    `data` is what the program declares; its weights (n,) are replaced. `weighted` says whether
+    log_lik holds alpha_i l_i rather than l_i. Raises InputError if the program stops at one of its
+    draws; what it prints there can hold data values and goes nowhere.
     """
     with _unheard() if engine == "pystan" else nullcontext():
         try:
@@ -57,7 +44,7 @@ def adds_its_log_lik(
         except (ValueError, RuntimeError):
             raise InputError(
                 "The Stan program stops at draws of its own under other weights, so its log_lik "
-                "cannot be held against its target. Let it take any weights in [0, 1]."
+                "cannot be compared with its target. Let it take any weights in [0, 1]."
             ) from None
 
 

@@ -32,7 +32,7 @@ from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["NativeEngine"]
+__all__ = ["NativeEngine", "nutpie_version"]
 
 _NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # How its known versions begin, and what to install.
 _POLL_SECONDS = 0.02
@@ -43,6 +43,11 @@ _NO_START = (
     "there."
 )
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
+
+
+def nutpie_version() -> str:
+    """nutpie with its version."""
+    return f"nutpie {version('nutpie')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats
         )
     except (AttributeError, TypeError) as error:
         raise MissingDependencyError(
-            f"The native engine knows nutpie {known}* and not nutpie {version('nutpie')}, whose "
+            f"The native engine knows nutpie {known}* and not {nutpie_version()}, whose "
             f"model has other fields. Run: pip install '{install}', or choose another engine."
         ) from error
 

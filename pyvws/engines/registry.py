@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from pyvws._base.checks import choice
 from pyvws.engines._engine import Engine
@@ -12,8 +12,15 @@ from pyvws.errors import InputError
 
 __all__ = ["ENGINES", "STAN_ENGINES", "engine_version", "find_engine", "find_stan_engine"]
 
+_ENGINES: Final = {
+    "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),
+    "ensemble": ("pyvws.engines.ensemble", "EnsembleEngine", "emcee_version"),
+    "cmdstan": ("pyvws.engines.cmdstan", "CmdStanEngine", "cmdstan_version"),
+    "rstan": ("pyvws.engines.rstan", "RStanEngine", "rstan_version"),
+    "pystan": ("pyvws.engines.pystan", "PyStanEngine", "pystan_version"),
+}
 STAN_ENGINES: Final = ("cmdstan", "rstan", "pystan")
-ENGINES: Final = ("native", "ensemble", *STAN_ENGINES)
+ENGINES: Final = tuple(_ENGINES)
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:
@@ -39,16 +46,12 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
     MissingDependencyError
         If the engine is not installed; the message says what to install.
     """
-    if choice(name, "engine", ENGINES) == "native":
-        from pyvws.engines.nuts import NativeEngine
-
-        return NativeEngine()
-    if name == "ensemble":
-        from pyvws.engines.ensemble import EnsembleEngine
-
-        engine_version(name)
-        return EnsembleEngine()
-    return find_stan_engine(name, log=log)
+    choice(name, "engine", ENGINES)
+    if name in STAN_ENGINES:
+        return find_stan_engine(name, log=log)
+    engine_version(name)
+    found: Engine = _named(name, 1)()
+    return found
 
 
 def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
@@ -57,17 +60,8 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
     if name not in STAN_ENGINES:
         raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
     engine_version(name)
-    if name == "cmdstan":
-        from pyvws.engines.cmdstan import CmdStanEngine
-
-        return CmdStanEngine(log=log)
-    if name == "rstan":
-        from pyvws.engines.rstan import RStanEngine
-
-        return RStanEngine(log=log)
-    from pyvws.engines.pystan import PyStanEngine
-
-    return PyStanEngine(log=log)
+    found: StanEngine = _named(name, 1)(log=log)
+    return found
 
 
 def engine_version(name: str) -> str:
@@ -76,20 +70,10 @@ def engine_version(name: str) -> str:
     Asking for rstan starts R.
     """
     choice(name, "engine", ENGINES)
-    if name == "ensemble":
-        from pyvws.engines.ensemble import emcee_version
+    found: str = _named(name, 2)()
+    return found
 
-        return emcee_version()
-    if name == "cmdstan":
-        from pyvws.engines.cmdstan import cmdstan_version
 
-        return cmdstan_version()
-    if name == "rstan":
-        from pyvws.engines.rstan import rstan_version
-
-        return rstan_version()
-    if name == "pystan":
-        from pyvws.engines.pystan import pystan_version
-
-        return pystan_version()
-    return f"nutpie {version('nutpie')}"
+def _named(name: str, place: int) -> Any:
+    """What stands at that place of an engine's entry, from its module."""
+    return getattr(import_module(_ENGINES[name][0]), _ENGINES[name][place])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from pyvws._base.phrase import Phrase
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import InputError, SearchError
+from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
-from pyvws.release.number_of_rows import ROWS_FROM, number_of_rows
 from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -29,6 +30,9 @@ from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
 
 _SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
+
+# The statement's word for where the number of rows comes from, by the type of `records`.
+_ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", str: "noisy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def fitted_run(
     console: list[str] = []
     model = table.model
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
-    rows = number_of_rows(settings, table.released, cells.total_records)
+    rows = _number_of_rows(settings, table.released, cells.total_records)
     loop = SynthesisLoop(
         model,
         cells,
@@ -120,6 +124,27 @@ def draw_from_posterior(
         figures=run.figures(),
         console=run.console,
     )
+
+
+def _number_of_rows(settings: RunSettings, released: list[str], records: int) -> int | None:
+    """The public number, or that of the records with secret noise; None for one row a record.
+
+    One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
+    records_epsilon. Raises InputError where columns are released unchanged, which have the table's
+    own rows; MissingDependencyError for noise where OpenDP is not installed.
+    """
+    if settings.records is None:
+        return None
+    if released != [settings.outcome]:
+        raise InputError(
+            "records draws another number of rows than the table has, and columns that are "
+            "released as they are have the table's own. Take formula and keep out, or records."
+        )
+    if settings.records_epsilon is None:
+        return cast(int, settings.records)
+    scale = noise_scale(settings.records_epsilon, "loo")
+    noisy = add_discrete_laplace(np.array([records]), scale=scale)
+    return max(1, int(noisy[0]))
 
 
 def _fitted(
@@ -226,7 +251,7 @@ def _statement(
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,
         accepts_unconverged=settings.accept_unconverged,
-        records=ROWS_FROM[type(settings.records)],
+        records=_ROWS_FROM[type(settings.records)],
         records_epsilon=settings.records_epsilon or 0.0,
     )
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pyvws.mechanisms.registry import MECHANISMS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "Section", "Table", "listing", "number", "picture", "render"]
+__all__ = [
+    "Picture",
+    "Section",
+    "Table",
+    "mechanism_words",
+    "number",
+    "picture",
+    "render",
+    "shown",
+]
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _DPI: Final = 150
@@ -120,7 +131,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"listing": listing, "number": number, "repr": repr}
+    made.filters |= {"listing": _listing, "number": number, "repr": repr}
     return made
 
 
@@ -132,8 +143,36 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def listing(names: Sequence[str]) -> str:
+def _listing(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
+    """Title and explanation of a statement's mechanism: the package's, or those it brings along."""
+    name = privacy["mechanism"]
+    if name in MECHANISMS:
+        return MECHANISMS[name].title, MECHANISMS[name].explanation
+    brought = privacy.get("mechanism_words", {})
+    return brought.get("title", name), brought.get("explanation", "")
+
+
+def _figure(value: float) -> str:
+    return f"{value:.7g}" if value < 1e6 else str(value)
+
+
+def shown(value: Any, figure: Callable[[float], str] = _figure) -> str:
+    """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping):
+        nested = any(isinstance(inner, Mapping) for inner in value.values())
+        parts = (f"{name}: {shown(inner, figure)}" for name, inner in value.items())
+        return ("; " if nested else ", ").join(parts)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return figure(value) if isinstance(value, float) else str(value)

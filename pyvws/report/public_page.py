@@ -11,12 +11,10 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.references import REFERENCES
+from pyvws.plots import densities, utility
 from pyvws.r_numbers import rarith
-from pyvws.report.density_plots import densities
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import Picture, Table, number, picture, render
-from pyvws.report.statement_fields import mechanism_words, shown
-from pyvws.report.utility_plots import utility
+from pyvws.report.page import Picture, Table, mechanism_words, number, picture, render, shown
 from pyvws.statement.schema import FIELDS, GUARANTEES
 from pyvws.statement.words import caveat_keys
 

@@ -205,7 +205,7 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path) -> list[str]:
     """Bounds and mu over n; at the paper's n its violins of bounds and of estimands."""
-    from pyvws.report.replicate_plots import contraction, replicate_violins
+    from pyvws.plots import contraction, replicate_violins
 
     made = {}
     for data, of_data in settings["data"].items():
@@ -254,6 +254,6 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path)
 
 
 def _estimands(panels: Mapping[str, Mapping[str, Floats]]) -> Any:
-    from pyvws.report.replicate_plots import replicate_violins
+    from pyvws.plots import replicate_violins
 
     return replicate_violins(panels, name="one dataset of each database")

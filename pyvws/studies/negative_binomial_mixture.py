@@ -153,8 +153,7 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
     """Write table.csv and the figures into `folder`; returns the files' names."""
     import polars as pl
 
-    from pyvws.report.utility_plots import utility
-    from pyvws.report.weight_plots import before_and_after, bounds_and_weights
+    from pyvws.plots import before_and_after, bounds_and_weights, utility
 
     pl.DataFrame(result.rows).write_csv(folder / "table.csv")
     labels, both = list(result.fits), ("LW", "CW")

@@ -30,10 +30,9 @@ from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import reports
 from pyvws.report.evidence import RiskSettings, gather
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Table, number
+from pyvws.report.page import Table, number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.reports import write_pages
-from pyvws.report.statement_fields import shown
 from pyvws.statement.schema import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"

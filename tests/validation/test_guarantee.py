@@ -61,10 +61,12 @@ def test_no_claim_is_below_the_computed_loss(case: ComputedLoss) -> None:
 
 
 def test_every_family_that_can_be_clamped_is_among_them() -> None:
-    """And the histogram under both relations."""
+    """And the histogram under both relations, a predictor, and runs in steps."""
     runs = [case.runs for case in COMPUTED]
     clamped = {run.model.name for run in runs if isinstance(run, CensoredRuns)}
     assert clamped == {name for name, model in MODELS.items() if model.cell_terms is not None}
+    sloped = [run for run in runs if isinstance(run.bases[0][0], tuple)]
+    assert {run.in_steps for run in sloped if isinstance(run, CensoredRuns)} == {False, True}
     relations = {run.neighbours for run in runs if isinstance(run, HistogramRuns)}
     assert relations == {"replace", "loo"}
 

@@ -20,7 +20,7 @@ from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.risks.balls import RADIUS_KINDS
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.weights.bound_search import Window
+from pyvws.weights.search import Window
 from pyvws.weights.weights import risk_weights
 
 __all__ = ["CountWeighted", "Counting", "MarginalWeighted", "PairwiseWeighted"]

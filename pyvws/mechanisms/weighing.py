@@ -12,8 +12,7 @@ from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
-from pyvws.weights.bound_search import Window
-from pyvws.weights.target_search import LONGER, Reached, log_spread, room_below
+from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 from pyvws.weights.truncation import downscale
 
 __all__ = [
@@ -134,7 +133,7 @@ class Request:
 def target_window(epsilon: float, tolerance: float) -> Window:
     """Where Delta_{alpha,x} may end: at most epsilon / 2, and less by a share `tolerance` of it.
 
-    It ends lower where its noise asks for more room (`pyvws.weights.target_search.stay_below`).
+    It ends lower where its noise asks for more room (`pyvws.weights.search.stay_below`).
     """
     return Window.below(0.5 * epsilon, tolerance)
 

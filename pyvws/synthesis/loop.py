@@ -22,10 +22,8 @@ from pyvws.posterior.prediction import predicted
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.tables.cells import Cells
 from pyvws.tables.row_order import RowNumbers
-from pyvws.weights.bound_search import Window, meet
 from pyvws.weights.reweight import reweight
-from pyvws.weights.search import Try, leveled
-from pyvws.weights.target_search import LONGER, stay_below
+from pyvws.weights.search import LONGER, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "SynthesisLoop"]
@@ -130,71 +128,57 @@ class SynthesisLoop:
         return weights
 
     def met(
-        self,
-        weights_at: Callable[[float], Floats],
-        window: Window,
-        *,
-        symbol: str,
-        label: str,
-        start: WeightedFit | None = None,
-        first: float | None = None,
-        largest: float = _LARGEST_C,
+        self, weights_at: Callable[[float], Floats], window: Window, **search: Any
     ) -> tuple[WeightedFit, float]:
-        """Refits until the bound lies in the window; the fit and the value of `symbol`.
+        """Refits until the bound lies in the window; the fit and the value of its symbol.
 
-        `weights_at` gives weights (N,) that rise with the value; the first value is predicted from
-        `start`, the unweighted fit unless given.
+        `weights_at` gives weights (N,) that rise with the value; `search` as of `_search`.
         """
-
-        def refit(weights: Floats) -> tuple[WeightedFit, float, Floats]:
-            fit = self.fit(weights, label)
-            return fit, fit.bounds.database, fit.maxima
-
-        return meet(
-            refit,
-            weights_at,
-            window=window,
-            first=first,
-            largest=largest,
-            maxima=(start or self.unweighted()).maxima,
-            symbol=symbol,
-            label=label,
-            tell=partial(self._tell, len(self.tries)),
-        )
-
-    def _tell(self, before: int, made: Try) -> None:
-        """Note a try, and say it with its number in a search that began after `before` tries."""
-        self.tries.append(made)
-        self._listener.line(f"  try {len(self.tries) - before}: {made}")
+        return meet(weights_at=weights_at, window=window, **self._search(**search))
 
     def below(
         self,
         weights_at: Callable[[float], Floats],
         window: Window,
         *,
-        symbol: str,
-        label: str,
-        start: WeightedFit | None = None,
-        first: float | None = None,
-        largest: float = _LARGEST_C,
         confirm: bool = True,
+        **search: Any,
     ) -> tuple[WeightedFit, float]:
         """Refits until the bound is usually as high as the window lets a confirmed one be.
 
         As `met`; the fit that ends the search has been confirmed, unless `confirm` is off.
         """
         return stay_below(
-            lambda weights: self.fit(weights, label).reached,
-            (lambda earlier: self.confirmed(earlier.fit).reached) if confirm else None,
-            weights_at,
+            confirm=(lambda earlier: self.confirmed(earlier.fit).reached) if confirm else None,
+            weights_at=weights_at,
             window=window,
-            first=first,
-            largest=largest,
-            start=(start or self.unweighted()).reached,
-            symbol=symbol,
-            label=label,
-            tell=partial(self._tell, len(self.tries)),
+            **self._search(**search),
         )
+
+    def _search(
+        self,
+        *,
+        symbol: str,
+        label: str,
+        start: WeightedFit | None = None,
+        first: float | None = None,
+        largest: float = _LARGEST_C,
+    ) -> dict[str, Any]:
+        """What both searches take; `start` is the unweighted fit unless given."""
+        return {
+            "fit": lambda weights: self.fit(weights, label).reached,
+            "first": first,
+            "largest": largest,
+            "start": (start or self.unweighted()).reached,
+            "symbol": symbol,
+            "label": label,
+            "tell": partial(self._tell, len(self.tries)),
+        }
+
+    def _tell(self, before: int, made: Try) -> None:
+        """Note a try, and say it with its number in a search that began after `before` tries."""
+        self.tries.append(made)
+        self._listener.line(f"  try {len(self.tries) - before}: {made}")
 
     def reweighted(
         self,

@@ -1,18 +1,54 @@
-"""Find a scale of the weights at which the database bound meets a target."""
+"""The searches for a scale of the weights, k or c, at which the database bound meets a target.
+
+`fit` fits under weights (N,), and `weights_at` gives weights that rise with the value of `symbol`.
+Values up to `largest` are tried from `first` on, or from the one that `start`, a fit under other
+weights, predicts; `tell` hears of each try. A search gives the fit that ends it, and its value. It
+raises SearchError where the weights reach 1, where a shift g keeps them up, or after 20 refits.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.errors import SearchError
 
-__all__ = ["SMALLEST_SCALE", "Try", "foreseen", "leveled", "scale_to_meet"]
+__all__ = [
+    "LONGER",
+    "Reached",
+    "Try",
+    "Window",
+    "foreseen",
+    "leveled",
+    "log_spread",
+    "meet",
+    "room_below",
+    "scale_to_meet",
+    "stay_below",
+]
 
-SMALLEST_SCALE = 1e-6
+LONGER = 4
+"""A confirming fit draws so many times as much as another."""
+
+_Fit = TypeVar("_Fit")
+
+_TRIES = 20
+_SMALLEST_SCALE = 1e-6
 _HALVINGS = 60
+
+# Where the logs of draws have an exponential tail of mean b, the log of the largest of S is Gumbel:
+# its mean lies 0.58 b above its mode, its standard deviation is 1.28 b, and L S draws add b log L.
+_MISSES = 0.1  # How often confirming fits exceed a target that is aimed for with this room.
+_ROOM = math.log(1 + LONGER) - math.log(-math.log(1.0 - _MISSES)) - float(np.euler_gamma)
+_NOISE = math.pi / math.sqrt(6.0)
+_DRIFT = 0.3  # What a prediction is wrong by, as a share of the log distance that it bridges.
+_FAR = 50.0  # No log distance counts as larger.
+_NEAR = 0.2  # Predictions that bridge no more say how noisy bounds are.
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +96,7 @@ def scale_to_meet(
     The bound rises with the scale. Bisection on the log scale. Returns None where even `largest`
     stays below the target.
     """
-    low, high = np.log(SMALLEST_SCALE), np.log(largest)
+    low, high = np.log(_SMALLEST_SCALE), np.log(largest)
     if bound(largest) < target:
         return None
     for _ in range(_HALVINGS):
@@ -70,3 +106,229 @@ def scale_to_meet(
         else:
             high = middle
     return float(np.exp(low))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a bound may end, in nats: between `low` and `high`; `aim` is what is tried for."""
+
+    low: float
+    aim: float
+    high: float
+
+    @classmethod
+    def around(cls, target: float, tolerance: float) -> Window:
+        """Within a share `tolerance` of the target, on either side."""
+        return cls(target * (1.0 - tolerance), target, target * (1.0 + tolerance))
+
+    @classmethod
+    def below(cls, target: float, tolerance: float) -> Window:
+        """At most the target, and less by at most a share `tolerance` of it."""
+        return cls(target * (1.0 - tolerance), target * (1.0 - 0.2 * tolerance), target)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached(Generic[_Fit]):
+    """A fit, its database bound and max_s |l_i| (N,) in nats, and the `log_spread` of its draws.
+
+    `longer` is by how many times its draws outnumber those of other fits.
+    """
+
+    fit: _Fit
+    bound: float
+    maxima: Floats
+    spread: float
+    longer: int = 1
+
+
+def log_spread(by_draw: Floats) -> float:
+    """How heavy the tail of the draws' bounds (S,), in nats, is: larger = a less settled maximum.
+
+    Hill's estimate: the mean excess of the largest draws' logs over the next one. Twice the draws
+    add about 0.7 of it to the log of their maximum, and the maximum of as many other draws differs
+    by about 1.3 of it. 0 for fewer than 40 draws, or where the largest is not finite.
+    """
+    top = min(20, len(by_draw) // 20)
+    falling = np.sort(by_draw)[::-1][: top + 1]
+    if top < 2 or not (np.isfinite(falling[0]) and falling[-1] > 0):
+        return 0.0
+    logs = np.log(falling)
+    return float(logs[:-1].mean() - logs[-1])
+
+
+def room_below(spread: float, missed: int = 0) -> float:
+    """The share of a target, at most 1, that usual fits should reach for more draws to keep to it.
+
+    At this share nine in ten confirming fits lie at or below the target; `spread` as of
+    `log_spread`. It falls with each confirming fit that `missed`.
+    """
+    return math.exp(-(_ROOM + missed) * spread)
+
+
+def meet(
+    fit: Callable[[Floats], Reached[_Fit]],
+    weights_at: Callable[[float], Floats],
+    *,
+    window: Window,
+    first: float | None,
+    largest: float,
+    start: Reached[_Fit],
+    symbol: str,
+    label: str,
+    tell: Callable[[Try], None],
+) -> tuple[_Fit, float]:
+    """Refit until the bound lies in the window; each value is predicted from the last fit.
+
+    The bound of the fit that ends the search has been chosen for lying in the window: fresh draws
+    under the same weights often give more.
+    """
+
+    def predict(maxima: Floats) -> float | None:
+        return scale_to_meet(
+            lambda at: foreseen(weights_at(at), maxima), window.aim, largest=largest
+        )
+
+    value, maxima = first, start.maxima
+    for _ in range(_TRIES):
+        if value is None:
+            value = predict(maxima)
+        if value is None:
+            raise SearchError(_unreached(symbol))
+        reached = fit(weights_at(value))
+        maxima = reached.maxima
+        tell(Try(label, symbol, value, reached.bound, window.aim))
+        if window.low <= reached.bound <= window.high:
+            return reached.fit, value
+        if value <= 2.0 * _SMALLEST_SCALE:
+            raise SearchError(_kept_up(symbol))
+        tried = value
+        value = predict(maxima)
+        if value is None and reached.bound < window.low:
+            value = largest if tried < largest else None
+    raise SearchError(
+        f"{_TRIES} refits brought no {label} bound where it should be. Raise the tolerance "
+        "(--tolerance), or name a target with epsilon, whose search allows for the bound's noise."
+    )
+
+
+def stay_below(
+    fit: Callable[[Floats], Reached[_Fit]],
+    confirm: Callable[[Reached[_Fit]], Reached[_Fit]] | None,
+    weights_at: Callable[[float], Floats],
+    *,
+    window: Window,
+    first: float | None,
+    largest: float,
+    start: Reached[_Fit],
+    symbol: str,
+    label: str,
+    tell: Callable[[Try], None],
+) -> tuple[_Fit, float]:
+    """Refit until the bound is usually as high as it may be, and confirm that it stays below.
+
+    A first fit inside a window is often one whose largest draw happened to be low. So what is aimed
+    for leaves room for the noise of the bound and for what more draws add, and all fits so far
+    predict the bound at any value, near ones before far ones. A fit within noise of its aim is
+    confirmed: `confirm` fits under its weights from a fresh seed, with `LONGER` times the draws
+    that the search has not seen, and gives the larger figures of both. Where those exceed the
+    window they are one more fit to predict from, and the search goes on under other weights.
+    Without `confirm` the first fit within noise of its aim is the last. The bound ends at most at
+    the window's `high`, and at least at `low` but for noise.
+    """
+    seen, surprises, value = list[Reached[_Fit]](), list[float](), first
+    tried, missed = 0.0, 0
+    while len(seen) < _TRIES:
+        pool = _Pool(seen or [start], window.aim, surprises)
+        aim = room_below(pool.spread, missed) * window.aim
+        if value is None:
+            value = pool.scale(weights_at, aim, largest)
+        if value is None:
+            if tried == largest:
+                raise SearchError(_unreached(symbol))
+            value = largest
+        weights, tried = weights_at(value), value
+        predicted = pool.bound(weights)
+        reached = fit(weights)
+        if pool.nearest < _NEAR:
+            surprises.append(_log(reached.bound) - _log(predicted))
+        tell(Try(label, symbol, value, reached.bound, aim))
+        seen.append(reached)
+        pool = _Pool(seen, window.aim, surprises)
+        room, noise = room_below(pool.spread, missed), math.exp(pool.spread)
+        least, most = window.low * room / noise, window.high * room * noise
+        if least <= pool.bound(weights) <= most and reached.bound <= window.high:
+            if confirm is None:
+                return reached.fit, value
+            reached = confirm(reached)
+            tell(Try(f"{label}, confirmed", symbol, value, reached.bound, window.high))
+            if least <= reached.bound <= window.high:
+                return reached.fit, value
+            seen.append(reached)
+            missed += reached.bound > window.high
+        if value <= 2.0 * _SMALLEST_SCALE:
+            raise SearchError(_kept_up(symbol))
+        value = None
+    raise SearchError(
+        f"{_TRIES} refits brought no {label} bound to its target. Ask for another epsilon, raise "
+        "the tolerance (--tolerance), join rare levels of the predictors, or let downscale "
+        "(--downscale) lower the weights instead."
+    )
+
+
+class _Pool:
+    """What fits say of the bound under other weights: their mean in logs, near ones before far.
+
+    `spread` is that of the fits near the aim, or what `surprises` of earlier predictions, in logs,
+    make of it where they are larger.
+    """
+
+    def __init__(self, seen: list[Reached[_Fit]], aim: float, surprises: list[float]) -> None:
+        far = np.array([min(_FAR, abs(_log(made.bound) - _log(aim))) for made in seen])
+        self.nearest = float(far.min())
+        near = 1.0 / (0.1 + far) ** 2
+        self.spread = float(near @ [made.spread for made in seen] / near.sum())
+        self._shares = 1.0 / ((_NOISE * self.spread) ** 2 + (_DRIFT * far) ** 2 + 1e-12)
+        self._shares /= self._shares.sum()
+        self._seen = seen
+        if len(surprises) > 2:  # Each holds the noise of two fits.
+            off = math.sqrt(np.square(surprises).mean() / 2.0)
+            self.spread = max(self.spread, off / _NOISE)
+
+    def bound(self, weights: Floats) -> float:
+        """What a usual fit is likely to reach under weights (N,), in nats."""
+        logs = [
+            _log(foreseen(weights, made.maxima)) - self.spread * math.log(made.longer)
+            for made in self._seen
+        ]
+        return math.exp(float(self._shares @ logs))
+
+    def scale(
+        self, weights_at: Callable[[float], Floats], target: float, largest: float
+    ) -> float | None:
+        """The value at which that is `target`."""
+        return scale_to_meet(lambda at: self.bound(weights_at(at)), target, largest=largest)
+
+
+def _log(bound: float) -> float:
+    """The logarithm of a bound, finite, since bounds of 0 and of infinity are averaged too."""
+    return math.log(min(max(bound, 1e-300), 1e300))
+
+
+def _unreached(symbol: str) -> str:
+    """What to say where no value of `symbol` brings the bound up."""
+    remedy = (
+        "Leave re-weighting out, or raise the tolerance (--tolerance) above what the last try "
+        "lacks."
+        if symbol == "k"
+        else "Ask for a smaller bound, a larger tolerance, or a larger radius."
+    )
+    return f"No {symbol} brings the bound up to its target: the weights reach 1 first. {remedy}"
+
+
+def _kept_up(symbol: str) -> str:
+    """What to say where no value of `symbol` brings the bound down."""
+    return (
+        f"Even a {symbol} near 0 leaves the bound above its target: g keeps every weight up, or "
+        "the outcome has a density without limit. Lower g, ask for a larger bound, or choose "
+        "mechanism censored, whose bound holds whatever the weights."
+    )

@@ -52,8 +52,8 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "weights.bound_search.kept_up": "words of an error",
-    "weights.bound_search.unreached": "words of an error",
+    "weights.search.kept_up": "words of an error",
+    "weights.search.unreached": "words of an error",
     "mechanisms.histogram.discrete_laplace.add_discrete_laplace": (
         "secret noise, the same never twice"
     ),
@@ -77,7 +77,7 @@ PROPERTY_TESTS = {
     "risks.balls.count_inside": "risks/test_balls.py::test_against_loops",
     "risks.balls.make_balls": "risks/test_balls.py::test_against_loops",
     "risks.balls.outcomes": "risks/test_balls.py::test_outcomes_come_as_floats_or_are_refused",
-    "weights.bound_search.meet": (
+    "weights.search.meet": (
         "weights/test_bound_search.py::test_the_first_fit_inside_a_window_ends_the_search"
     ),
     "posterior.censoring.censored_share": "posterior/test_censoring.py::test_against_loops",
@@ -180,13 +180,13 @@ PROPERTY_TESTS = {
     "weights.search.foreseen": "weights/test_search.py::test_what_a_fit_foresees_against_a_loop",
     "weights.search.leveled": "weights/test_search.py::test_leveled_against_a_loop",
     "weights.search.scale_to_meet": "weights/test_search.py::test_meets_the_bound_from_below",
-    "weights.target_search.log_spread": (
+    "weights.search.log_spread": (
         "weights/test_target_search.py::test_a_spread_has_no_unit_and_no_order"
     ),
-    "weights.target_search.room_below": (
+    "weights.search.room_below": (
         "weights/test_target_search.py::test_a_spread_has_no_unit_and_no_order"
     ),
-    "weights.target_search.stay_below": (
+    "weights.search.stay_below": (
         "weights/test_target_search.py::test_any_search_ends_below_its_target"
     ),
     "weights.truncation.downscale": "weights/test_truncation.py::test_against_loops",

@@ -30,9 +30,11 @@ from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.cells import make_cells
-from pyvws.weights.bound_search import Window
+from pyvws.weights.search import Window
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 from pyvws.weights.weights import risk_weights, scaled_bounds, weights_from_bounds
+
+pytestmark = pytest.mark.runs
 
 Y = np.array([3.0, 4.0, 4.0, 9.0, 20.0, 21.0])
 TOWN = np.array(["a", "a", "b", "a", "b", "b"])

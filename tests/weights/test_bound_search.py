@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import SearchError
-from pyvws.weights.bound_search import Window, meet
-from pyvws.weights.search import Try
+from pyvws.weights.search import Reached, Try, Window, meet
 
 MAXIMA = np.array([4.0, 6.0, 10.0])
 BASE = np.array([1.0, 0.6, 0.2])
+START = Reached(np.ones(3), 10.0, MAXIMA, 0.0)
 
 
 def search(window, *, drift=0.0, first=None, largest=1e6):
@@ -21,7 +21,7 @@ def search(window, *, drift=0.0, first=None, largest=1e6):
 
     def refit(weights):
         maxima = MAXIMA * (1.0 + drift * rng.uniform(-1, 1))
-        return weights, float((weights * maxima).max()), maxima
+        return Reached(weights, float((weights * maxima).max()), maxima, 0.0)
 
     found = meet(
         refit,
@@ -29,7 +29,7 @@ def search(window, *, drift=0.0, first=None, largest=1e6):
         window=window,
         first=first,
         largest=largest,
-        maxima=MAXIMA,
+        start=START,
         symbol="c",
         label="X",
         tell=tries.append,
@@ -43,12 +43,12 @@ def scripted(*reached, maxima, first=0.5, largest=2.0, symbol="c"):
 
     def search():
         return meet(
-            lambda weights: (weights, left.pop(0), np.array(maxima)),
+            lambda weights: Reached(weights, left.pop(0), np.array(maxima), 0.0),
             lambda c: np.minimum(1.0, c * BASE),
             window=Window(4.0, 5.0, 6.0),
             first=first,
             largest=largest,
-            maxima=np.array(maxima),
+            start=Reached(np.ones(3), 10.0, np.array(maxima), 0.0),
             symbol=symbol,
             label="X",
             tell=tries.append,
@@ -96,12 +96,12 @@ def test_a_shift_that_keeps_weights_up_ends_the_search_at_once():
     tries = []
     with pytest.raises(SearchError, match="Even a c near 0 leaves the bound above its target"):
         meet(
-            lambda weights: (weights, float((weights * MAXIMA).max()), MAXIMA),
+            lambda weights: Reached(weights, float((weights * MAXIMA).max()), MAXIMA, 0.0),
             lambda c: np.minimum(1.0, c * BASE + 0.5),
             window=Window.around(2.0, 0.05),
             first=None,
             largest=1e6,
-            maxima=MAXIMA,
+            start=START,
             symbol="c",
             label="X",
             tell=tries.append,

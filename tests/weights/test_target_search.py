@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import SearchError
-from pyvws.weights.bound_search import Window
-from pyvws.weights.target_search import LONGER, Reached, log_spread, room_below, stay_below
+from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below, stay_below
 
 MAXIMA = np.array([4.0, 6.0, 10.0])
 BASE = np.array([1.0, 0.6, 0.2])

@@ -52,8 +52,6 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "weights.search.kept_up": "words of an error",
-    "weights.search.unreached": "words of an error",
     "mechanisms.histogram.discrete_laplace.add_discrete_laplace": (
         "secret noise, the same never twice"
     ),

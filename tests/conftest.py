@@ -25,8 +25,10 @@ import pytest
 
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
+from pyvws.posterior import prediction
 from pyvws.r.bridge import r_available
 from pyvws.r.session import Session
+from pyvws.release import large
 
 QUICK_ROOMS = (
     *("architecture", "r_numbers", "tables", "models", "posterior", "bounds", "risks", "weights"),
@@ -97,6 +99,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.environ.get("PYVWS_REQUIRE_R") == "1":
         pytest.fail(f"PYVWS_REQUIRE_R=1, but: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets how many records are read and synthesized at once, in memory and in steps."""
+
+    def records(most: int) -> None:
+        monkeypatch.setattr(large, "AT_ONCE", most)
+        monkeypatch.setattr(prediction, "AT_ONCE", most)
+
+    return records
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pyvws.commands.doctor import Check, examine, render
 from pyvws.engines import cmdstan, pystan
 from pyvws.engines.registry import ENGINES
 from pyvws.errors import MissingDependencyError
+from pyvws.r import bridge
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def nothing(monkeypatch):
 
     monkeypatch.setattr(cmdstan, "cmdstan_version", missing)
     monkeypatch.setattr(pystan, "pystan_version", missing)
-    monkeypatch.setattr("pyvws.r.bridge.call", missing)
+    monkeypatch.setattr(bridge, "call", missing)
     monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
 
 

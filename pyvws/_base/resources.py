@@ -11,7 +11,7 @@ __all__ = ["RESOURCES", "folder"]
 
 RESOURCES: Final = ("r_reference", "stan", "validation")
 
-_PACKAGE: Final = Path(__file__).resolve().parents[1]
+PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
@@ -41,7 +41,7 @@ def folder(name: str) -> Path:
     """
     if name not in RESOURCES:
         raise InputError(f"A resource is one of {', '.join(RESOURCES)}. Got {name!r}.")
-    for place in (_PACKAGE / "_resources_data" / name, _PACKAGE.parent / name):
+    for place in (PACKAGE / "_resources_data" / name, PACKAGE.parent / name):
         if place.is_dir():
             return place
     raise MissingDependencyError(

@@ -77,7 +77,7 @@ class CmdStanEngine(ChainEngine):
         seed: int,
         folder: Path,
     ) -> list[list[str]]:
-        executable = _executable(program)
+        executable = built(program)
         with _quiet() as cmdstanpy:
             cmdstanpy.write_stan_json(str(folder / "data.json"), data)
             for chain, values in enumerate(initial, start=1):
@@ -121,7 +121,7 @@ def _command(
 
 
 @cache
-def _executable(program: str) -> Path:
+def built(program: str) -> Path:
     """The compiled program; built when neither this process nor the cache has it."""
     kind = f"cmdstan {cmdstan_version()} {cmdstan_folder()}"
 

@@ -124,7 +124,7 @@ def _first_points(
 
 
 @cache
-def _nutpie() -> Any:
+def known_nutpie() -> Any:
     """The package nutpie; its arviz stops where it cannot write to the user's cache folder."""
     with warnings.catch_warnings(), _cache_elsewhere():
         warnings.simplefilter("ignore", FutureWarning)  # arviz, on its own successor
@@ -153,7 +153,7 @@ def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats
     try:
         if not version("nutpie").startswith(known):
             raise TypeError("Its C functions may be called in another way.")
-        return _nutpie().compile_pymc.CompiledPyMCModel(
+        return known_nutpie().compile_pymc.CompiledPyMCModel(
             dims=None,
             compiled_logp_func=compiled.density,
             compiled_expand_func=compiled.draw,
@@ -179,7 +179,7 @@ def _run(
     model: Any, settings: SamplerSettings, seed: int, tick: Callable[[], Any], remedy: str
 ) -> Any:
     """Sample in the background, so that an interrupt stops the chains and is passed on."""
-    sampler = _nutpie().sample(
+    sampler = known_nutpie().sample(
         model,
         draws=settings.draws,
         tune=settings.warmup,

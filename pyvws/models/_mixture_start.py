@@ -13,7 +13,7 @@ from pyvws.tables.cells import Cells
 __all__ = ["RoughMixture", "rough_mixture"]
 
 _STEPS = 40
-_MOST_CELLS = 50_000
+MOST_CELLS = 50_000
 _BEFORE_DROPPING = 10
 _RIDGE = 1e-3
 
@@ -80,10 +80,10 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
 
 def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """The cells, or where they are very many every so-manieth by outcome, the weights scaled up."""
-    if len(y) <= _MOST_CELLS:
+    if len(y) <= MOST_CELLS:
         return w, y, row
     used = np.flatnonzero(w)
-    part = used[np.argsort(y[used], kind="stable")][:: -(-len(used) // _MOST_CELLS)]
+    part = used[np.argsort(y[used], kind="stable")][:: -(-len(used) // MOST_CELLS)]
     return w[part] * (w.sum() / w[part].sum()), y[part], row[part]
 
 

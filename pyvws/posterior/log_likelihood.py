@@ -22,17 +22,17 @@ from pyvws.tables.cells import Cells
 
 __all__ = ["log_likelihood_blocks", "record_log_likelihood"]
 
-_CELLS = 1 << 14
-_ENTRIES = 1 << 17
+CELLS = 1 << 14
+ENTRIES = 1 << 17
 
 
 def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> Iterator[Block]:
     """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
     the other.
     """
-    step = max(1, _ENTRIES // min(_CELLS, cells.n_cells))
-    for first in range(0, cells.n_cells, _CELLS):
-        columns = slice(first, min(first + _CELLS, cells.n_cells))
+    step = max(1, ENTRIES // min(CELLS, cells.n_cells))
+    for first in range(0, cells.n_cells, CELLS):
+        columns = slice(first, min(first + CELLS, cells.n_cells))
         part = cells if columns == slice(0, cells.n_cells) else cells.part(columns)
         for at in range(0, posterior.n_draws, step):
             rows = slice(at, min(at + step, posterior.n_draws))

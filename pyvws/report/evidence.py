@@ -20,7 +20,7 @@ from pyvws.risks.identification_risk import identification_risk
 __all__ = ["Evidence", "RiskEvidence", "RiskSettings", "gather"]
 
 _REPLICATES: Final = 200
-_MOST_DRAWS: Final = 200_000_000  # Values drawn for the intervals; above it they are left out.
+MOST_DRAWS: Final = 200_000_000  # Values drawn for the intervals; above it they are left out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _intervals(y: Floats, outcomes: list[Floats]) -> dict[str, dict[str, Bootstr
         "15th quantile": lambda x: float(rarith.quantile(x, np.array([0.15]))[0]),
         "90th quantile": lambda x: float(rarith.quantile(x, np.array([0.9]))[0]),
     }
-    if len(y) * (1 + len(outcomes)) * _REPLICATES * len(statistics) > _MOST_DRAWS:
+    if len(y) * (1 + len(outcomes)) * _REPLICATES * len(statistics) > MOST_DRAWS:
         return {}
     return {
         name: {

@@ -32,7 +32,7 @@ Counts = NDArray[np.int64]
 Singletons = Literal["refuse", "weight-zero", "weight-one"]
 
 _SINGLETONS: Final = ("refuse", "weight-zero", "weight-one")
-_MOST_IN_TRIPLES: Final = 2_000_000  # Their number times |M| stays below 2^63.
+MOST_IN_TRIPLES: Final = 2_000_000  # Their number times |M| stays below 2^63.
 
 
 def pairwise_weights(
@@ -174,9 +174,9 @@ def _covered(
     `ordered`, which ascends; `low` and `high` are the ends of the records' balls.
     """
     n = len(ordered)
-    if least == 3 and n > _MOST_IN_TRIPLES:
+    if least == 3 and n > MOST_IN_TRIPLES:
         raise InputError(
-            f"Three-way weights take patterns of up to {_MOST_IN_TRIPLES} records. Got one of {n}. "
+            f"Three-way weights take patterns of up to {MOST_IN_TRIPLES} records. Got one of {n}. "
             "Use pairwise_weights, or more known columns."
         )
     start = np.searchsorted(ordered, low, side="left")

@@ -71,7 +71,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
             f"formula {formula!r} gives missing or infinite values in "
             f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
         )
-    _refuse_rank_deficient(matrix, terms, read, variables)
+    refuse_rank_deficient(matrix, terms, read, variables)
     return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
 
 
@@ -170,7 +170,7 @@ def _interaction(first: Block, second: Block) -> Block:
     return matrix, tuple(f"{one}:{two}" for two in second[1] for one in first[1])
 
 
-def _refuse_rank_deficient(
+def refuse_rank_deficient(
     matrix: Floats, terms: Sequence[str], read: ReadFormula, variables: Sequence[Any]
 ) -> None:
     largest = np.abs(matrix).max(axis=0)

@@ -163,12 +163,12 @@ def _rows(
     if listing is None:
         yield replace(blank, reason=f"The paper has no listing of kind {kind}, or none was found.")
     elif kind == "poisson":
-        yield from _stan_rows(blank, listing, edits)
+        yield from stan_rows(blank, listing, edits)
     else:
-        yield from _r_rows(blank, listing, edits)
+        yield from r_rows(blank, listing, edits)
 
 
-def _r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
+def r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
     available, missing = bridge.r_available()
     if not available:
         yield replace(blank, verdict="skipped", reason=missing)
@@ -243,7 +243,7 @@ def _spoilt(kind: str, code: str) -> bool:
     return not np.isfinite(theirs["log_ratio_theta"]).all()
 
 
-def _stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
+def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Row]:
     for engine, more in _ENGINES:
         named = (*edits, *more)
         row = replace(

@@ -45,7 +45,7 @@ def versions() -> dict[str, dict[str, str]]:
             "pyvws": __version__,
             **{name: _installed(version, name) for name in _PYTHON},
         },
-        "R": _r_versions(),
+        "R": r_versions(),
         "Stan": {
             "rstan": _installed(engine_version, "rstan"),
             "PyStan": _installed(engine_version, "pystan"),
@@ -98,7 +98,7 @@ def _installed(look: Callable[[str], str], name: str) -> str:
         return NOT_INSTALLED
 
 
-def _r_versions() -> dict[str, str]:
+def r_versions() -> dict[str, str]:
     try:
         answer = bridge.call("doctor", "installed", {"packages": list(_R)})
     except PyvwsError:

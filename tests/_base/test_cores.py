@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+from pyvws._base import cores as _cores
 from pyvws._base.cores import one_core, share_out, usable_cores
 from pyvws.engines import _chains
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -54,7 +55,7 @@ def test_stan_s_chains_are_no_more_at_once_than_processors(tmp_path):
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_every_task_is_done_once(cores, monkeypatch):
-    monkeypatch.setattr("pyvws._base.cores.usable_cores", lambda: cores)
+    monkeypatch.setattr(_cores, "usable_cores", lambda: cores)
     done = np.zeros(1000, dtype=int)
 
     def work(at):
@@ -66,7 +67,7 @@ def test_every_task_is_done_once(cores, monkeypatch):
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_an_error_ends_the_work_and_is_passed_on(cores, monkeypatch):
-    monkeypatch.setattr("pyvws._base.cores.usable_cores", lambda: cores)
+    monkeypatch.setattr(_cores, "usable_cores", lambda: cores)
     made = []
 
     def tasks():

@@ -110,7 +110,7 @@ def test_sorted_and_complete():
     assert sorted(NAMES) == NAMES
     assert len(set(NAMES)) == len(NAMES)
     assert dir(pyvws) == sorted(pyvws.__all__)
-    with pytest.raises(AttributeError, match=r"^module 'pyvws' has no attribute 'sythesize'$"):
+    with pytest.raises(AttributeError, match="sythesize"):
         _ = pyvws.sythesize
 
 

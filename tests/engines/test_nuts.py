@@ -180,7 +180,7 @@ def test_predictors_in_any_unit_mix_alike() -> None:
 @pytest.mark.parametrize(
     ("number", "modules"),
     [
-        ("0.17.0", {"compile_pymc": nuts._nutpie().compile_pymc}),
+        ("0.17.0", {"compile_pymc": nuts.known_nutpie().compile_pymc}),
         ("0.16.9", {}),
         ("0.16.9", {"compile_pymc": SimpleNamespace()}),
         (
@@ -197,7 +197,7 @@ def test_an_unknown_nutpie_is_named(
     monkeypatch: pytest.MonkeyPatch, number: str, modules: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(nuts, "version", lambda _: number)
-    monkeypatch.setattr(nuts, "_nutpie", lambda: SimpleNamespace(**modules))
+    monkeypatch.setattr(nuts, "known_nutpie", lambda: SimpleNamespace(**modules))
     with pytest.raises(MissingDependencyError) as caught:
         NativeEngine().sample(_target(), _SHORT, seed=1)
     said = str(caught.value)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws.engines import _chains, cmdstan
 from pyvws.engines._remedies import design_remedy, failure_remedy
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.nuts import NativeEngine
@@ -51,8 +52,8 @@ def test_stan_that_stops_says_the_same(
     K: int, size: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("cmdstanpy", reason="needs the extra cmdstan")
-    monkeypatch.setattr("pyvws.engines.cmdstan._executable", lambda _: "none")
-    monkeypatch.setattr("pyvws.engines._chains.run_chains", lambda *_: [1])
+    monkeypatch.setattr(cmdstan, "built", lambda _: "none")
+    monkeypatch.setattr(_chains, "run_chains", lambda *_: [1])
     settings = SamplerSettings(draws=10, warmup=100, chains=1)
     with pytest.raises(ConvergenceError, match=said):
         CmdStanEngine().run("model {}", {"X": _design(K, size)}, settings, seed=1)

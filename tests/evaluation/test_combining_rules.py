@@ -194,7 +194,7 @@ def test_a_call_before_the_tilde_is_the_column_computed_first():
     found = combine_formula(tables, "log(income + 1) ~ age * region")
     computed = [table.assign(logged=np.log(table["income"] + 1)) for table in tables]
     assert found == combine_formula(computed, "logged ~ age * region")
-    with pytest.raises(InputError, match=r"^dataset 1: formula must have one column of numbers "):
+    with pytest.raises(InputError, match=r"^dataset 1: formula must"):
         combine_formula(tables, "factor(region) ~ age")
 
 
@@ -220,11 +220,11 @@ def test_bad_input(arguments, message):
 
 
 def test_bad_options():
-    with pytest.raises(InputError, match=r"^kind must be one of partial, full\. Got 'half'\.$"):
+    with pytest.raises(InputError, match=r"^kind must be one of"):
         combine([1.0, 2.0], [1.0, 1.0], kind="half")
-    with pytest.raises(InputError, match=r"^size_ratio must be above 0\. Got 0\.$"):
+    with pytest.raises(InputError, match=r"^size_ratio must be above"):
         combine([1.0, 2.0], [1.0, 1.0], size_ratio=0.0)
-    with pytest.raises(InputError, match=r"^level must lie strictly between 0 and 1\. Got 1\.$"):
+    with pytest.raises(InputError, match=r"^level must lie strictly"):
         combine([1.0, 2.0], [1.0, 1.0]).interval(1.0)
 
 
@@ -234,10 +234,10 @@ def test_bad_tables():
         combine_formula([table], "income ~ age")
     with pytest.raises(InputError, match=r"^formula must name a column before '~', like "):
         combine_formula([table, table], "~ age")
-    with pytest.raises(InputError, match=r"^dataset 2: formula names column 'incme', which "):
+    with pytest.raises(InputError, match=r"^dataset 2: formula names"):
         combine_formula([table.rename(columns={"income": "incme"}), table], "incme ~ age")
     other = table[table["region"] != "c"]
-    with pytest.raises(InputError, match=r"^The design matrices of dataset 1 and dataset 2 have "):
+    with pytest.raises(InputError, match=r"^The design matrices of"):
         combine_formula([table, other], "income ~ region")
-    with pytest.raises(InputError, match=r"^A regression on 2 columns needs at least 3 records\. "):
+    with pytest.raises(InputError, match=r"^A regression on 2 columns"):
         least_squares(np.ones((2, 2)), np.ones(2))

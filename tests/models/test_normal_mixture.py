@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 
 import pyvws as vws
 from pyvws.errors import InputError
+from pyvws.models import _mixture_start
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
@@ -220,7 +221,7 @@ def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -
     weights = np.where(rng.random(3000) < 0.2, 0.0, rng.random(3000))
     cells = make_cells(y, np.ones((3000, 1)))
     whole = rough_mixture(cells, weights, components=2, floor=0.05)
-    monkeypatch.setattr("pyvws.models._mixture_start._MOST_CELLS", 500)
+    monkeypatch.setattr(_mixture_start, "MOST_CELLS", 500)
     part = rough_mixture(cells, weights, components=2, floor=0.05)
     assert part.weight.sum() == pytest.approx(weights.sum())
     np.testing.assert_allclose(part.weight, whole.weight, rtol=0.1)

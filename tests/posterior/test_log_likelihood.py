@@ -42,8 +42,8 @@ def test_blocks_of_any_size_on_any_threads_hold_the_same_bits(model, monkeypatch
         )
 
     found, maxima = bounds()
-    monkeypatch.setattr(log_likelihood, "_CELLS", 7)
-    monkeypatch.setattr(log_likelihood, "_ENTRIES", 30)
+    monkeypatch.setattr(log_likelihood, "CELLS", 7)
+    monkeypatch.setattr(log_likelihood, "ENTRIES", 30)
     assert len(list(log_likelihood_blocks(target.model, posterior, cells))) > 20
     np.testing.assert_array_equal(record_log_likelihood(target.model, posterior, cells), whole)
     for again, largest in (bounds(), _alone(bounds)):

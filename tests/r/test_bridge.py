@@ -287,7 +287,7 @@ def test_resources_are_found_and_named() -> None:
 def test_an_incomplete_installation_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(_resources, "_PACKAGE", tmp_path / "pyvws")
+    monkeypatch.setattr(_resources, "PACKAGE", tmp_path / "pyvws")
     with pytest.raises(MissingDependencyError, match="The folder stan is neither"):
         _resources.folder("stan")
     packaged = tmp_path / "pyvws" / "_resources_data" / "stan"

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, OutputError
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
+from pyvws.release import synthesizer
 from pyvws.release.large import large_release
 from pyvws.synthesis.columns import columns_used
 from pyvws.synthesis.settings import RunSettings
@@ -64,10 +66,9 @@ def written(table: pl.DataFrame, path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_steps(at_once: Callable[[int], None]) -> None:
     """Several batches from a small file, in memory and from the file alike."""
-    monkeypatch.setattr("pyvws.posterior.prediction.AT_ONCE", 700)
-    monkeypatch.setattr("pyvws.release.large.AT_ONCE", 700)
+    at_once(700)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
@@ -156,7 +157,7 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
         calls.append(args)
         return real(*args, **kwargs)
 
-    monkeypatch.setattr("pyvws.release.synthesizer.large_release", spy)
+    monkeypatch.setattr(synthesizer, "large_release", spy)
     options = [
         *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--datasets", "2"),
         *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1"),
@@ -200,9 +201,7 @@ def test_datasets_alone_can_exceed_the_limit(
 
     path = written(households(800), tmp_path / "in.csv")
     calls: list[Any] = []
-    monkeypatch.setattr(
-        "pyvws.release.synthesizer.large_release", lambda *given, **_: calls.append(given)
-    )
+    monkeypatch.setattr(synthesizer, "large_release", lambda *given, **_: calls.append(given))
     options = [
         *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--quiet"),
         *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1", "--memory", "700KB"),
@@ -316,7 +315,7 @@ def test_a_kept_copy_of_the_outcome_is_refused(tmp_path: Path, suffix: str) -> N
     )
     path = written(table, tmp_path / f"in.{suffix}")
     run = settings(keep=("copy", "near"), datasets=1)
-    with pytest.raises(InputError, match="'visits' in every record, which would release it: copy"):
+    with pytest.raises(InputError, match="'visits' in every record,"):
         large_release(run, open_large(path), tmp_path / "out", seed=1)
     assert not (tmp_path / "out").exists()
 

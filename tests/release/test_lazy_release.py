@@ -84,9 +84,8 @@ def confidential(folder: Path, name: str) -> pl.DataFrame:
 
 
 @pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyvws.release.large.AT_ONCE", 700)
-    monkeypatch.setattr("pyvws.posterior.prediction.AT_ONCE", 700)
+def small_steps(at_once: Callable[[int], None]) -> None:
+    at_once(700)
 
 
 @ENGINES
@@ -271,7 +270,7 @@ def test_what_is_refused_before_any_work(on: On, tmp_path: Path) -> None:
 def test_a_table_in_memory_is_sent_to_fit(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"path or a lazy frame. Got DataFrame"):
         synthesizer().fit_to(households(40), tmp_path / "out", seed=1)
-    with pytest.raises(InputError, match=r"must be a pandas, polars or Arrow table. Got int"):
+    with pytest.raises(InputError, match=r"must be a pandas, polars or"):
         synthesizer().fit_to(3, tmp_path / "out", seed=1)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import pyvws as vws
+from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import ConvergenceWarning, InputError
 
 _FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
@@ -215,7 +216,7 @@ def test_bad_input_is_refused_before_any_fit(
     def no_work(*_args: Any, **_kwargs: Any) -> None:
         raise AssertionError("a fit was started")
 
-    monkeypatch.setattr("pyvws.engines.nuts.NativeEngine.sample", no_work)
+    monkeypatch.setattr(NativeEngine, "sample", no_work)
     with pytest.raises(InputError, match=message):
         _release(table, **settings)
 

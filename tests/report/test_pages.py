@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.errors import InputError, OutputError
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.report import reports
+from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number, shown
@@ -160,7 +160,7 @@ def test_without_the_confidential_table_no_risk_and_no_utility(out: Path) -> Non
 def test_a_table_too_large_for_a_bootstrap_is_said_to_be(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyvws.report.evidence._MOST_DRAWS", 1000)
+    monkeypatch.setattr(evidence, "MOST_DRAWS", 1000)
     _, board = _write(out, _evidence(out))
     assert "too large for bootstrap intervals" in board
     assert "Bootstrap estimates" not in board
@@ -308,7 +308,7 @@ def test_a_folder_that_is_no_output_is_refused(out: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="has no folder release"):
         read_public(tmp_path)
     (out / "release/synthetic-02.csv").unlink()
-    with pytest.raises(InputError, match="holds 2 synthetic datasets, its statement names 3"):
+    with pytest.raises(InputError, match="holds 2 synthetic datasets,"):
         read_public(out)
     (out / "release/privacy.json").write_text("{")
     with pytest.raises(InputError, match=r"privacy\.json cannot be read"):

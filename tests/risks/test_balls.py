@@ -146,9 +146,9 @@ def test_bad_input(arguments, message):
 
 
 def test_bad_outcomes():
-    with pytest.raises(InputError, match=r"^x must be numeric\. .* put them in known=\.$"):
+    with pytest.raises(InputError, match=r"^x must be numeric\."):
         outcomes([["a", "b"]], "x")
     with pytest.raises(InputError, match=r"^x has missing or infinite values: 1 \(row 2\)\. "):
         outcomes([[1.0, 2.0], [np.nan, 1.0]], "x")
-    with pytest.raises(InputError, match=r"^x must have at least one record and one outcome\.$"):
+    with pytest.raises(InputError, match=r"^x must have at least one"):
         outcomes(np.empty((0, 2)), "x")

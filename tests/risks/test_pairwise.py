@@ -173,7 +173,7 @@ def test_bad_input(arguments, message):
 
 
 def test_too_many_records_for_triples(monkeypatch):
-    monkeypatch.setattr(pairwise, "_MOST_IN_TRIPLES", 3)
+    monkeypatch.setattr(pairwise, "MOST_IN_TRIPLES", 3)
     assert len(three_way_weights([1.0, 2.0, 3.0])) == 3
     with pytest.raises(InputError) as caught:
         three_way_weights([1.0, 2.0, 3.0, 4.0])

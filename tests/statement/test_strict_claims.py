@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -384,10 +385,9 @@ def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) ->
 
 @pytest.mark.parametrize("records", [1, 8, 5000])
 def test_a_number_of_rows_is_drawn_in_steps_as_in_memory(
-    records: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    records: int, tmp_path: Path, at_once: Callable[[int], None]
 ) -> None:
-    for place in ("pyvws.release.large.AT_ONCE", "pyvws.posterior.prediction.AT_ONCE"):
-        monkeypatch.setattr(place, 700)
+    at_once(700)
     VISITS.write_parquet(tmp_path / "table.parquet")
     run = Synthesizer(**strict(records=records))
     said = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=2**60)

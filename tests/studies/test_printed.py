@@ -32,7 +32,7 @@ def test_the_interval_of_three_runs_by_hand() -> None:
     assert (mean, low, high) == pytest.approx((2.0, 2.0 - half, 2.0 + half), rel=1e-6)
     assert interval_of([1.0, 2.0, 3.0], rounding=half_unit("2.5"))[2] == pytest.approx(high + 0.05)
     assert [half_unit(value) for value in ("6", "3.5", "0.375")] == [0.5, 0.05, 0.0005]
-    with pytest.raises(InputError, match="replicates must be a whole number of at least 2"):
+    with pytest.raises(InputError, match="replicates must be a whole"):
         interval_of([1.0])
 
 

@@ -96,9 +96,7 @@ _COMPUTED = {
 def test_a_program_predicts_from_its_parameters_alone(place: str) -> None:
     """What it computes under their names may hold the records: beta[1] = log(max(y))."""
     engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
-    with pytest.raises(
-        InputError, match="parameters block of the Stan program does not declare be"
-    ):
+    with pytest.raises(InputError, match="parameters block of the Stan"):
         ProgramSource(UserProgram(_COMPUTED[place]), engine, np.ones(3), np.ones((3, 1)), ("beta",))
 
 
@@ -109,7 +107,7 @@ def test_that_is_refused_before_the_program_is_compiled(engine: str, need: Any) 
     program = UserProgram(
         _COMPUTED["generated quantities"].replace("array[n] int y", "vector[n] y")
     )
-    with pytest.raises(InputError, match="does not declare beta, which the model's predictive"):
+    with pytest.raises(InputError, match="does not declare beta, which"):
         Synthesizer(outcome="y", model="poisson", engine=engine, program=program).fit(table, seed=1)
 
 

@@ -87,7 +87,7 @@ ALL = (EXACT, ALLOWED, POSTERIOR, PRINTED, SKIPPED, FAILED, CLAIMED, THEIRS)
 @pytest.fixture
 def no_r(monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions without a start of R."""
-    monkeypatch.setattr(provenance, "_r_versions", lambda: {"R": provenance.NOT_INSTALLED})
+    monkeypatch.setattr(provenance, "r_versions", lambda: {"R": provenance.NOT_INSTALLED})
     monkeypatch.setattr(provenance, "engine_version", lambda _name: "1.0")
 
 
@@ -305,7 +305,7 @@ def test_the_command_writes_the_document_of_its_rows(tmp_path: Path) -> None:
     program = (
         "import sys, pyvws.commands.cli as cli, pyvws.validation.runner as runner\n"
         "from pyvws.validation import provenance\n"
-        "provenance._r_versions = dict\n"
+        "provenance.r_versions = dict\n"
         "runner.CASES = runner.CASES[:6]\n"
         "sys.argv[0] = 'pyvws'\n"
         "cli.main()\n"

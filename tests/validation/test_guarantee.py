@@ -22,6 +22,7 @@ from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.logistic import Logistic
 from pyvws.models.registry import MODELS
+from pyvws.synthesis import judged_fits
 from pyvws.validation import runner
 from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, neighbourhood
 from pyvws.validation._stochastic_tester import epsilon_at_least
@@ -77,7 +78,7 @@ def test_a_run_that_is_refused_for_its_data_is_seen(monkeypatch: pytest.MonkeyPa
     def refused(*_args: object) -> bool:
         raise InputError("Nothing is left to tell.")
 
-    monkeypatch.setattr("pyvws.synthesis.judged_fits.clamps_everything", refused)
+    monkeypatch.setattr(judged_fits, "clamps_everything", refused)
     row = row_of(COMPUTED[0])
     assert (row.verdict, row.reason) == ("fail", "Nothing is left to tell.")
 

@@ -166,7 +166,7 @@ def test_both_papers_have_one_stan_program(papers: Path) -> None:
 
 
 def only_r(monkeypatch: Any) -> None:
-    monkeypatch.setattr(listings, "_stan_rows", lambda *_: iter(()))
+    monkeypatch.setattr(listings, "stan_rows", lambda *_: iter(()))
 
 
 @pytest.mark.r
@@ -186,7 +186,7 @@ def test_r_listings_give_the_packages_bits(papers: Path, monkeypatch: Any) -> No
 def test_stan_listings_give_the_packages_density(papers: Path, need: Any, monkeypatch: Any) -> None:
     need("rstan")
     need("pystan")
-    monkeypatch.setattr(listings, "_r_rows", lambda *_: iter(()))
+    monkeypatch.setattr(listings, "r_rows", lambda *_: iter(()))
     rows = listings.run(papers)
     assert {row.id: row.reason for row in rows if row.verdict != "pass"} == {}
     assert sum("log density" in row.measured for row in rows) == 4

@@ -94,7 +94,7 @@ def test_each_constant_has_its_own_remedy(symbol, remedy):
 
 def test_a_shift_that_keeps_weights_up_ends_the_search_at_once():
     tries = []
-    with pytest.raises(SearchError, match="Even a c near 0 leaves the bound above its target"):
+    with pytest.raises(SearchError, match="Even a c near 0 leaves the"):
         meet(
             lambda weights: Reached(weights, float((weights * MAXIMA).max()), MAXIMA, 0.0),
             lambda c: np.minimum(1.0, c * BASE + 0.5),

@@ -140,7 +140,7 @@ def test_bad_input(rule, arguments, message):
 
 
 def test_a_constant_is_below_1():
-    with pytest.raises(InputError, match=r"^psi must lie strictly between 0 and 1\. Got 1\.$"):
+    with pytest.raises(InputError, match=r"^psi must lie strictly"):
         downscale(*FOUR, epsilon=5.0, psi=1.0)
 
 

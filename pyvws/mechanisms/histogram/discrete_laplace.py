@@ -56,11 +56,11 @@ def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
     values = np.asarray(counts)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
         raise InputError("counts must be whole numbers of shape (B,) with B of at least 1.")
-    measurement = _measurement(positive(scale, "scale"))
+    measurement = laplace(positive(scale, "scale"))
     return np.asarray(measurement(values.tolist()), dtype=np.int64)
 
 
-def _measurement(scale: float) -> Any:
+def laplace(scale: float) -> Any:
     """OpenDP's discrete Laplace of a vector of whole numbers; `map(d)` gives its epsilon."""
     try:
         from opendp.domains import atom_domain, vector_domain

@@ -168,7 +168,7 @@ def _risk_table(risks: Rows, replicates: int) -> Any:
 
 def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> list[str]:
     """Violins of risks and the whack-a-mole scatters of the first replicate on the first data."""
-    from pyvws.report import risk_plots
+    from pyvws import plots
 
     seed = settings["data_seeds"][0]
     risks = next(r.extra["risks"] for key, r in results.items() if key[1:] == (seed, 1))
@@ -180,10 +180,10 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Pa
             if f"{name} {r:g}" in risks:
                 own[label] = np.array(risks[f"{name} {r:g}"])
         violins[f"r = {r:.0%}"] = own
-    made["risks.png"] = risk_plots.risk_violins(violins)
+    made["risks.png"] = plots.risk_violins(violins)
     r = settings["pairwise_radius"]
     pair = violins[f"r = {r:.0%}"]
-    made["whack-a-mole.png"] = risk_plots.whack_a_mole_scatter(
+    made["whack-a-mole.png"] = plots.whack_a_mole_scatter(
         pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
     )
     for name, figure in made.items():

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pyvws
-from pyvws._base.setting import described, shown_default, type_text
+from pyvws._base.setting import explained, shown_default
 from pyvws.synthesis.settings_by_name import declared
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,10 +67,10 @@ def settings_page() -> str:
     """The documentation's page of settings: a table for each part of a run."""
     parts: dict[str, list[str]] = {}
     for name, alike in declared().items():
-        said = " ".join(filter(None, [described(alike), *(one.more for one in alike)]))
+        kind, said = explained(alike)
         usual = shown_default(alike)
-        shown = "" if usual in (None, ()) or usual is False else f"`{usual}`"
-        row = f"| `{name}` | {type_text(alike)} | {shown} | {said} |\n"
+        shown = "" if usual in (..., None, ()) or usual is False else f"`{usual}`"
+        row = f"| `{name}` | {kind} | {shown} | {said} |\n"
         parts.setdefault(alike[0].panel or "Run", []).append(row)
     tables = "\n".join(
         f"## {part}\n\n| setting | value | default | what it does |\n| --- | --- | --- | --- |\n"

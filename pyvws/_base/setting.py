@@ -1,9 +1,9 @@
 """Settings, each declared once: on the field of the class that takes it.
 
-`k: float = setting(0.95, "...")` declares one with its default, `field(metadata=about("..."))` one
-that must be given. The signature and docstring of Python,
-the stub, the command line, run.toml, the template of `pyvws init` and the table of the
-documentation are made from these declarations.
+`k: float = setting(0.95, "...")` declares a setting with its default, and
+`field(metadata=about("..."))` one that must be given. The signature and docstring of Python, the
+stub, the command line, run.toml, the template of `pyvws init` and the table of the documentation
+follow from the declarations.
 """
 
 from __future__ import annotations
@@ -20,23 +20,15 @@ __all__ = [
     "about",
     "described",
     "documented",
+    "explained",
     "merged",
     "on_command_line",
     "setting",
     "settings_of",
     "shown_default",
-    "type_text",
 ]
 
 T = TypeVar("T")
-
-_INDENT: Any = {
-    "initial_indent": "    ",
-    "subsequent_indent": "    ",
-    "break_on_hyphens": False,
-    "break_long_words": False,
-}
-_BUILT_IN = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +40,8 @@ class Setting:
     `choices` are the words that it may be; `needs` is the setting without which it is refused;
     `found_by` is the setting that finds its value, so that both cannot be given. `panel` is its
     place in --help. `option` is False where the command line has an option of its own for it.
+    The rest is the field's: its name, its type as an object and as written, its default (... where
+    there is none) and the mechanisms or families that take it.
     """
 
     help: str
@@ -59,8 +53,8 @@ class Setting:
     option: bool = True
     name: str = ""
     kind: Any = None
-    default: Any = None
-    required: bool = False
+    type: str = ""
+    default: Any = ...
     takers: tuple[str, ...] = ()
 
     @property
@@ -108,8 +102,8 @@ def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
             panel=one.metadata["setting"].panel or panel,
             name=one.name,
             kind=hints[one.name],
-            default=None if one.default is MISSING else one.default,
-            required=one.default is MISSING,
+            type=str(one.type),
+            default=... if one.default is MISSING else one.default,
             takers=(name,) if isinstance(name, str) else (),
         )
         for one in fields(owner)
@@ -134,7 +128,7 @@ def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
 
 
 def shown_default(alike: list[Setting]) -> Any:
-    """The run's own default; None where several take the setting, or a mechanism or family does."""
+    """The run's own default (... if there is none), and None where it depends on who takes it."""
     return alike[0].default if len(alike) == 1 and not alike[0].takers else None
 
 
@@ -142,54 +136,35 @@ def described(alike: list[Setting]) -> str:
     """What the declarations of a name say of it, who takes it, and what it is if not given."""
     said = []
     for one in alike:
-        text = one.help
+        text, usual = one.help, one.default
         if one.takers:
             text = f"For {', '.join(one.takers)}: {text[0].lower()}{text[1:]}"
-        if shown_default(alike) is None and not (one.default in (None, ()) or one.default is False):
-            text += f" {_plain(one.default)} if not given."
+        if not (shown_default(alike) or usual in (..., None, ()) or usual is False):
+            values = usual if isinstance(usual, tuple) else (usual,)
+            shown = ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
+            text += f" {shown} if not given."
         said.append(text)
     return " ".join(said)
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ",".join(map(_plain, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def type_text(alike: list[Setting]) -> str:
-    """The type as docstrings write it."""
-    choices = ", ".join(repr(word) for one in alike[:1] for word in one.choices)
-    kinds = dict.fromkeys(kind for one in alike for kind in _kinds_text(one))
-    optional = any(NoneType in get_args(one.kind) or one.takers for one in alike)
-    words = " or ".join(([f"{{{choices}}}"] if choices else []) + list(kinds))
-    return words + (", optional" if optional else "")
-
-
-def _kinds_text(one: Setting) -> list[str]:
-    found = []
-    for kind in one.parts:
-        if get_origin(kind) is Literal:
-            found += [repr(word) for word in get_args(kind)]
-        elif get_origin(kind) in (tuple, list):
-            element = get_args(kind)[0]
-            found.append(f"sequence of {_BUILT_IN.get(element, element)}")
-        elif kind in _BUILT_IN:
-            if not (kind is str and one.choices):
-                found.append(_BUILT_IN[kind])
-        else:
-            found.append("an instance")
-    return found
+def explained(alike: list[Setting]) -> tuple[str, str]:
+    """The type and the whole description of a name, as docstrings and the documentation say it."""
+    one = alike[0]
+    kinds = ["{" + ", ".join(map(repr, one.choices)) + "}"] if one.choices else []
+    left_out = ("None", "str") if kinds else ("None",)
+    kind = " or ".join([*kinds, *(text for text in one.type.split(" | ") if text not in left_out)])
+    optional = ", optional" if one.takers or one.default is None else ""
+    return kind + optional, " ".join([described(alike), *(one.more for one in alike)]).strip()
 
 
 def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str | None:
     """The docstring with an entry for each setting in the place of its line `**settings`."""
     lines = []
     for name, alike in settings.items():
-        said = " ".join(filter(None, [described(alike), *(one.more for one in alike)]))
-        lines += [f"{name} : {type_text(alike)}", *textwrap.wrap(said, 92, **_INDENT)]
-    entries = "\n".join(" " * 4 + line for line in lines)
-    return docstring and re.sub(r" +\*\*settings\n", lambda _: entries + "\n", docstring)
+        kind, said = explained(alike)
+        lines += [f"{name} : {kind}", textwrap.indent(textwrap.fill(said, 88), "    ")]
+    entries = textwrap.indent("\n".join(lines), "    ")
+    return docstring and re.sub(r" +\*\*settings(?=\n)", lambda _: entries, docstring)
 
 
 def on_command_line(text: str) -> str:

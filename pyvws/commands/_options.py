@@ -84,16 +84,11 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
         metavar=metavar,
         rich_help_panel=one.panel or None,
     )
-    if kind is bool:
-        default: Any = False
-    elif one.required and not one.takers:
-        default = inspect.Parameter.empty
-    else:
-        default = "" if usual == () else usual
+    default = False if kind is bool else "" if usual == () else usual
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=default,
+        default=inspect.Parameter.empty if usual is ... else default,
         annotation=Annotated[kind | None if default is None else kind, option],
     )
 
@@ -179,7 +174,7 @@ def template_options(command: Any) -> list[tuple[str, Any, str]]:
         if parameter.name in declared:
             one = declared[parameter.name][0]
             kind, metavar = _kind(one)
-            default = one.default if default is None else default
+            default = one.default if default is None and one.default is not ... else default
             hint = _HINTS.get(metavar) or (_HINTS.get(kind) if default is None else None)
             said += f" {hint}" if hint else ""
         found.append((parameter.name, getattr(default, "value", default), said))

@@ -56,13 +56,12 @@ def _declare() -> None:
     keywords = []
     for name, alike in settings.items():
         usual, kind = shown_default(alike), alike[0].kind
-        needed = alike[0].required and not alike[0].takers
         keywords.append(
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                annotation=kind if needed or usual is not None else kind | None,
-                default=inspect.Parameter.empty if needed else usual,
+                annotation=kind | None if usual is None else kind,
+                default=inspect.Parameter.empty if usual is ... else usual,
             )
         )
     signature = inspect.Signature(

@@ -39,7 +39,8 @@ class Setting:
     documentation. A name in backticks is another setting: the command line shows `k` as --k.
     `choices` are the words that it may be; `needs` is the setting without which it is refused;
     `found_by` is the setting that finds its value, so that both cannot be given. `panel` is its
-    place in --help. `option` is False where the command line has an option of its own for it.
+    place in --help. `option` is False where the command line has an option of its own for it, and
+    `in_steps` where it needs a table that fits in memory.
     The rest is the field's: its name, its type as an object and as written, its default (... where
     there is none) and the mechanisms or families that take it.
     """
@@ -51,6 +52,7 @@ class Setting:
     found_by: str = ""
     panel: str = ""
     option: bool = True
+    in_steps: bool = True
     name: str = ""
     kind: Any = None
     type: str = ""
@@ -143,7 +145,7 @@ def described(alike: list[Setting]) -> str:
             values = usual if isinstance(usual, tuple) else (usual,)
             shown = ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
             text += f" {shown} if not given."
-        said.append(text)
+        said.append(text if one.in_steps else f"{text} Only for a table that fits in memory.")
     return " ".join(said)
 
 

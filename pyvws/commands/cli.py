@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from pyvws.errors import PyvwsError
 
 __all__ = ["app", "main"]
 
+_INTERRUPT = "Interrupted; nothing was left half-written."
 _INTERRUPTED = 130
 _AGAIN_SECONDS = 0.05
 
@@ -69,13 +71,11 @@ def _options(
         os.environ["PYVWS_DEBUG"] = "1"
 
 
+_COMMANDS: tuple[Callable[..., None], ...] = (init, risk, utility, combine, report, demo)
+
 app.command(cls=DeclaredCommand)(synthesize)
-app.command()(init)
-app.command()(risk)
-app.command()(utility)
-app.command()(combine)
-app.command()(report)
-app.command()(demo)
+for _command in _COMMANDS:
+    app.command()(_command)
 app.add_typer(study, name="study")
 app.command()(validate)
 app.command()(doctor)
@@ -94,42 +94,41 @@ def main() -> None:
             traceback.print_exc()
         _fail(*_said(error))
     if code == _INTERRUPTED:
-        _fail("Interrupted; nothing was left half-written.", _INTERRUPTED)
+        _fail(_INTERRUPT, _INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _said(error: Exception) -> tuple[str, int]:
     """The line and the exit code of an error."""
+    kind, code = type(error).__name__, 1
     if hasattr(error, "format_message"):  # a usage error of typer's own
-        said = error.format_message() or "Name a command; --help lists them."
-        return said.replace(": Value error, ", ": "), 2
-    if isinstance(error, PyvwsError):
-        return str(error), 1
-    if type(error).__name__ == "Abort":
-        return "Interrupted; nothing was left half-written.", _INTERRUPTED
-    if isinstance(error, MemoryError):
-        return (
+        said, code = error.format_message() or "Name a command; --help lists them.", 2
+        said = said.replace(": Value error, ", ": ")
+    elif isinstance(error, PyvwsError):
+        said = str(error)
+    elif kind == "Abort":
+        said, code = _INTERRUPT, _INTERRUPTED
+    elif isinstance(error, MemoryError):
+        said = (
             "The run needs more memory than there is. Take fewer draws or datasets, or a smaller "
-            "--memory, so that the table is read in steps.",
-            1,
+            "--memory, so that the table is read in steps."
         )
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return (
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        said = (
             f"No space is left for {error.filename or 'what is written'}. Free some; TMPDIR moves "
-            "temporary files, XDG_CACHE_HOME compiled programs. Nothing was left half-written.",
-            1,
+            "temporary files, XDG_CACHE_HOME compiled programs. Nothing was left half-written."
         )
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return (
+    elif isinstance(error, OSError) and error.strerror and error.filename:
+        said = (
             f"{error.filename}: {error.strerror}. Check its name and its rights. Nothing was left "
-            "half-written.",
-            1,
+            "half-written."
         )
-    return (
-        f"An unexpected {type(error).__name__} stopped the run; nothing was left half-written. Run "
-        "pyvws --debug ... to see where; what it shows may hold data values.",
-        1,
-    )
+    else:
+        said = (
+            f"An unexpected {kind} stopped the run; nothing was left half-written. Run "
+            "pyvws --debug ... to see where; what it shows may hold data values."
+        )
+    return said, code
 
 
 def _take_signals() -> None:

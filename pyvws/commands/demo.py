@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pyvws.commands._output import Overwrite
+
 __all__ = ["demo"]
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures and the table.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of data, sampling and synthesis.")] = 2024,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the folder whole.")
-    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of data, sampling and synthesis.")] = 2024,
+    overwrite: Overwrite = False,
 ) -> None:
     """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
     from pyvws._base.folders import check_folder, whole_folder

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pyvws.errors import PyvwsError
+from pyvws.errors import MissingDependencyError, PyvwsError
 
 __all__ = ["Check", "doctor", "examine", "render"]
 
@@ -25,6 +26,7 @@ _R_PACKAGES: Final = {
     "RcppParallel": "compiling for rstan",
     "MASS": "the papers' simulated data",
 }
+_OF_RSTAN: Final = ("rstan", "BH", "RcppEigen", "RcppParallel")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 
@@ -50,17 +52,20 @@ def doctor() -> None:
 
 def examine() -> list[Check]:
     """Check the engines and what they stand on. Starts R where there is one; never raises."""
-    return [
-        _distribution("pyvws"),
-        _guarded("engine native", _native),
-        *(_distribution(name) for name in ("nutpie", "numba")),
-        _guarded("engine ensemble", _ensemble),
-        _compiler(),
-        _guarded("engine cmdstan", _cmdstan),
-        _guarded("engine pystan", _pystan),
-        _distribution("opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. "),
-        *_r(),
-    ]
+    dp = partial(_distribution, "opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. ")
+    looks: dict[str, Callable[[], tuple[str, str]]] = {
+        "pyvws": partial(_distribution, "pyvws"),
+        "engine native": _native,
+        "nutpie": partial(_distribution, "nutpie"),
+        "numba": partial(_distribution, "numba"),
+        "engine ensemble": _ensemble,
+        "C++ compiler": _compiler,
+        "engine cmdstan": _cmdstan,
+        "engine pystan": _pystan,
+        "opendp": dp,
+        "rpy2": partial(_distribution, "rpy2", "'pyvws[r]'"),
+    }
+    return [*(_guarded(name, look) for name, look in looks.items()), *_r()]
 
 
 def render(checks: list[Check], console: Console) -> None:
@@ -88,12 +93,12 @@ def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:
     return Check(name, True, version, path)
 
 
-def _distribution(name: str, install: str = "", use: str = "") -> Check:
+def _distribution(name: str, install: str = "", use: str = "") -> tuple[str, str]:
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        return Check(name, False, reason=f"{use}Run: pip install {install or name}")
-    return Check(name, True, found.version, str(found.locate_file("")))
+        raise MissingDependencyError(f"{use}Run: pip install {install or name}") from None
+    return found.version, str(found.locate_file(""))
 
 
 def _ensemble() -> tuple[str, str]:
@@ -119,17 +124,12 @@ def _native() -> tuple[str, str]:
     return engine_version("native"), str(nuts.__file__)
 
 
-def _compiler() -> Check:
-    for name in _COMPILERS:
-        path = shutil.which(name)
-        if path is not None:
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-            return Check("C++ compiler", True, done.stdout.partition("\n")[0], path)
-    return Check(
-        "C++ compiler",
-        False,
-        reason="The Stan engines need one. Run: apt-get install g++ make",
-    )
+def _compiler() -> tuple[str, str]:
+    path = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    if path is None:
+        raise MissingDependencyError("The Stan engines need one. Run: apt-get install g++ make")
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0], path
 
 
 def _cmdstan() -> tuple[str, str]:
@@ -145,40 +145,28 @@ def _pystan() -> tuple[str, str]:
 
 
 def _r() -> list[Check]:
-    """rpy2, R, its packages and the engine that stands on them."""
-    rpy2 = _distribution("rpy2", "'pyvws[r]'")
+    """R, its packages and the engine that stands on them."""
     try:
         from pyvws.r.bridge import call
 
         answer = call("doctor", "installed", {"packages": list(_R_PACKAGES)})
     except PyvwsError as error:
-        reason = str(error)
-        r = Check("R", False, reason=reason)
-        packages = [Check(f"R package {name}", False, reason=reason) for name in _R_PACKAGES]
-    else:
-        r = Check("R", True, str(answer["r_version"][0]), str(answer["r_home"][0]))
-        packages = [
+        names = ("R", *(f"R package {name}" for name in _R_PACKAGES), "engine rstan")
+        return [Check(name, False, reason=str(error)) for name in names]
+    packages = []
+    for name, use, version, folder in zip(
+        _R_PACKAGES, _R_PACKAGES.values(), answer["versions"], answer["folders"], strict=True
+    ):
+        how = f'apt-get install r-cran-{name.lower()}, or install.packages("{name}") in R.'
+        packages.append(
             Check(f"R package {name}", True, str(version), str(folder))
             if folder
-            else Check(
-                f"R package {name}",
-                False,
-                reason=f"Needed for {use}. Run: apt-get install r-cran-{name.lower()}, or "
-                f'install.packages("{name}") in R.',
-            )
-            for (name, use), version, folder in zip(
-                _R_PACKAGES.items(), answer["versions"], answer["folders"], strict=True
-            )
-        ]
-    return [rpy2, r, *packages, _rstan(packages)]
-
-
-def _rstan(packages: list[Check]) -> Check:
-    missing = [check for check in packages if not check.usable and "rstan" in _use(check)]
-    if missing:
-        return Check("engine rstan", False, reason=missing[0].reason)
-    return Check("engine rstan", True, packages[0].version, packages[0].path)
-
-
-def _use(check: Check) -> str:
-    return _R_PACKAGES[check.name.removeprefix("R package ")]
+            else Check(f"R package {name}", False, reason=f"Needed for {use}. Run: {how}")
+        )
+    needed = [one for one, name in zip(packages, _R_PACKAGES, strict=True) if name in _OF_RSTAN]
+    stands = next((one for one in needed if not one.usable), needed[0])
+    return [
+        Check("R", True, str(answer["r_version"][0]), str(answer["r_home"][0])),
+        *packages,
+        replace(stands, name="engine rstan"),
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -74,7 +74,7 @@ def report(
                 f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}. Leave "
                 "--outcome out, or name another folder."
             )
-        kind: Literal["percentage", "absolute"] = radius_kind.value  # type: ignore[assignment]
+        ball = {"radius": radius, "radius_kind": radius_kind.value}
         with as_left(out):
             evidence = _evidence(
                 out,
@@ -83,8 +83,8 @@ def report(
                 original,
                 unweighted,
                 known,
-                {"radius": radius, "radius_kind": kind, "policy": policy, "rise": rise},
-                None if quiet or as_json else Console(stderr=True),
+                {**ball, "policy": policy, "rise": rise},
+                told=not (quiet or as_json),
             )
     public_path, board_path = write_pages(out, public, confidential, evidence, overwrite=overwrite)
     if as_json:
@@ -101,7 +101,8 @@ def _evidence(
     unweighted: Path | None,
     known: str | None,
     risk: dict[str, Any],
-    console: Console | None,
+    *,
+    told: bool,
 ) -> Any:
     """Risks and utility against the confidential table; utility alone where rows differ."""
     from pyvws.commands._tables import read_outcomes, read_records
@@ -116,26 +117,25 @@ def _evidence(
     if not original.exists():
         raise InputError(f"{original}: there is no such file. Check its name.")
     file_kind(original)
-    told = summary.get("input_sha256_of", "file") == "file"
-    same = file_digest(original) == summary["input_sha256"] if told else None
+    of_file = summary.get("input_sha256_of", "file") == "file"
+    same = file_digest(original) == summary["input_sha256"] if of_file else None
     if RELEASED_ROW not in confidential.records.columns:
         if known or unweighted:
             raise InputError(f"{NOT_ALIGNED} Or leave --known and --unweighted out.")
         y, _ = read_outcomes(original, files[:1], public.outcome)
         return gather(y, public.outcomes, same_file=same)
-    if console is not None:
-        console.print("comparing with the confidential table", highlight=False)
+    if told:
+        Console(stderr=True).print("comparing with the confidential table", highlight=False)
     folders = [out]
     if unweighted is not None:
         output_part(unweighted, "release")
         folders.append(unweighted)
     y, values, patterns = read_records(original, folders, public.outcome, known)
-    settings = RiskSettings(known=patterns, **risk)
     count = len(files)
     return gather(
         y,
         values[:count],
         same_file=same,
-        risk=settings,
+        risk=RiskSettings(known=patterns, **risk),
         unweighted=values[count:] or None,
     )

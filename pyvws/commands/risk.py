@@ -39,7 +39,8 @@ def risk(
     radius_kind: Unit = RadiusKind.percentage,
     policy: Policy = 0.5,
     out: Annotated[
-        Path | None, typer.Option(help="Write each record's risks to this parquet; confidential.")
+        Path | None,
+        typer.Option(help="Parquet file for the risks of each record, which are confidential."),
     ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,

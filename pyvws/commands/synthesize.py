@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from pyvws.commands._options import given_settings, template_options
-from pyvws.commands._output import AsJson, Quiet, fit_listener, tell_release
+from pyvws.commands._output import AsJson, Overwrite, Quiet, fit_listener, tell_release
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError
 
 __all__ = ["drawn_seed", "synthesize"]
@@ -46,7 +46,7 @@ def synthesize(
         Path,
         typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
+    out: Annotated[Path, typer.Option(help="Folder to write. It must not exist, or be empty.")],
     config: Annotated[
         Path | None,
         typer.Option(
@@ -64,15 +64,13 @@ def synthesize(
     ] = LogLik.weighted,
     seed: Annotated[
         int | None,
-        _fit(help="Makes the run repeatable. Drawn if not given, as a release needs."),
+        _fit(help="Seed that repeats the run. It is drawn if not given, as a release needs."),
     ] = None,
     memory: Annotated[
         str,
         typer.Option(help="Size such as 2GB. A table whose run would take more is read in steps."),
     ] = "2GB",
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output folder whole.")
-    ] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -22,7 +22,8 @@ def validate(
     level: Annotated[
         str,
         typer.Option(
-            help="LEVEL,LEVEL: exact, density, posterior, paper, statement, guarantee; all without."
+            metavar="LEVEL,LEVEL",
+            help="exact, density, posterior, paper, statement, guarantee; all if not given.",
         ),
     ] = "",
     json_file: Annotated[

@@ -162,6 +162,7 @@ class RunSettings:
         more="Its log_lik is bounded; its draws predict as the model does, by the same "
         "parameter names.",
         option=False,
+        in_steps=False,
     )
 
     def __post_init__(self) -> None:
@@ -311,6 +312,14 @@ class RunSettings:
     def _clamps_alone(self) -> bool:
         """Whether every fit of the run clamps its terms."""
         return cast(Mechanism, self.mechanism).clamps_every_fit and not self.downscale
+
+    @property
+    def only_in_memory(self) -> bool:
+        """Whether a setting in use needs a table that fits in memory."""
+        return any(
+            not one.in_steps and getattr(self, one.name) != one.default
+            for one in settings_of(type(self))
+        )
 
     @property
     def target_epsilon(self) -> float | None:

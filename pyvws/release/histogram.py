@@ -9,7 +9,7 @@ import numpy as np
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.summary import Drawn
-from pyvws.statement.histogram import HistogramStatement
+from pyvws.statement.accounting import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.row_order import order_stream, released_rows, row_order

@@ -16,8 +16,7 @@ from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Posterior
-from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.statement import Statement
+from pyvws.statement.accounting import PrivacyStatement, Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.settings import RunSettings

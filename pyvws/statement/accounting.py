@@ -8,6 +8,7 @@ Where each term is clamped at epsilon / 2 [global2022], no draw can exceed it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,22 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
-from pyvws.statement.statement import Statement
-from pyvws.statement.words import SEED_TRUST, TRUST
+from pyvws.statement.words import SEED_TRUST, TRUST, caveat
 
-__all__ = ["PrivacyStatement", "growth_per_doubling"]
+__all__ = [
+    "ROW_ORDERS",
+    "STATEMENT_VERSION",
+    "HistogramStatement",
+    "PrivacyStatement",
+    "Statement",
+    "growth_per_doubling",
+]
+
+STATEMENT_VERSION = 2
+"""Of the form of privacy.json, which privacy.schema.json describes; 1 had no keys of caveats."""
+
+ROW_ORDERS = ("random", "as in the table")
+"""What a statement calls the order of rows: without and with keep_order."""
 
 _UNCLAMPED = "no-upper-limit"  # A family's caveat that no longer applies where terms are clamped.
 
@@ -36,6 +49,73 @@ def growth_per_doubling(by_draw: Floats) -> float:
         return float(falling[0])
     shares = 0.5 ** np.arange(1, len(falling) + 1)
     return float(falling[0] - shares @ falling / shares.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What the statements of all mechanisms hold.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name as on the command line.
+    datasets : int
+        Synthetic datasets released.
+    columns_released_unchanged : tuple of str
+        Columns that are released as they are, treated as public.
+    rounded : bool
+        Whether the outcome was rounded to whole numbers first.
+    keep_order : bool
+        Whether rows stand in the table's order; else they are in a random one.
+    """
+
+    mechanism: str
+    datasets: int
+    columns_released_unchanged: tuple[str, ...]
+    rounded: bool
+    keep_order: bool = False
+
+    def exact(self) -> dict[str, Any]:
+        """The statement with exact figures, for the confidential folder."""
+        return self._written(False)
+
+    def released(self) -> dict[str, Any]:
+        """The statement for the release: figures rounded up to one decimal."""
+        return self._written(True)
+
+    def caveats(self, *, exact: bool = False) -> list[Phrase]:
+        """What a reader must know before relying on the numbers.
+
+        Diagnostics are told only to the agency itself (`exact`): they are figures of the data.
+        """
+        raise NotImplementedError
+
+    def ledger(self) -> list[LedgerEntry]:
+        """Every use of the confidential data and its cost."""
+        raise NotImplementedError
+
+    def _trusted(self) -> list[str]:
+        raise NotImplementedError
+
+    def _facts(self, round_up: bool) -> dict[str, Any]:
+        """The values of the statement but for those of `_written`."""
+        raise NotImplementedError
+
+    def _written(self, round_up: bool) -> dict[str, Any]:
+        caveats = self.caveats(exact=not round_up)
+        return {
+            "statement_version": STATEMENT_VERSION,
+            "mechanism": self.mechanism,
+            **self._facts(round_up),
+            "unit_of_privacy": "one record",
+            "datasets": self.datasets,
+            "columns_released_unchanged": list(self.columns_released_unchanged),
+            "row_order": ROW_ORDERS[self.keep_order],
+            "ledger": [entry.written(round_up) for entry in self.ledger()],
+            "trust_assumptions": self._trusted(),
+            "caveats": [caveat(said) for said in caveats],
+            "caveat_keys": [said.written() for said in caveats],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,4 +342,96 @@ class PrivacyStatement(Statement):
             "number_of_rows": self.records,
             "draws": self.draws,
             "threshold": self.threshold,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramStatement(Statement):
+    """The facts of a release from one noisy histogram [wasserman2010].
+
+    Attributes
+    ----------
+    guarantee : {"dp-if-bounded", "none"}
+        What the noise and the edges allow to claim.
+    epsilon : float
+        What the noisy counts cost, once for all datasets; larger = less private.
+    neighbours : {"replace", "loo"}
+        What epsilon holds for: one record replaced, or one left out.
+    bins : int
+        Bins of the histogram.
+    noise_scale : float
+        Of the noise on each count, in records; larger = more private.
+    publishable : bool
+        Whether the noise is secret.
+    bins_from_records, edges_from_data, allows_outside : bool
+        Whether the number of bins follows the number of records, whether the range is the data's,
+        and whether values outside it were counted in the end bins.
+    """
+
+    guarantee: str
+    epsilon: float
+    neighbours: str
+    bins: int
+    noise_scale: float
+    publishable: bool
+    bins_from_records: bool
+    edges_from_data: bool
+    allows_outside: bool
+
+    @property
+    def _replaces(self) -> bool:
+        return self.neighbours == "replace"
+
+    def caveats(self, *, exact: bool = False) -> list[Phrase]:
+        applies = {
+            "replaced": self._replaces,
+            "left-out": not self._replaces,
+            "one-histogram": True,
+            "bounded-outcome": True,
+            "within-bins": True,
+            "other-releases": True,
+            "records": self._replaces,
+            "bins-from-records": self.bins_from_records,
+            "edges-from-data": self.edges_from_data,
+            "seeded-noise": not self.publishable,
+            "rounded": self.rounded,
+            "outside-range": self.allows_outside,
+            "unchanged": bool(self.columns_released_unchanged),
+            "kept-order": self.keep_order,
+        }
+        return [Phrase(key) for key, holds in applies.items() if holds]
+
+    def ledger(self) -> list[LedgerEntry]:
+        return [LedgerEntry(Phrase("histogram"), self.epsilon)]
+
+    def _trusted(self) -> list[str]:
+        return list(TRUST)
+
+    def _facts(self, round_up: bool) -> dict[str, Any]:
+        # One count moves where a record is left out, two by one each where it is replaced.
+        replaced = self.epsilon if self._replaces else 2.0 * self.epsilon
+        left_out = replaced / 2.0
+        if self.bins_from_records:  # The rule takes n, so all bins move where a record is left out.
+            left_out = math.inf
+        if self.guarantee == "none":  # Edges show two values; seeded noise can be taken off.
+            left_out = replaced = math.inf
+        neighbours = "replace-one" if self._replaces else "leave-one-out"
+        own = (self.epsilon, self.epsilon)
+        epsilon = figure(self.epsilon, round_up)
+        return {
+            "model": "none",
+            "guarantee": self.guarantee,
+            "neighbours": neighbours,
+            "epsilon_per_dataset": epsilon,
+            "epsilon_total": epsilon,
+            "epsilon_by_neighbours": by_neighbours(
+                (left_out, left_out), (replaced, replaced), round_up
+            ),
+            "certified": (
+                None if self.guarantee == "none" else certified(neighbours, own, round_up)
+            ),
+            "number_of_rows": "exact" if self._replaces else "noisy",
+            "bins": self.bins,
+            "noise_scale": self.noise_scale,
+            "publishable": self.publishable,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import threading
 import time
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.engines.registry import engine_version, find_engine, find_stan_engine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, InputError, PyvwsError
+from pyvws.errors import ConvergenceError, InputError, MissingDependencyError, PyvwsError
 from pyvws.validation._stan_case import seeded_target
 
 ENGINES = ("pystan", "rstan", "cmdstan")
@@ -30,6 +31,8 @@ CONFIDENTIAL = 7654321
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
+    with contextlib.suppress(MissingDependencyError):
+        engine_version("rstan")  # R's own folder stays as long as R runs, and is made before.
     folder = tmp_path / "t"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

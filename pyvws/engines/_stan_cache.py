@@ -38,22 +38,11 @@ def cache_folder() -> Path:
 
 
 def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Path:
-    """The folder that holds the compiled program, built unless it is there.
+    """The complete folder that holds the compiled program, built unless it is there.
 
-    Parameters
-    ----------
-    program : str
-        Text of the Stan program.
-    version : str
-        What compiles it, with its version: another version is another folder.
-    build : callable
-        Writes the compiled program into the empty folder that it is given. What it raises is
-        passed on and nothing is kept.
-
-    Returns
-    -------
-    Path
-        A complete folder. Its mark is written last, so a build that was cut short does not count.
+    `version` is what compiles the program: another version is another folder. `build` writes into
+    the empty folder that it is given; what it raises is passed on, and nothing is kept. The
+    folder's mark is written last, so a build that was cut short does not count.
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()

@@ -46,16 +46,9 @@ _JITTER = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StanRun:
-    """What Stan wrote.
+    """What Stan wrote, warm-up left out: variables by name, each of shape (chains, draws, ...).
 
-    Attributes
-    ----------
-    draws : dict of ndarray, each of shape (chains, draws, ...)
-        Variables of the program by name, warm-up left out.
-    divergences : int
-        Divergent transitions after warm-up.
-    seconds : float
-        Time of warm-up and sampling; compilation is not in it.
+    Divergences are those after warm-up; `seconds` has warm-up and sampling, and no compilation.
     """
 
     draws: dict[str, Floats]

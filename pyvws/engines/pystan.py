@@ -111,22 +111,10 @@ def _stored(path: Path) -> dict[str, Any]:
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density, its gradient and the variables of a program at unconstrained points.
+    """Log density (P,), its gradient (P, D) and the variables (P, ...) of a program.
 
-    Parameters
-    ----------
-    program : str
-        Text of a Stan program.
-    data : dict
-        Its data by name.
-    points : ndarray, shape (P, D)
-        Unconstrained parameter vectors.
-
-    Returns
-    -------
-    ndarray (P,), ndarray (P, D), dict of ndarray (P, ...)
-        The log density has Stan's Jacobians and is up to a constant; variables are constrained
-        and include generated quantities.
+    They are at unconstrained points (P, D). The log density has Stan's Jacobians and is up to a constant; variables are constrained and
+    include generated quantities.
     """
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]

@@ -24,27 +24,11 @@ ENGINES: Final = tuple(_ENGINES)
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:
-    """The engine of that name, ready to sample.
+    """The engine of that name, ready to sample; all sample the same density.
 
-    Parameters
-    ----------
-    name : {"native", "ensemble", "cmdstan", "rstan", "pystan"}
-        All sample the same density.
-    log : callable, optional
-        Called with the console text of each fit by Stan. It can hold data values: keep it with
-        the confidential files.
-
-    Returns
-    -------
-    Engine
-        Its first fit of a model compiles a program, unless it is native.
-
-    Raises
-    ------
-    InputError
-        For another name.
-    MissingDependencyError
-        If the engine is not installed; the message says what to install.
+    `log` is called with the console text of each fit by Stan. The text can hold data values: keep
+    it with the confidential files. Raises InputError for another name, and MissingDependencyError
+    if the engine is not installed; its message says what to install.
     """
     choice(name, "engine", ENGINES)
     if name in STAN_ENGINES:

@@ -80,25 +80,21 @@ class RStanEngine(StanEngine):
         keep: tuple[str, ...] | None = None,
         progress: Progress | None = None,
     ) -> StanRun:
-        from pyvws.r.bridge import RError, call
+        from pyvws.r.bridge import RError
 
-        path = _program_file(program)
-        crossed, vectors = _for_r(data)
-        first = [_for_r(values) for values in initial or []]
-        arguments = {
-            "file": str(path),
-            "data": crossed,
-            "vectors": sorted({*vectors, *(name for _, named in first for name in named)}),
-            "initial": [values for values, _ in first] or None,
-            "keep": None if keep is None else list(keep),
-            "chains": settings.chains,
-            "warmup": settings.warmup,
-            "draws": settings.draws,
-            "seed": stan_seed(seed),
-            "target_accept": settings.target_accept,
-        }
         try:
-            written = call("rstan", "run_program", _texts(arguments))
+            written = _asked(
+                "run_program",
+                program,
+                data,
+                {"initial": initial or []},
+                keep=None if keep is None else list(keep),
+                chains=settings.chains,
+                warmup=settings.warmup,
+                draws=settings.draws,
+                seed=stan_seed(seed),
+                target_accept=settings.target_accept,
+            )
         except RError as error:
             if self.log is not None:
                 self.log(error.captured)
@@ -114,6 +110,25 @@ class RStanEngine(StanEngine):
         )
 
 
+def _asked(
+    function: str,
+    program: str,
+    data: dict[str, Any],
+    lists: dict[str, list[dict[str, Any]]],
+    **arguments: Any,
+) -> Any:
+    """What R's function makes of a program, its data, lists of its variables, and the rest."""
+    from pyvws.r.bridge import call
+
+    crossed, vectors = _for_r(data)
+    for name, each in lists.items():
+        made = [_for_r(values) for values in each]
+        vectors = vectors.union(*(named for _, named in made))
+        arguments[name] = [values for values, _ in made] or None
+    told = {"file": str(_program_file(program)), "data": crossed, "vectors": sorted(vectors)}
+    return call("rstan", function, _texts({**told, **arguments}))
+
+
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
@@ -121,42 +136,13 @@ def densities(
 
     As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob and constrain_pars.
     """
-    from pyvws.r.bridge import call
-
-    crossed, vectors = _for_r(data)
-    found = call(
-        "rstan",
-        "densities",
-        _texts(
-            {
-                "file": str(_program_file(program)),
-                "data": crossed,
-                "vectors": sorted(vectors),
-                "points": points,
-            }
-        ),
-    )
+    found = _asked("densities", program, data, {}, points=points)
     return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """As `pyvws.engines.pystan.unconstrained`, by rstan's unconstrain_pars."""
-    from pyvws.r.bridge import call
-
-    crossed, vectors = _for_r(data)
-    first = [_for_r(draw) for draw in draws]
-    found: Floats = call(
-        "rstan",
-        "unconstrained",
-        _texts(
-            {
-                "file": str(_program_file(program)),
-                "data": crossed,
-                "vectors": sorted(vectors.union(*(named for _, named in first))),
-                "draws": [values for values, _ in first],
-            }
-        ),
-    )
+    found: Floats = _asked("unconstrained", program, data, {"draws": draws})
     return found.reshape(len(draws), -1)
 
 
@@ -189,12 +175,9 @@ def _program_file(program: str) -> Path:
     def build(folder: Path) -> None:
         source = folder / "program.stan"
         source.write_text(program, encoding="utf-8")
+        files = {"source": str(source), "file": str(folder / "program.rds")}
         try:
-            call(
-                "rstan",
-                "compile_program",
-                {"source": str(source), "file": str(folder / "program.rds")},
-            )
+            call("rstan", "compile_program", files)
         except RError as error:
             raise InputError(
                 f"rstan does not accept the program. It says: {error.captured.strip()[-2000:]}"

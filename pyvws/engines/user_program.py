@@ -31,18 +31,10 @@ _DECLARED: Final = re.compile(r" ?(array )?[a-z]\w* +(?P<name>[A-Za-z]\w*) ?")
 
 @dataclass(frozen=True, slots=True)
 class UserFit:
-    """Draws of a user's program.
+    """Draws of a user's program, chain after chain.
 
-    Attributes
-    ----------
-    log_lik : ndarray, shape (S, N)
-        Log-likelihood in nats as the program writes it, chain after chain.
-    draws : dict of ndarray, each of shape (S, ...)
-        The program's other variables.
-    chains, divergences : int
-        Number of chains, and of divergent transitions after warm-up.
-    seconds : float
-        Time of warm-up and sampling.
+    log_lik (S, N) is in nats as the program writes it; `draws` holds its other variables by name,
+    each of shape (S, ...). Divergences are those after warm-up.
     """
 
     log_lik: Floats
@@ -78,24 +70,14 @@ class UserProgram:
     ) -> UserFit:
         """Run the program with `program_data` and return its draws.
 
-        Raises
-        ------
-        InputError
-            If the program needs other data, does not compile, log_lik has another length, or the
-            target does not move with the weights as log_lik says.
-        ConvergenceError
-            If Stan fails.
+        Raises InputError if the program needs other data, does not compile, log_lik has another
+        length, or the target does not move with the weights as log_lik says; ConvergenceError if
+        Stan fails.
         """
         needed = check_program(self.text)
         given = {**_SWITCHES, **data}
         used = {name: given[name] for name in needed}
-        run = engine.run(
-            self.text,
-            used,
-            settings,
-            seed=seed,
-            progress=progress,
-        )
+        run = engine.run(self.text, used, settings, seed=seed, progress=progress)
         flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}
         log_lik = flat.pop("log_lik", np.empty((0, 0)))
         if log_lik.ndim != 2 or log_lik.shape[1] != data["n"]:

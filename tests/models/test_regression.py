@@ -1,4 +1,4 @@
-"""A family made elsewhere, in one file over `Regression`, runs whole: fit, bounds, clamp, release."""
+"""A family made elsewhere, in one file over `Regression`: fit, bounds, clamp and release."""
 
 from __future__ import annotations
 

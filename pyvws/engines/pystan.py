@@ -113,8 +113,8 @@ def densities(
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Log density (P,), its gradient (P, D) and the variables (P, ...) of a program.
 
-    They are at unconstrained points (P, D). The log density has Stan's Jacobians and is up to a constant; variables are constrained and
-    include generated quantities.
+    They are at unconstrained points (P, D). The log density has Stan's Jacobians and is up to a
+    constant; variables are constrained and include generated quantities.
     """
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]

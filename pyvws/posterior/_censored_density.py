@@ -81,6 +81,11 @@ def clamped_terms(
     cell, weight = pairs[:, 0].astype(np.intp), np.ascontiguousarray(pairs[:, 1])
     count = np.bincount(place.ravel(), weights=cells.multiplicity).astype(np.float64)
     first = coefficient_dimension(cells.n_coefficients)
+    if model.dimension(cells.n_coefficients) < first:
+        raise InputError(
+            f"The likelihood of {model.name} cannot be censored: the clamp needs the package's "
+            "coefficient prior, whose parameters q starts with. Choose another model."
+        )
     data = cells.rows, cells.row_of_cell, *model.term_data(cells)
     return terms, data, (cell, weight, count, float(bound), first)
 

@@ -24,8 +24,8 @@ from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._replicates import ReplicatedStudy, whole_seed
-from pyvws.studies._results import Key, Result
+from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.five_mechanisms_report import report
 from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
@@ -166,17 +166,11 @@ def _squared(y: Floats, at_sorted: Floats) -> float:
     return float(((np.arange(1, len(y) + 1) / len(y) - at_sorted) ** 2).mean())
 
 
-def _report(*arguments: Any) -> Any:
-    from pyvws.studies.five_mechanisms_report import report
-
-    return report(*arguments)
-
-
 STUDY = ReplicatedStudy(
     name="five-mechanisms",
     settings=SETTINGS,
     replicates=100,
     keys=keys,
     replicate=replicate,
-    report=_report,
+    report=report,
 )

@@ -23,10 +23,17 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._paired import PairedDifference, Recomputed, paired_difference
-from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
-from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
-from pyvws.studies._results import Key, Result
+from pyvws.studies._printed import (
+    LEVEL,
+    PairedDifference,
+    Printed,
+    Recomputed,
+    half_unit,
+    interval_of,
+    paired_difference,
+    replicates_of,
+)
+from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
 from pyvws.weights.reweight import reweight
 
 __all__ = [

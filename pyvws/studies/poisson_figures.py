@@ -14,10 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._paired import Recomputed
-from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
-from pyvws.studies._replicates import ReplicatedStudy, Report, whole_seed
-from pyvws.studies._results import Key, Result
+from pyvws.studies._printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
+from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
 from pyvws.studies.simulated_data import poisson_data
 
 __all__ = ["STUDY", "poisson_figures", "replicate"]

@@ -10,7 +10,8 @@ confidential.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,11 +23,18 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._replicates import ReplicatedStudy, whole_seed
-from pyvws.studies._results import Key, Result
-from pyvws.studies.risk_efficient_comparison import simulate, statistics
+from pyvws.studies._printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
+from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.risk_efficient_comparison import (
+    PUBLISHED,
+    differences,
+    replicated,
+    simulate,
+    statistics,
+)
+from pyvws.studies.risk_efficient_report import report
 
-__all__ = ["SETTINGS", "STUDY", "keys", "replicate"]
+__all__ = ["PAPERS_SEED", "SETTINGS", "STUDY", "keys", "replicate", "risk_efficient_tables"]
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,
@@ -124,17 +132,41 @@ class _Rows:
             self.made.append({**place, **size, **of_sets, **of_risk, **of_fit})
 
 
-def _report(*arguments: Any) -> Any:
-    from pyvws.studies.risk_efficient_report import report
-
-    return report(*arguments)
-
-
 STUDY = ReplicatedStudy(
     name="risk-efficient",
     settings=SETTINGS,
     replicates=20,
     keys=keys,
     replicate=replicate,
-    report=_report,
+    report=report,
 )
+
+
+PAPERS_SEED: Final = 123
+
+
+def _papers_keys(replicates: int) -> list[Key]:
+    """A key for each replicate on the paper's data, as those of the whole study."""
+    return [("data", PAPERS_SEED, number) for number in range(1, replicates + 1)]
+
+
+def risk_efficient_tables(
+    *,
+    replicates: int = 8,
+    seed: int = 1,
+    jobs: int | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Recomputed:
+    """Every printed figure of the three tables; `settings` replaces some of the study's."""
+    own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
+    study = replace(STUDY, settings=own, keys=_papers_keys)
+    results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)
+    rows = [row for result in results.values() for row in result.rows]
+    how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"
+    made = []
+    for shown in PUBLISHED:
+        values = replicated(rows, PAPERS_SEED, shown)
+        found = interval_of(values.tolist(), rounding=half_unit(shown.value))
+        place = (shown.table, shown.row, shown.column)
+        made.append(Printed("risk2024", *place, shown.value, *found, how))
+    return Recomputed(made, differences(rows, PAPERS_SEED))

@@ -14,17 +14,17 @@ from pyvws._base.folders import write_whole
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.studies._paired import paired_table
-from pyvws.studies._replicates import Report
-from pyvws.studies._results import Key, Result
+from pyvws.studies._printed import paired_table
+from pyvws.studies._replicates import Key, Report, Result
 from pyvws.studies.risk_efficient_comparison import (
+    PUBLISHED,
     Cell,
+    Published,
     compare,
     differences,
     explanation,
     simulate,
 )
-from pyvws.studies.risk_efficient_published import PUBLISHED, Published
 
 __all__ = ["report"]
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from pyvws.studies._paired import Recomputed, paired_table
-from pyvws.studies._printed import printed_table
+from pyvws.studies._printed import Recomputed, paired_table, printed_table
 
 __all__ = ["main"]
 

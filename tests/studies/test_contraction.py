@@ -11,10 +11,18 @@ import pytest
 from rich.console import Console
 
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.studies._replicates import run_study
-from pyvws.studies._results import Key
-from pyvws.studies.contraction import COLUMNS, SETTINGS, STUDY, keys, simulate
-from pyvws.studies.contraction_report import MECHANISMS, differences, predicted_bound, summary
+from pyvws.studies._replicates import Key, run_study
+from pyvws.studies.contraction import (
+    COLUMNS,
+    MECHANISMS,
+    SETTINGS,
+    STUDY,
+    differences,
+    keys,
+    predicted_bound,
+    simulate,
+    summary,
+)
 from pyvws.studies.registry import find_study
 from pyvws.weights.weights import weights_from_bounds
 

@@ -25,8 +25,7 @@ from pyvws.studies.five_mechanisms import (
     keys,
     statistics,
 )
-from pyvws.studies.five_mechanisms_order import Cases, check_censored, compare, verdict
-from pyvws.studies.five_mechanisms_report import truth
+from pyvws.studies.five_mechanisms_report import Cases, check_censored, compare, truth, verdict
 from pyvws.studies.five_synthesizers import (
     HISTOGRAM,
     NAMES,

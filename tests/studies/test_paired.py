@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pyvws.studies._paired import POWER, Recomputed, paired_difference, paired_table
-from pyvws.studies._printed import LEVEL, Printed
+from pyvws.studies._printed import (
+    LEVEL,
+    POWER,
+    Printed,
+    Recomputed,
+    paired_difference,
+    paired_table,
+)
 
 
 def test_three_replicates_by_hand() -> None:

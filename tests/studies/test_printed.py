@@ -15,10 +15,17 @@ import pytest
 from pyvws._base import resources as _resources
 from pyvws.errors import InputError, SearchError
 from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.studies import mixture_table, poisson_figures, risk_efficient_tables
-from pyvws.studies._paired import Recomputed, paired_difference
-from pyvws.studies._printed import LEVEL, Printed, half_unit, interval_of, replicates_of
-from pyvws.studies.risk_efficient_published import PUBLISHED
+from pyvws.studies import mixture_table, poisson_figures, risk_efficient
+from pyvws.studies._printed import (
+    LEVEL,
+    Printed,
+    Recomputed,
+    half_unit,
+    interval_of,
+    paired_difference,
+    replicates_of,
+)
+from pyvws.studies.risk_efficient_comparison import PUBLISHED
 from pyvws.validation import runner
 from pyvws.validation.cases import printed
 
@@ -134,7 +141,7 @@ def test_studies_of_few_draws_give_every_cell(monkeypatch: pytest.MonkeyPatch) -
     assert (delta.value, weight.value) == ("3.5", "0.375")
     assert delta.mean == pytest.approx(3.5, abs=0.3)
     assert weight.mean == pytest.approx(0.375, abs=0.02)
-    tables = risk_efficient_tables.risk_efficient_tables(
+    tables = risk_efficient.risk_efficient_tables(
         replicates=2,
         jobs=1,
         settings={"draws": 100, "warmup": 100, "bootstrap": 20},
@@ -212,7 +219,7 @@ def test_each_script_prints_its_tables(script: Path) -> None:
     program = (
         "import runpy, sys\n"
         f"import {module} as study\n"
-        "from pyvws.studies._paired import Recomputed, paired_difference\n"
+        "from pyvws.studies._printed import Recomputed, paired_difference\n"
         "from pyvws.studies._printed import Printed\n"
         "def table(**chosen):\n"
         "    assert chosen == {'replicates': 3, 'seed': 2, 'jobs': 1}\n"

@@ -17,6 +17,7 @@ from pyvws.studies._replicates import run_study
 from pyvws.studies.registry import STUDIES, find_study
 from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys
 from pyvws.studies.risk_efficient_comparison import (
+    PUBLISHED,
     Cell,
     compare,
     data_rows,
@@ -24,7 +25,6 @@ from pyvws.studies.risk_efficient_comparison import (
     same_data,
     statistics,
 )
-from pyvws.studies.risk_efficient_published import PUBLISHED
 
 _SMALL = {**SETTINGS, "draws": 100, "warmup": 100, "bootstrap": 40}
 

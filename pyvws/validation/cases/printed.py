@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from pyvws.errors import PyvwsError
-from pyvws.studies._paired import Recomputed
+from pyvws.studies._printed import Recomputed
 from pyvws.validation.report import Measurement, Row, Verdict
 
 __all__ = ["CASES", "PrintedCase"]
@@ -69,7 +69,7 @@ CASES: Final = tuple(
         ("poisson", "poisson_figures:poisson_figures", "vws2024, section 3.1"),
         ("mixture", "mixture_table:table_1", "vws2024, Table 1"),
         (
-            *("risk-efficient", "risk_efficient_tables:risk_efficient_tables"),
+            *("risk-efficient", "risk_efficient:risk_efficient_tables"),
             "risk2024, Tables 5 and 6",
         ),
     )

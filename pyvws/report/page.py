@@ -102,22 +102,18 @@ def render(template: str, **content: Any) -> str:
     """A page from a template of the package.
 
     The page forbids itself to fetch anything: its policy allows images inside it, its own style,
-    and the one script whose digest it names.
+    and the one script whose digest it names. Raises LookupError where the content lacks a value.
     """
+    from jinja2 import UndefinedError
+
     script = (_FOLDER / "sort.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    page: str = (
-        _environment()
-        .get_template(template)
-        .render(
-            **content,
-            version=version("pyvws"),
-            script=script,
-            script_digest=digest,
-            style=(_FOLDER / "style.css").read_text(encoding="utf-8"),
-        )
-    )
-    return page
+    content |= {"version": version("pyvws"), "script": script, "script_digest": digest}
+    content["style"] = (_FOLDER / "style.css").read_text(encoding="utf-8")
+    try:
+        return str(_environment().get_template(template).render(content))
+    except UndefinedError as error:
+        raise LookupError(str(error)) from error
 
 
 @cache

@@ -318,6 +318,38 @@ def test_a_folder_that_is_no_output_is_refused(out: Path, tmp_path: Path) -> Non
         read_confidential(out)
 
 
+def _change(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def _as_version_1(statement: dict[str, Any]) -> None:
+    for name in ("statement_version", "caveat_keys"):
+        del statement[name]
+    for entry in statement["ledger"]:
+        del entry["key"], entry["values"]
+
+
+def test_statements_of_version_1_are_still_reported_on(out: Path, pages: tuple[str, str]) -> None:
+    _change(out / "release/privacy.json", _as_version_1)
+    _change(out / "confidential/summary.json", lambda all: _as_version_1(all["privacy"]))
+    assert _write(out, _evidence(out)) == pages
+
+
+def test_a_statement_that_lacks_a_value_is_refused_in_words(out: Path) -> None:
+    statement = out / "release/privacy.json"
+    whole = json.loads(statement.read_text())
+    for name in whole:
+        statement.write_text(json.dumps({key: of for key, of in whole.items() if key != name}))
+        try:
+            _write(out, overwrite=True)
+        except InputError as error:
+            assert "Report on a folder as pyvws synthesize left it" in str(error)  # noqa: PT017
+        else:
+            assert name not in {"model", "bound_is", "caveats", "guarantee", "reweighted"}
+
+
 def test_tables_know_their_numbers() -> None:
     made = Table("", ("a", "b", "c"), [("x", "1.5", ""), ("y", "none", "2"), ("2", "", "3")])
     assert made.numeric == [False, True, True]

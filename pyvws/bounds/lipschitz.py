@@ -10,18 +10,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, log_lik_matrix, threshold_level
 from pyvws._base.cores import share_out
-from pyvws.bounds._kernels import add_largest, largest_sizes
+from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["Block", "LipschitzBounds", "blockwise_bounds", "lipschitz_bounds"]
+__all__ = [
+    "Block",
+    "LipschitzBounds",
+    "add_largest",
+    "blockwise_bounds",
+    "largest_sizes",
+    "lipschitz_bounds",
+]
 
 Block = tuple[slice, slice, Callable[[], Floats]]
 """Places of B draws, places of C cells, and a function that gives their log-likelihoods (B, C)."""
@@ -121,29 +128,12 @@ def blockwise_bounds(
     cell_of_record: NDArray[np.intp],
     threshold: float = 1.0,
 ) -> tuple[LipschitzBounds, Floats]:
-    """Bounds of alpha_i l_i and the unweighted max_s |l_i|, without holding the (S, N) matrix.
+    """Bounds of alpha_i l_i, and the unweighted max_s |l_i| (N,), without the (S, N) matrix.
 
-    Parameters
-    ----------
-    blocks : callable
-        Gives each `Block` of the unweighted log-likelihood by cell, in nats, from the start each
-        time it is called. Blocks are computed on as many threads as there are processors.
-    draws : int
-        S.
-    weights : ndarray, shape (N,)
-        alpha_i of each record; a weight of 0 makes the record's bound 0.
-    largest_weights : ndarray, shape (C,)
-        The largest alpha_i in each cell.
-    cell_of_record : ndarray of int, shape (N,)
-        Cell of each record.
-    threshold : float
-        As in `lipschitz_bounds`; below 1 the blocks are read twice.
-
-    Returns
-    -------
-    LipschitzBounds, ndarray of shape (N,)
-        The same bits as `lipschitz_bounds` of the whole weighted matrix, since rounding keeps
-        order.
+    `blocks` gives each `Block` of the unweighted log-likelihood by cell, in nats, from the start
+    each time it is called; below a threshold of 1 it is called twice. Weights alpha_i are (N,), the
+    largest in each cell (C,). A weight of 0 makes the record's bound 0. The same bits as
+    `lipschitz_bounds` of the whole weighted matrix, since rounding keeps order.
     """
     everything = np.ones(draws, dtype=np.bool_)
     by_draw, maxima = _reduced(blocks(), everything, largest_weights)
@@ -213,3 +203,57 @@ def _leave_one_out(log_lik: Floats) -> Floats:
         prefix = prefix + column
     full = prefix.astype(np.float64)
     return np.abs(full - without.astype(np.float64)).T
+
+
+# A double without its sign bit is ordered as a whole number is, infinity and NaN above all others;
+# and whole numbers have a largest one in any order, so the loops run several at once.
+_SIZE: Final = 0x7FFFFFFFFFFFFFFF
+_INFINITY: Final = 0x7FF0000000000000
+
+
+@kernel
+def add_largest(block: Any, weight: Any, by_row: Any, by_column: Any) -> None:
+    """Raise by_row (B,) to max_c |x_bc| weight_c and by_column (C,) to max_b |x_bc|, in place.
+
+    Columns of weight 0 do not count by row; what is not a number counts as infinite.
+    """
+    weighted = np.empty(block.shape[1])
+    bits, largest_in_column = weighted.view(np.int64), by_column.view(np.int64)
+    for b in range(block.shape[0]):
+        row = block[b].view(np.int64)
+        for c in range(len(row)):
+            size = min(row[c] & _SIZE, _INFINITY)
+            bits[c] = size
+            largest_in_column[c] = max(largest_in_column[c], size)
+        for c in range(len(row)):
+            weighted[c] = weighted[c] * weight[c] if weight[c] > 0.0 else 0.0
+        largest = np.int64(0)
+        for c in range(len(row)):
+            largest = max(largest, bits[c])
+        by_row.view(np.int64)[b] = max(by_row.view(np.int64)[b], largest)
+
+
+@kernel
+def _largest_bits(bits: Any, by_row: Any, by_column: Any) -> None:
+    for s in range(bits.shape[0]):
+        largest = np.int64(0)
+        for i in range(bits.shape[1]):
+            size = bits[s, i] & _SIZE
+            by_column[i] = max(by_column[i], size)
+            largest = max(largest, size)
+        by_row[s] = largest
+
+
+def largest_sizes(matrix: Floats) -> tuple[Floats, Floats]:
+    """max_i |x_si| (S,) and max_s |x_si| (N,); infinite where one is infinite or not a number."""
+    if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:
+        by_column, by_row = largest_sizes(matrix.T)
+        return by_row, by_column
+    bits = np.ascontiguousarray(matrix).view(np.int64)
+    rows, columns = (np.zeros(size, dtype=np.int64) for size in matrix.shape)
+    _largest_bits(bits, rows, columns)
+    return _as_sizes(rows), _as_sizes(columns)
+
+
+def _as_sizes(bits: NDArray[np.int64]) -> Floats:
+    return np.minimum(bits, _INFINITY).view(np.float64)

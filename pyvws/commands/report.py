@@ -108,8 +108,7 @@ def _evidence(
     from pyvws.commands._tables import read_outcomes, read_records
     from pyvws.report.evidence import RiskSettings, gather
     from pyvws.report.output_folder import output_part
-    from pyvws.tables.column_files import file_digest
-    from pyvws.tables.files import file_kind
+    from pyvws.tables.files import file_digest, file_kind
     from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
 
     summary = confidential.summary

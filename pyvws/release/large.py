@@ -33,8 +33,7 @@ from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.large_files import COUNT, LargeTable
-from pyvws.tables.lazy_tables import LazyTable, TalliedTable
+from pyvws.tables.large_files import COUNT, LargeTable, LazyTable, TalliedTable
 from pyvws.tables.outcome_copies import OutcomeCopies
 from pyvws.tables.row_order import (
     RELEASED_ROW,

@@ -27,8 +27,7 @@ from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.large_files import open_large
-from pyvws.tables.lazy_tables import open_lazy
+from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
 

@@ -16,8 +16,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError, PyvwsError
 from pyvws.statement.accounting import ROW_ORDERS
-from pyvws.tables.column_files import UNREADABLE, file_digest, refuse_damaged, scan_columns
-from pyvws.tables.files import FORMATS
+from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.tables.formula import read_formula
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 

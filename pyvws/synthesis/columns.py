@@ -11,8 +11,7 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
-from pyvws.tables.large_files import LargeTable, named_errors
-from pyvws.tables.lazy_tables import open_lazy
+from pyvws.tables.large_files import LargeTable, named_errors, open_lazy
 
 __all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
 

@@ -1,7 +1,9 @@
 """Tables that are never held whole: tallied once, then read in steps.
 
 A csv is handled as the text it holds, so that a column passed through keeps its spelling; types are
-those that the whole file allows.
+those that the whole file allows. A table on an engine of its own (DuckDB, Dask, Spark, Ibis), which
+promises no order of rows, is grouped there, so that only a tally comes over; records are those of
+the sorted tally, one after the other.
 """
 
 from __future__ import annotations
@@ -12,26 +14,37 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import narwhals as nw
+import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.column_files import (
+from pyvws.tables.files import (
+    CSV_NULLS,
     UNREADABLE,
+    csv_header,
     file_digest,
+    file_kind,
     refuse_damaged,
+    refuse_uneven_rows,
     rows_and_columns,
     scan_columns,
+    unreadable,
 )
-from pyvws.tables.files import CSV_NULLS, csv_header, file_kind, refuse_uneven_rows, unreadable
+from pyvws.tables.frame import column_names, narwhal_view
 from pyvws.tables.headers import named
 
 __all__ = [
     "COUNT",
     "LargeTable",
+    "LazyTable",
+    "TalliedTable",
     "in_steps",
     "named_errors",
     "open_large",
+    "open_lazy",
     "refuse_missing",
     "run_bytes",
     "table_bytes",
@@ -203,3 +216,78 @@ def _records_and_columns(path: Path) -> tuple[int, int]:
         return 0, 0
     lines = max(1, sample.count(b"\n"))
     return int(size / (len(sample) / lines or 1.0)) if sample else 0, width
+
+
+@dataclass(frozen=True, slots=True)
+class LazyTable:
+    """A lazy frame of an engine that keeps no order of rows; `name` is how messages call it."""
+
+    frame: nw.LazyFrame[Any]
+    columns: list[str]
+    name: str
+
+    def tallied(self, modelled: Sequence[str], public: Sequence[str]) -> TalliedTable:
+        """Count the distinct rows of the public and the modelled columns, on the engine."""
+        columns = list(dict.fromkeys([*public, *modelled]))
+        with named_errors(self.name, columns, self.columns):
+            counted = (
+                self.frame.select(columns).group_by(*columns).agg(nw.len().alias(COUNT))
+            ).collect(backend="polars")
+            rows = counted.to_native().with_columns(pl.col(COUNT).cast(pl.Int64)).sort(columns)
+        return TalliedTable(rows, self.columns, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class TalliedTable:
+    """A table as its distinct rows and their counts, sorted by the public columns first.
+
+    Reads like `LargeTable`.
+    """
+
+    rows: pl.DataFrame
+    columns: list[str]
+    name: str
+    format: str = "parquet"
+
+    def digest(self) -> None:
+        """There is no file to take one of."""
+        return
+
+    def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """As `LargeTable.tally`; both parts are the same here."""
+        with named_errors(self.name, columns, self.columns):
+            rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
+        refuse_missing(rows, columns)
+        return rows, rows
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+        """The records in the order of the tally, `size` at a time."""
+        rows = self.rows.select(columns)
+        ends = np.cumsum(self.rows[COUNT].to_numpy())
+        for start in range(0, int(ends[-1]) if len(ends) else 0, size):
+            records = np.arange(start, min(start + size, ends[-1]))
+            yield rows[np.searchsorted(ends, records, side="right")]
+
+
+def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable:
+    """A plan to read a lazy frame that narwhals accepts, without running it.
+
+    A polars plan keeps its rows' order and is read like a file. Raises InputError for another kind
+    of table, one without distinct names, or one whose engine has no order to keep.
+    """
+    with named_errors("the lazy frame"):
+        frame = narwhal_view(table)
+        if not isinstance(frame, nw.LazyFrame):
+            raise InputError(
+                f"table must be a path or a lazy frame. Got {type(table).__name__}, which is in "
+                "memory: use fit(...).write(folder)."
+            )
+        name = f"the {frame.implementation.name.lower()} frame"
+        if frame.implementation.is_polars():
+            plan = frame.to_native()
+            return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
+        if keep_order:
+            raise InputError(
+                f"{name}: its engine keeps no order of rows. Take keep_order out, or give a file."
+            )
+        return LazyTable(frame, column_names(frame), name)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyvws.bounds._kernels import largest_sizes
+from pyvws.bounds.lipschitz import largest_sizes
 
 
 def plain(matrix):

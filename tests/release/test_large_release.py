@@ -25,8 +25,7 @@ from pyvws.release.large import large_release
 from pyvws.synthesis.columns import columns_used
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables import large_files
-from pyvws.tables.column_files import file_digest
-from pyvws.tables.files import read_table, write_table
+from pyvws.tables.files import file_digest, read_table, write_table
 from pyvws.tables.large_files import open_large, run_bytes, table_bytes
 
 pytestmark = pytest.mark.draws

@@ -20,8 +20,7 @@ import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.count_weighted import CountWeighted
-from pyvws.tables.large_files import COUNT
-from pyvws.tables.lazy_tables import TalliedTable
+from pyvws.tables.large_files import COUNT, TalliedTable
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
 
 # narwhals announces that its Dask part moves to a package of its own.

@@ -12,8 +12,7 @@ import pyarrow.feather
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.column_files import file_digest, rows_and_columns
-from pyvws.tables.files import file_kind, read_table, write_table
+from pyvws.tables.files import file_digest, file_kind, read_table, rows_and_columns, write_table
 from pyvws.tables.large_files import open_large, table_bytes
 from pyvws.tables.table_writers import table_writer
 

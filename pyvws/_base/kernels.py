@@ -15,6 +15,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,14 +23,18 @@ from typing import Any, TypeVar
 import numba
 from platformdirs import user_cache_path
 
-from pyvws._base.compiling import compiling
-
-__all__ = ["callback", "inlined_kernel", "kernel", "sources_digest"]
+__all__ = [
+    "callback",
+    "compiling",
+    "inlined_kernel",
+    "kernel",
+    "sources_digest",
+    "told_of_compiling",
+]
 
 _PACKAGE = Path(__file__).parents[1]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
+_TELL: ContextVar[Callable[[], None] | None] = ContextVar("_TELL", default=None)
 _UNUSED_SECONDS = 90 * 24 * 3600
 
 
@@ -127,3 +132,20 @@ def _own_folder() -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+def compiling() -> None:
+    """Call what `told_of_compiling` was given, if anything."""
+    tell = _TELL.get()
+    if tell is not None:
+        tell()
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """In here `tell` is called before anything is compiled that takes a while."""
+    before = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(before)

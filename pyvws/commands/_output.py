@@ -64,7 +64,7 @@ AsJson = Annotated[
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """Progress of fits on a console, or none."""
-    from pyvws._base.compiling import told_of_compiling
+    from pyvws._base.kernels import told_of_compiling
     from pyvws.commands._console import console_listener
     from pyvws.synthesis.loop import SILENT
 

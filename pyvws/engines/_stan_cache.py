@@ -15,7 +15,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from pyvws._base.claims import abandoned, claimed_folder
-from pyvws._base.compiling import compiling
+from pyvws._base.kernels import compiling
 from pyvws.errors import OutputError
 
 __all__ = ["cache_folder", "compiled"]

@@ -159,7 +159,7 @@ def saved_log_lik(path: Path) -> Floats | None:
 
 def object_log_lik(fit: Any) -> Floats | None:
     """As `saved_log_lik`, of an rpy2 object. Raises InputError for anything else."""
-    from pyvws.r.objects import save_object
+    from pyvws.r.bridge import save_object
 
     rstan_version()
     with private_folder() as folder:

@@ -15,7 +15,7 @@ from pyvws._base import resources as _resources
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r.session import SESSION
 
-__all__ = ["RError", "call", "r_available", "r_versions"]
+__all__ = ["RError", "call", "r_available", "r_versions", "save_object"]
 
 # Runs one function with every condition caught, so that R prints nothing of its own.
 _HARNESS: Final = """
@@ -141,6 +141,21 @@ def r_versions() -> dict[str, str]:
     return {**outcome.value, **{name: version(name) for name in ("rpy2", "rpy2-rinterface")}}
 
 
+def save_object(value: Any, path: Path) -> None:
+    """Write an rpy2 object to an RDS file.
+
+    Raises
+    ------
+    InputError
+        For anything but an rpy2 object, or if R cannot write it.
+    MissingDependencyError
+        If R or rpy2 is missing.
+    """
+    outcome = SESSION.run(lambda: _save(value, path))
+    if outcome.crash is not None:
+        raise InputError("R could not write the object. Save it yourself with saveRDS().")
+
+
 def _versions() -> dict[str, str]:
     from pyvws.r.convert import from_r
     from pyvws.r.vectors import text_vector
@@ -183,3 +198,11 @@ def _compiled(source: str) -> Any:
     import rpy2.rinterface as rinterface
 
     return rinterface.evalr(source, envir=rinterface.baseenv["new.env"]())
+
+
+def _save(value: Any, path: Path) -> None:
+    import rpy2.rinterface as rinterface
+
+    if not isinstance(value, rinterface.Sexp):
+        raise InputError("Give the path of an RDS file, or an rpy2 object.")
+    rinterface.baseenv["saveRDS"](value, str(path))

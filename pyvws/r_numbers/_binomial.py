@@ -15,7 +15,7 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["binomial", "fill_binomial"]
+__all__ = ["binomial", "conditional_shares", "fill_binomial", "fill_multinomial"]
 
 _LARGEST_BY_INVERSION = 110
 
@@ -181,3 +181,27 @@ def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) ->
             hat = _hat(n, rarer)
         found = _btpe(stream, n, rarer, hat)
         values[i] = n - found if p > 0.5 else found
+
+
+def conditional_shares(shares: Floats) -> Floats:
+    """Each category's share of what those before it leave; R adds up in extended precision."""
+    exact = shares.astype(np.longdouble)
+    total = np.add.accumulate(exact)[-1]
+    left = np.subtract.accumulate(np.concatenate([[total], exact[:-1]]))
+    part = np.divide(exact, left, out=np.ones_like(exact), where=left > 0.0)
+    return np.asarray(np.minimum(part, 1.0), dtype=np.float64)
+
+
+@kernel
+def fill_multinomial(stream: Stream, size: float, shares: Floats, values: Floats) -> None:
+    """A vector of counts in each column of `values` (K, n)."""
+    categories, n = values.shape
+    for i in range(n):
+        left = size
+        for k in range(categories - 1):
+            drawn = 0.0
+            if left > 0.0 and shares[k] > 0.0:
+                drawn = binomial(stream, left, shares[k])
+            values[k, i] = drawn
+            left -= drawn
+        values[categories - 1, i] = left

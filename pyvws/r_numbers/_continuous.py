@@ -13,8 +13,7 @@ from pyvws.r_numbers._exponential import fill_exponential
 from pyvws.r_numbers._gamma import fill_gamma
 from pyvws.r_numbers._normal import fill_normal
 from pyvws.r_numbers._parameters import ABOVE_ZERO, ANY, NOT_NEGATIVE, parameter
-from pyvws.r_numbers._seeded import Seeded
-from pyvws.r_numbers._uniform import fill_uniform
+from pyvws.r_numbers._stream import Seeded, fill_uniform
 
 __all__ = ["Continuous"]
 

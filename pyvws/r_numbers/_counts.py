@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import positions, whole_number
 from pyvws.errors import InputError
-from pyvws.r_numbers._binomial import fill_binomial
+from pyvws.r_numbers._binomial import conditional_shares, fill_binomial, fill_multinomial
 from pyvws.r_numbers._gamma import fill_gamma
-from pyvws.r_numbers._multinomial import conditional_shares, fill_multinomial
-from pyvws.r_numbers._negative_binomial import fill_negative_binomial
 from pyvws.r_numbers._parameters import (
     ABOVE_ZERO,
     NOT_NEGATIVE,
@@ -22,8 +20,8 @@ from pyvws.r_numbers._parameters import (
     probabilities,
     whole_numbers,
 )
-from pyvws.r_numbers._poisson import fill_poisson
-from pyvws.r_numbers._seeded import Seeded
+from pyvws.r_numbers._poisson import fill_negative_binomial, fill_poisson
+from pyvws.r_numbers._stream import Seeded
 
 __all__ = ["Counts"]
 

@@ -1,5 +1,7 @@
 """Poisson numbers: Algorithm PD [pd1982] for means of at least 10, else along the cumulated sums.
 
+Negative binomial numbers are Poisson numbers with a gamma mean.
+
 PD rounds a normal number down and accepts most of them at once; it decides on the others by the
 quotient of the probabilities, and replaces what it rejects by a double exponential number.
 """
@@ -13,11 +15,12 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._exponential import standard_exponential
+from pyvws.r_numbers._gamma import gamma
 from pyvws.r_numbers._normal import standard_normal
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_poisson", "poisson"]
+__all__ = ["fill_negative_binomial", "fill_poisson", "poisson"]
 
 _LARGEST_IN_TABLE = 35
 _DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi)
@@ -139,3 +142,10 @@ def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
     else:
         for i in range(len(values)):
             values[i] = poisson(stream, at(mu, i))
+
+
+@kernel
+def fill_negative_binomial(stream: Stream, size: Floats, scale: Floats, values: Floats) -> None:
+    """A Poisson number of mean Gamma(size, scale) for each pair; a scale of 0 draws nothing."""
+    for i in range(len(values)):
+        values[i] = poisson(stream, gamma(stream, at(size, i), at(scale, i)))

@@ -11,16 +11,14 @@ from pyvws.errors import InputError
 from pyvws.r_numbers._parameters import probabilities
 from pyvws.r_numbers._positions import (
     Positions,
+    fill_by_alias,
+    fill_by_search,
     fill_distinct,
+    fill_distinct_by_search,
     fill_distinct_of_many,
     fill_positions,
 )
-from pyvws.r_numbers._seeded import LARGEST, Seeded
-from pyvws.r_numbers._weighted_positions import (
-    fill_by_alias,
-    fill_by_search,
-    fill_distinct_by_search,
-)
+from pyvws.r_numbers._stream import LARGEST, Seeded
 
 __all__ = ["Samples"]
 

@@ -7,14 +7,21 @@ each uniform number, and is drawn again until it is below n; before, it was floo
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.checks import Floats, choice, whole_number
 from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.errors import InputError
+from pyvws.r_numbers._parameters import at
 
-__all__ = ["Stream", "fresh_stream", "uniform", "whole_below"]
+__all__ = ["LARGEST", "Seeded", "Stream", "fill_uniform", "fresh_stream", "uniform", "whole_below"]
 
 Stream = NDArray[np.uint64]  # the generator's words, the same words tempered, how many were used
+
+LARGEST: Final = 2**31 - 1  # R's largest integer
 
 _FULL = 624
 _MIDDLE = 397
@@ -85,3 +92,28 @@ def whole_below(stream: Stream, below: int, bits: int) -> int:
             drawn = 65536 * drawn + int(np.floor(uniform(stream) * 65536))
         drawn &= (1 << bits) - 1
     return drawn
+
+
+@kernel
+def fill_uniform(stream: Stream, low: Floats, high: Floats, values: Floats) -> None:
+    """A uniform number for each pair of ends; equal ends draw nothing."""
+    for i in range(len(values)):
+        least, most = at(low, i), at(high, i)
+        values[i] = least if least == most else least + (most - least) * uniform(stream)
+
+
+class Seeded:
+    """A stream after ``set.seed(seed)`` and the rule by which it samples."""
+
+    __slots__ = ("_rounding", "_stream")
+
+    _stream: Stream
+    _rounding: bool
+
+    def __init__(self, seed: int, sample_kind: str = "rejection") -> None:
+        value = whole_number(seed, "seed", least=-LARGEST)
+        if value > LARGEST:
+            raise InputError(f"seed must be at most {LARGEST}, R's largest integer. Got {value}.")
+        choice(sample_kind, "sample_kind", ("rejection", "rounding"))
+        self._rounding = sample_kind == "rounding"
+        self._stream = fresh_stream(np.uint64(value % 2**32))

@@ -15,8 +15,7 @@ from rich.console import Console
 
 import pyvws
 from pyvws._base import kernels as _kernels
-from pyvws._base.compiling import compiling, told_of_compiling
-from pyvws._base.kernels import kernel, sources_digest
+from pyvws._base.kernels import compiling, kernel, sources_digest, told_of_compiling
 from pyvws.commands._output import fit_listener
 
 

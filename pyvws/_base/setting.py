@@ -30,6 +30,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+_PLACE = re.compile(r" {4}\*\*settings\n {8}.*(?=\n)")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -37,12 +39,12 @@ class Setting:
 
     `help` is a sentence or two that everybody reads; `more` is read in Python and in the
     documentation. A name in backticks is another setting: the command line shows `k` as --k.
-    `choices` are the words that it may be; `needs` is the setting without which it is refused;
-    `found_by` is the setting that finds its value, so that both cannot be given. `panel` is its
-    place in --help. `option` is False where the command line has an option of its own for it, and
-    `in_steps` where it needs a table that fits in memory.
-    The rest is the field's: its name, its type as an object and as written, its default (... where
-    there is none) and the mechanisms or families that take it.
+    `choices` are the words that it may be. `needs` is the setting without which it is refused, and
+    `only` the property of a mechanism without which it is. `found_by` is the setting that finds its
+    value, so that both cannot be given. `panel` is its place in --help. `option` is False where the
+    command line has an option of its own for it, `in_steps` where it needs a table that fits in
+    memory. The rest is the field's: its name, its type as an object and as written, its default
+    (... where there is none) and the mechanisms or families that take it.
     """
 
     help: str
@@ -50,6 +52,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     needs: str = ""
     found_by: str = ""
+    only: str = ""
     panel: str = ""
     option: bool = True
     in_steps: bool = True
@@ -160,13 +163,13 @@ def explained(alike: list[Setting]) -> tuple[str, str]:
 
 
 def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str | None:
-    """The docstring with an entry for each setting in the place of its line `**settings`."""
+    """The docstring with an entry for each setting in the place of its entry `**settings`."""
     lines = []
     for name, alike in settings.items():
         kind, said = explained(alike)
         lines += [f"{name} : {kind}", textwrap.indent(textwrap.fill(said, 88), "    ")]
     entries = textwrap.indent("\n".join(lines), "    ")
-    return docstring and re.sub(r" +\*\*settings(?=\n)", lambda _: entries, docstring)
+    return docstring and re.sub(_PLACE, lambda _: entries, docstring)
 
 
 def on_command_line(text: str) -> str:

@@ -23,6 +23,7 @@ def synthesize(frame: Any, *, seed: int, **settings: Any) -> Release:
     seed : int
         Of sampling and synthesis; keep it confidential.
     **settings
+        Every setting of the page Settings: of the run, and of the mechanism and model by name.
 
     Returns
     -------

@@ -41,6 +41,7 @@ class Synthesizer(RunSettings):
     Parameters
     ----------
     **settings
+        Those of the run on the page Settings. A mechanism or model has its own.
 
     Raises
     ------

@@ -21,7 +21,12 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior._censored_density import refuse_uncensored
 
-__all__ = ["RunSettings", "check_needs"]
+__all__ = ["RunSettings", "check_needs", "mechanisms_that"]
+
+
+def mechanisms_that(have: str) -> list[str]:
+    """Names of the mechanisms that have a property."""
+    return [name for name, kind in MECHANISMS.items() if getattr(kind, have) is True]
 
 
 def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:
@@ -65,7 +70,10 @@ class RunSettings:
         20, "Synthetic datasets. Each spends epsilon.", more="Each is made of one posterior draw."
     )
     reweight: bool = setting(
-        False, "Raise weights that lie below the bound (Algorithm 3).", panel="Mechanism"
+        False,
+        "Raise weights that lie below the bound (Algorithm 3).",
+        only="reweights",
+        panel="Mechanism",
     )
     tolerance: float = setting(
         0.05,
@@ -107,6 +115,7 @@ class RunSettings:
     epsilon: float | None = setting(
         None,
         "Target for a dataset, for which the weights are searched.",
+        only="takes_target",
         more="The constant of the weights, and k after it with `reweight`, is searched until 2 "
         "Delta lies below the target in the fit that ends the search and in one under the same "
         "weights with four times the draws. Larger = less private.",
@@ -194,6 +203,13 @@ class RunSettings:
             if getattr(self, name) != one.default
         }
         check_needs(declarations, given)
+        for name in given:
+            only = declarations[name].only
+            if only and not getattr(self.mechanism, only):
+                raise InputError(
+                    f"{name} of a run is for the mechanisms {', '.join(mechanisms_that(only))}. "
+                    f"Leave {name} out, or choose one of them."
+                )
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
             refuse_uncensored(cast(Model, self.model))
@@ -215,11 +231,6 @@ class RunSettings:
                 "mechanism is censored with weights none, without downscale, under a model whose "
                 "levels are given and that reads no outcome. Leave it out."
             )
-        if self.reweight and not mechanism.reweights:
-            raise InputError(
-                "reweight needs a mechanism whose bound the weights alone keep: lw, cw, marginal, "
-                "pairwise, sw or weighted-epsilon."
-            )
 
     def _check_target(self) -> None:
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
@@ -228,11 +239,6 @@ class RunSettings:
             open_unit_interval(self.psi, "psi")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
-            if not mechanism.takes_target:
-                raise InputError(
-                    "epsilon here is a target that weights are searched for: of lw, cw, marginal, "
-                    "pairwise or sw. Other mechanisms take their own epsilon, or none."
-                )
             if mechanism.names_bound:
                 raise InputError("match and epsilon both name a bound to meet. Leave one out.")
         if self.downscale and not (mechanism.fits_model and self.target_epsilon is not None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_settings
 from pyvws.models.registry import MODELS, find_model, model_settings
-from pyvws.synthesis.settings import RunSettings, check_needs
+from pyvws.synthesis.settings import RunSettings, check_needs, mechanisms_that
 
 __all__ = ["arranged", "declared"]
 
@@ -22,7 +23,13 @@ def declared() -> dict[str, list[Setting]]:
     owners += [(type(family), "Model") for family in MODELS.values()]
     owners += [(mechanism, "Mechanism") for mechanism in MECHANISMS.values()]
     owners += [(SamplerSettings, "Fit")]
-    return merged(chain.from_iterable(settings_of(owner, panel) for owner, panel in owners))
+    found = chain.from_iterable(settings_of(owner, panel) for owner, panel in owners)
+    return merged(
+        replace(one, help=f"{one.help} Only under {', '.join(mechanisms_that(one.only))}.")
+        if one.only
+        else one
+        for one in found
+    )
 
 
 def arranged(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,24 @@ def test_a_setting_is_refused_without_the_one_that_it_needs(
         with pytest.raises(InputError) as caught:
             make()
         assert str(caught.value) == message
+
+
+def test_a_setting_of_the_run_is_refused_under_mechanisms_without_its_property() -> None:
+    refused = {"reweight": set(), "epsilon": set()}
+    for mechanism, kind in MECHANISMS.items():
+        own = {"edges_from_data": True} if mechanism == "perturbed-histogram" else {}
+        needed = {"epsilon": 4.0} if "epsilon" in {field.name for field in fields(kind)} else {}
+        for name, value in (("reweight", True), ("epsilon", 4.0)):
+            with suppress(InputError):
+                RunSettings(outcome="y", mechanism=kind(**own, **needed), **{name: value})
+                continue
+            refused[name].add(mechanism)
+    assert refused["reweight"] == {"unweighted", "censored", "perturbed-histogram"}
+    assert refused["epsilon"] == refused["reweight"] | {"weighted-epsilon"}
+    said = {name: declared()[name][0].help for name in refused}
+    for name, mechanisms in refused.items():
+        shown = ", ".join(one for one in MECHANISMS if one not in mechanisms)
+        assert said[name].endswith(f" Only under {shown}.")
 
 
 def test_an_instance_takes_no_settings_beside_it() -> None:

@@ -65,6 +65,8 @@ def test_every_setting_keeps_the_whole_number_and_not_the_float():
     settings = vws.Synthesizer(
         outcome="y",
         datasets=5.0,
+        epsilon=5.0,
+        downscale=True,
         passes=2.0,
         settings=SamplerSettings(draws=400.0, warmup=100.0, chains=2.0),
     )

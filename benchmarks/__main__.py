@@ -25,7 +25,7 @@ from benchmarks import _report, bounds, engines, pairwise, pipeline, random_numb
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan
 from benchmarks._worker import JobFailedError
-from pyvws.errors import PyvwsError
+from pyvws import PyvwsError
 
 PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "engines": engines.run,

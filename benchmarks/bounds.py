@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table, seconds_in_turn
 from benchmarks._worker import Worker
-from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws import lipschitz_bounds
 from pyvws.r.bridge import call, r_available
 
 __all__ = ["run"]

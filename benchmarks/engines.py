@@ -21,11 +21,9 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
+from pyvws import MissingDependencyError, NormalMixture, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version, find_engine
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import MissingDependencyError
-from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE

@@ -20,9 +20,8 @@ import pandas as pd
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker, peak_gigabytes
+from pyvws import identification_risk, pairwise_weights
 from pyvws.r import bridge
-from pyvws.risks.identification_risk import identification_risk
-from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation.authors import find_functions
 
 __all__ = ["run"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker, peak_gigabytes
-from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws import SamplerSettings
 
 __all__ = ["grow", "run"]
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws import plots
-from pyvws.risks.identification_risk import identification_risk
+from pyvws import identification_risk, plots
 from pyvws.studies.negative_binomial_mixture import simulate, statistics
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,6 @@ import time
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from pyvws._base.private_folder import private_folder
 from pyvws.engines._bound_process import bound_command
 from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
-from pyvws.engines._stan_run import StanEngine, StanRun, variables
+from pyvws.engines._stan_run import StanEngine, StanJob, StanRun, variables
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 
@@ -32,15 +31,7 @@ class ChainEngine(StanEngine):
     """A Stan each of whose chains is a process, in the private folder of a fit."""
 
     @abstractmethod
-    def commands(
-        self,
-        program: str,
-        data: dict[str, Any],
-        initial: list[dict[str, Any]],
-        settings: SamplerSettings,
-        seed: int,
-        folder: Path,
-    ) -> list[list[str]]:
+    def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
         """The command of each chain, what the chains read being in the folder then."""
 
     @abstractmethod
@@ -53,36 +44,27 @@ class ChainEngine(StanEngine):
         """What sampling took, of the seconds that the processes were running."""
         return running
 
-    def run(
-        self,
-        program: str,
-        data: dict[str, Any],
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        initial: list[dict[str, Any]] | None = None,
-        keep: tuple[str, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> StanRun:
+    def run_job(self, job: StanJob) -> StanRun:
+        chains = job.settings.chains
         with private_folder() as folder:
-            commands = self.commands(program, data, initial or [], settings, seed, folder)
+            commands = self.commands(job, folder)
             began = time.perf_counter()
-            codes = run_chains(commands, folder, settings, progress)
+            codes = run_chains(commands, folder, job.settings, job.progress)
             running = time.perf_counter() - began
             if self.log is not None:
                 for path in sorted(folder.glob("*.log")):
                     self.log(path.read_text(encoding="utf-8", errors="replace"))
             if any(codes):
                 raise ConvergenceError(
-                    f"Stan failed in {sum(map(bool, codes))} of {settings.chains} chains. Its "
-                    f"words are in the engine's log. {failure_remedy(data.get('X'))}"
+                    f"Stan failed in {sum(map(bool, codes))} of {chains} chains. Its "
+                    f"words are in the engine's log. {failure_remedy(job.data.get('X'))}"
                 )
-            read = [self.chain(folder, at + 1, keep) for at in range(settings.chains)]
+            read = [self.chain(folder, at + 1, job.keep) for at in range(chains)]
             seconds = self.seconds(folder, running)
         names, values = read[0][0], np.stack([found for _, found in read])
         draws = variables(names, values)
         return StanRun(
-            draws={name: draws[name] for name in draws if keep is None or name in keep},
+            draws={name: draws[name] for name in draws if job.keep is None or name in job.keep},
             divergences=int(values[..., names.index("divergent__")].sum()),
             seconds=seconds,
         )

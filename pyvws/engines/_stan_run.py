@@ -28,6 +28,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 __all__ = [
     "Log",
     "StanEngine",
+    "StanJob",
     "StanRun",
     "clamp_data",
     "paper_program",
@@ -57,6 +58,21 @@ class StanRun:
 
 
 @dataclass(frozen=True, slots=True)
+class StanJob:
+    """A program to sample: its data, first values for each chain (Stan's own where there are none),
+    and the variables to return (all where `keep` is None).
+    """
+
+    program: str
+    data: dict[str, Any]
+    settings: SamplerSettings
+    seed: int
+    initial: list[dict[str, Any]]
+    keep: tuple[str, ...] | None
+    progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True)
 class StanEngine(ABC):
     """NUTS as one Stan runs it; it can also run any Stan program.
 
@@ -68,6 +84,9 @@ class StanEngine(ABC):
     log: Log | None = None
 
     @abstractmethod
+    def run_job(self, job: StanJob) -> StanRun:
+        """Compile the program unless it is in the cache, and sample it."""
+
     def run(
         self,
         program: str,
@@ -79,11 +98,10 @@ class StanEngine(ABC):
         keep: tuple[str, ...] | None = None,
         progress: Progress | None = None,
     ) -> StanRun:
-        """Compile the program unless it is in the cache, and sample it.
-
-        `initial` holds first values for each chain (Stan's own where None); `keep` names the
-        variables to return (all where None).
-        """
+        """As `run_job`, from the entries of a job; its seed is one that every Stan takes."""
+        return self.run_job(
+            StanJob(program, data, settings, stan_seed(seed), initial or [], keep, progress)
+        )
 
     def target_program(self, target: PseudoPosterior) -> tuple[str, dict[str, Any]]:
         """The text of the program that samples a target, without log_lik, and its data."""

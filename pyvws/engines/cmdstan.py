@@ -20,7 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines._chains import ChainEngine
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_csv import read_draws
-from pyvws.engines._stan_run import stan_seed
+from pyvws.engines._stan_run import StanJob
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, MissingDependencyError
 
@@ -68,23 +68,15 @@ class CmdStanEngine(ChainEngine):
 
     name: ClassVar[str] = "cmdstan"
 
-    def commands(
-        self,
-        program: str,
-        data: dict[str, Any],
-        initial: list[dict[str, Any]],
-        settings: SamplerSettings,
-        seed: int,
-        folder: Path,
-    ) -> list[list[str]]:
-        executable = built(program)
+    def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
+        executable = built(job.program)
         with _quiet() as cmdstanpy:
-            cmdstanpy.write_stan_json(str(folder / "data.json"), data)
-            for chain, values in enumerate(initial, start=1):
+            cmdstanpy.write_stan_json(str(folder / "data.json"), job.data)
+            for chain, values in enumerate(job.initial, start=1):
                 cmdstanpy.write_stan_json(str(folder / f"initial{chain}.json"), values)
         return [
-            _command(executable, chain, settings, stan_seed(seed), bool(initial))
-            for chain in range(1, settings.chains + 1)
+            _command(executable, chain, job.settings, job.seed, bool(job.initial))
+            for chain in range(1, job.settings.chains + 1)
         ]
 
     def chain(

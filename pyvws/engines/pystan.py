@@ -20,8 +20,7 @@ from pyvws.engines._bound_process import bound_command
 from pyvws.engines._chains import ChainEngine
 from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines._stan_run import stan_seed, variables
-from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines._stan_run import StanJob, variables
 from pyvws.errors import InputError, MissingDependencyError
 
 __all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version", "unconstrained"]
@@ -65,27 +64,21 @@ class PyStanEngine(ChainEngine):
 
     name: ClassVar[str] = "pystan"
 
-    def commands(
-        self,
-        program: str,
-        data: dict[str, Any],
-        initial: list[dict[str, Any]],
-        settings: SamplerSettings,
-        seed: int,
-        folder: Path,
-    ) -> list[list[str]]:
+    def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
+        settings = job.settings
         arguments = {
             **_DEFAULTS,
-            "random_seed": stan_seed(seed),
+            "random_seed": job.seed,
             "num_warmup": settings.warmup,
             "num_samples": settings.draws,
             "delta": settings.target_accept,
         }
-        job = {"module": str(_module_path(program)), "arguments": arguments}
-        (folder / "job.json").write_text(json.dumps(job))
-        np.savez(folder / "data.npz", **data)
+        told = {"module": str(_module_path(job.program)), "arguments": arguments}
+        (folder / "job.json").write_text(json.dumps(told))
+        np.savez(folder / "data.npz", **job.data)
         for chain in range(settings.chains):
-            np.savez(folder / f"initial{chain + 1}.npz", **(initial[chain] if initial else {}))
+            values = job.initial[chain] if job.initial else {}
+            np.savez(folder / f"initial{chain + 1}.npz", **values)
         return [
             [sys.executable, "-m", "pyvws.engines._pystan_process", "chain", str(chain + 1)]
             for chain in range(settings.chains)

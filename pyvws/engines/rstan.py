@@ -15,18 +15,16 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.private_folder import private_folder
-from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines._stan_run import (
     StanEngine,
+    StanJob,
     StanRun,
     paper_program,
     stan_data,
-    stan_seed,
     variables,
 )
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -69,37 +67,28 @@ class RStanEngine(StanEngine):
         bound = {} if target.bound is None else {"bound": target.bound}
         return paper_program(target.model, censored=bool(bound)), {**stan_data(target), **bound}
 
-    def run(
-        self,
-        program: str,
-        data: dict[str, Any],
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        initial: list[dict[str, Any]] | None = None,
-        keep: tuple[str, ...] | None = None,
-        progress: Progress | None = None,
-    ) -> StanRun:
+    def run_job(self, job: StanJob) -> StanRun:
         from pyvws.r.bridge import RError
 
+        settings = job.settings
         try:
             written = _asked(
                 "run_program",
-                program,
-                data,
-                {"initial": initial or []},
-                keep=None if keep is None else list(keep),
+                job.program,
+                job.data,
+                {"initial": job.initial},
+                keep=None if job.keep is None else list(job.keep),
                 chains=settings.chains,
                 warmup=settings.warmup,
                 draws=settings.draws,
-                seed=stan_seed(seed),
+                seed=job.seed,
                 target_accept=settings.target_accept,
             )
         except RError as error:
             if self.log is not None:
                 self.log(error.captured)
             raise ConvergenceError(
-                "rstan failed. Its words are in the engine's log. " + failure_remedy(data.get("X"))
+                f"rstan failed. Its words are in the engine's log. {failure_remedy(job.data.get('X'))}"
             ) from None
         shape = tuple(int(size) for size in written["dim"])
         values = np.swapaxes(np.reshape(written["values"], shape, order="F"), 0, 1)

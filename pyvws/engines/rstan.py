@@ -87,8 +87,9 @@ class RStanEngine(StanEngine):
         except RError as error:
             if self.log is not None:
                 self.log(error.captured)
+            remedy = failure_remedy(job.data.get("X"))
             raise ConvergenceError(
-                f"rstan failed. Its words are in the engine's log. {failure_remedy(job.data.get('X'))}"
+                f"rstan failed. Its words are in the engine's log. {remedy}"
             ) from None
         shape = tuple(int(size) for size in written["dim"])
         values = np.swapaxes(np.reshape(written["values"], shape, order="F"), 0, 1)

@@ -1,4 +1,4 @@
-"""A release from a perturbed histogram: no model, no draws, one noisy histogram."""
+"""What a run of a perturbed histogram draws: every dataset, from one noisy histogram."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ def draw_from_histogram(
 ) -> Drawn:
     """Perturb the outcome's histogram and draw every dataset from it.
 
-    The noise is secret, and with it the order of rows; `seed` makes the draws from the noisy
-    histogram repeatable, which cost nothing more. Under "loo" neighbours the number of records is
-    protected too, so a dataset has as many records as the noisy counts add up to, and no column can
-    be kept.
+    Secret noise comes with a secret order of rows. `seed` makes the draws from the noisy histogram
+    repeatable; these draws cost nothing more. Under "loo" neighbours the number of records is
+    protected too, so a dataset has as many rows as the noisy counts add up to.
     """
     noisy = mechanism.perturb(table.y, seed=seed)
     records = len(table.y)

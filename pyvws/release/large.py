@@ -1,8 +1,8 @@
-"""A release from a table never held whole: tallied, fitted on the tally, drawn in steps.
+"""A release from a table that is never held whole.
 
-What a likelihood can tell apart is the distinct rows of outcome, predictors and known columns. They
-are fitted as records with multiplicities; then the records are read again, in steps, and each one's
-synthetic outcomes and confidential figures are written as they are drawn.
+A likelihood tells apart the distinct rows of outcome, predictors and known columns, and no more.
+The run counts these rows and fits them with their counts. Then it reads the records again, in
+steps, and writes the synthetic outcomes and confidential figures of each step.
 """
 
 from __future__ import annotations
@@ -61,32 +61,11 @@ def large_release(
     overwrite: bool = False,
     listener: Listener = SILENT,
 ) -> dict[str, Any]:
-    """Synthesize a table into a folder as `Synthesizer.fit` and `Release.write` do together.
+    """Write the release of a table into `folder`, as `Synthesizer.fit_to` says.
 
-    Parameters
-    ----------
-    settings : RunSettings
-        As for `Synthesizer`; any mechanism but a perturbed histogram, no own Stan program.
-    table : LargeTable or LazyTable
-        The confidential file, which is read twice, or a lazy frame, which is counted on its engine.
-    folder : Path
-        Gets `release/` and `confidential/`, whole or not at all.
-    seed : int
-        Of sampling and synthesis. Without weights from the data the datasets are those of
-        `Synthesizer.fit` on the same rows in the same order, bit for bit; sums of weights are
-        rounded in another order here.
-
-    Returns
-    -------
-    dict
-        The statement as released.
-
-    Raises
-    ------
-    InputError
-        Before any work, for a table or setting that the method cannot take.
-    OutputError
-        If the folder cannot be written; nothing is left behind.
+    A file is read twice; an engine counts a lazy frame. Without weights from the data the datasets
+    are those of `Synthesizer.fit` on the same rows in the same order, bit for bit. Sums of weights
+    are rounded in another order here.
     """
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
@@ -181,7 +160,7 @@ def _write_records(
     if run.rows is not None:
         nobody = np.zeros(number, dtype=np.int8)
         for _ in _public_rows(run, table, tally, columns, nobody, out.records):
-            pass  # The records are written; the datasets' rows are none of theirs.
+            pass  # Reading writes the records. No row of a dataset is a record's.
         batches = _rows_of_nobody(run.rows)
     else:
         order = None if run.settings.keep_order else row_order(order_stream(seed), number)
@@ -194,7 +173,7 @@ def _write_records(
 
 
 def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
-    """So many rows without predictors: each as the tally's first kind, which is like any other."""
+    """That many rows without predictors: each is the tally's first kind, like any other kind."""
     for start in range(0, many, AT_ONCE):
         yield pl.DataFrame({_PLACE: np.zeros(min(AT_ONCE, many - start), dtype=np.uint32)})
 
@@ -207,9 +186,9 @@ def _public_rows(
     rows: RowNumbers,
     records: TableWriter,
 ) -> Iterator[pl.DataFrame]:
-    """Each record's public columns and its row in the tally; what is confidential is written.
+    """Each record's public columns and its row in the tally; `records` gets what is confidential.
 
-    `rows` (N,) says which row of the datasets a record becomes, from 1, where it becomes one.
+    `rows` (N,) names the row of the datasets that a record becomes, from 1, where it becomes one.
     """
     per_kind = record_columns(run.own, run.final)
     places = tally.select(columns.modelled).with_columns(
@@ -240,7 +219,7 @@ def _write_datasets(
     released: list[str],
     writers: list[TableWriter],
 ) -> None:
-    """Draw the outcomes of rows as they come, for each dataset on its own stream."""
+    """Draw outcomes for each batch of rows. Each dataset has a random stream of its own."""
     settings = run.settings
     draw_outcomes = _outcome_maker(run)
     streams = run.loop.predictors(run.final, settings.datasets)
@@ -266,7 +245,7 @@ def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> An
 
 
 def _outcome_maker(run: FittedRun) -> Callable[[Any, np.random.Generator, Any], Any]:
-    """A function from draw, stream and the records' kinds (n,) to their outcomes as written."""
+    """A function of a draw, a stream and the records' kinds (n,): their outcomes as written."""
     model, design, cells = run.loop.model, run.table.design.matrix, run.loop.cells
     seen = cells.outcome[cells.cell_of_record] if model.reads_outcome else None
     made: Any = {"whole": np.int64, "real": np.float64, "boolean": np.bool_}[run.table.kind]

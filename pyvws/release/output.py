@@ -22,7 +22,7 @@ __all__ = ["Output", "open_output"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A folder that fills: writers of records and of each dataset, and a place for other files."""
+    """An output folder that fills: a writer for the records, and one for each dataset."""
 
     folder: Path
     records: TableWriter
@@ -38,7 +38,7 @@ class Output:
         config_with_seed: str,
         console: str,
     ) -> None:
-        """Write what a run has once; files of empty text are left out."""
+        """Write the files that a run has once. A file of empty text is left out."""
         release, confidential = self.folder / "release", self.folder / "confidential"
         (release / "privacy.json").write_bytes(_json(privacy))
         if config:

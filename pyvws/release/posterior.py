@@ -1,4 +1,4 @@
-"""A release from a pseudo posterior: weigh, fit, draw, and say what it costs."""
+"""What a run of a pseudo posterior fits and draws, and the statement of what that costs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def fitted_run(
     listener: Listener,
     multiplicity: Floats | None = None,
 ) -> FittedRun:
-    """Fits as the mechanism says, on a table whose records stand for `multiplicity` (N,) each."""
+    """Fit as the mechanism says. Record i of the table stands for multiplicity[i] equal records."""
     console: list[str] = []
     model = table.model
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
@@ -127,7 +127,7 @@ def draw_from_posterior(
 
 
 def _number_of_rows(settings: RunSettings, released: list[str], records: int) -> int | None:
-    """The public number, or that of the records with secret noise; None for one row a record.
+    """The public number of rows, or that of records with secret noise; None for one row a record.
 
     One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
     records_epsilon. Raises InputError where columns are released unchanged, which have the table's
@@ -187,7 +187,7 @@ def _fitted(
 def _held(
     settings: RunSettings, loop: SynthesisLoop, final: WeightedFit, target: float
 ) -> WeightedFit:
-    """The fit once it is confirmed; SearchError where it misses the target unless accepted."""
+    """The fit, confirmed. SearchError where its epsilon exceeds the target, unless accepted."""
 
     def refuse_missed(fit: WeightedFit) -> None:
         if fit.bounds.epsilon > target and not settings.accept_above_target:
@@ -257,7 +257,7 @@ def _statement(
 
 
 def _own_program(settings: RunSettings) -> str:
-    """Which caveat an own Stan program has; none without one."""
+    """The key of the caveat on a Stan program of the agency's own; empty without such a program."""
     if settings.program is None:
         return ""
     return "own-program" if settings.engine in CHECKING_ENGINES else "unchecked-program"

@@ -1,4 +1,4 @@
-"""A finished run: the synthetic datasets and statement that may leave, and what must not."""
+"""A finished run: the synthetic datasets and the statement, which may leave, and what must stay."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Release:
         return f"Release({len(self.datasets)} datasets, {said})"
 
     def aligned(self) -> list[Any]:
-        """The datasets with row i that of record i, for risks of records. Confidential.
+        """The datasets in the order of the table: row i is that of record i. Confidential.
 
         Raises InputError where rows are not those of records, as of a histogram under loo
         neighbours.
@@ -92,7 +92,7 @@ class Release:
         overwrite : bool
             Replace what the folder holds.
         format : {"csv", "parquet", "arrow"}
-            Of the synthetic datasets.
+            Format of the synthetic datasets.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class Release:
 
 
 def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
-    """A dataset of any kind; InputError, without a value, for a column that polars cannot hold."""
+    """A dataset of any kind in polars; InputError, without a value, for a column it cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
     made, strange = [], []
     for name in frame.columns:

@@ -55,7 +55,7 @@ def summarize(
     input_sha256: str | None,
     input_sha256_of: str = "file",
 ) -> dict[str, Any]:
-    """summary.json: everything exact, all of it confidential; `began` by time.perf_counter()."""
+    """The content of summary.json: exact and confidential. `began` is a time.perf_counter()."""
     timings = {"total_seconds": time.perf_counter() - began, **figures["timings"]}
     return {
         **figures,
@@ -136,7 +136,7 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
 
 
 def record_columns(weighting: Weighting, final: WeightedFit) -> dict[str, Any]:
-    """records.parquet: weights, bounds (nats) and risks, of the mechanism's fit and the last."""
+    """Columns of records.parquet: weights, bounds (nats), risks; of the own fit and of the last."""
     return {
         "weight": weighting.fit.weights,
         "lipschitz_bound": weighting.fit.bounds.by_record,
@@ -151,5 +151,5 @@ def _diagnostics(fit: WeightedFit) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """JSON has no infinity and no NaN: such a figure is null."""
+    """The value, or None for infinity and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""From a confidential table to a release: the settings of a run and the run."""
+"""The settings of a run, and the run: from a confidential table to a release."""
 
 from __future__ import annotations
 
@@ -70,10 +70,11 @@ class Synthesizer(RunSettings):
             order of rows (DuckDB, Dask, Spark, Ibis) has them sorted by their cells, and its
             datasets cannot be lined up with records.
         seed : int
-            Of sampling and synthesis. The same seed gives the same release; keep it confidential.
-            A short one can be found from a release: draw it, as by `secrets.randbits(63)`.
+            Seed of sampling and synthesis. The same seed gives the same release; keep the seed
+            confidential. A short seed can be found from a release: draw it, as by
+            `secrets.randbits(63)`.
         listener : Listener
-            Told of fits and tries.
+            Is told of each fit, and of each try of a search.
         release_frame : table, N rows, optional
             The same records whose unchanged columns go into the release instead of `frame`'s.
         input_sha256 : str, optional
@@ -167,12 +168,13 @@ class Synthesizer(RunSettings):
             Gets `release/` and `confidential/`, whole or not at all: as csv or Arrow IPC where the
             input is, else as parquet.
         seed : int
-            Of sampling and synthesis. The same seed gives the same release; keep it confidential.
-            A short one can be found from a release: draw it, as by `secrets.randbits(63)`.
+            Seed of sampling and synthesis. The same seed gives the same release; keep the seed
+            confidential. A short seed can be found from a release: draw it, as by
+            `secrets.randbits(63)`.
         overwrite : bool
             Replace what the folder holds.
         listener : Listener
-            Told of fits and tries.
+            Is told of each fit, and of each try of a search.
 
         Returns
         -------

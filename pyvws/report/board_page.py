@@ -98,7 +98,7 @@ def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
 
 
 def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
-    """Settings as the run noted them, without what was not set."""
+    """A table of settings as the run noted them; settings that were not set are left out."""
     rows = [(str(name), shown(value)) for name, value in entries.items() if value is not None]
     return Table(caption, ("name", "value"), rows)
 

@@ -25,7 +25,7 @@ MOST_DRAWS: Final = 200_000_000  # Values drawn for the intervals; above it they
 
 @dataclass(frozen=True, slots=True)
 class RiskSettings:
-    """How the intruder is thought to look, and what the agency does not accept."""
+    """What the intruder knows, and the risks that the agency does not accept."""
 
     radius: float = 0.2
     radius_kind: Literal["percentage", "absolute"] = "percentage"
@@ -73,7 +73,7 @@ def gather(
     risk: RiskSettings | None = None,
     unweighted: Sequence[Floats] | None = None,
 ) -> Evidence:
-    """Compute all figures; without `risk` those of utility only.
+    """Compute the figures of utility and, with `risk`, those of risk.
 
     `unweighted` holds the outcomes of a release without weights, rows as in `y`.
     """
@@ -104,7 +104,7 @@ def gather(
 
 
 def _score(y: Floats, values: Floats) -> PropensityScore:
-    """Of a logistic model with the outcome and its square, on a scale near 1."""
+    """The pMSE of a logistic model with the outcome and its square, on a scale near 1."""
     middle, size = float(np.mean(y)), float(np.std(y)) or 1.0
     designs = [
         np.column_stack([np.ones(len(x)), (x - middle) / size, ((x - middle) / size) ** 2])

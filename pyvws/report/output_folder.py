@@ -1,4 +1,4 @@
-"""A folder that `pyvws synthesize` wrote, read back: what may leave, and apart from it what not."""
+"""Readers of a folder that `pyvws synthesize` wrote: of what may leave, and of what must not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _AS_LEFT = "Report on a folder as pyvws synthesize left it."
 
 @dataclass(frozen=True, slots=True)
 class DatasetFile:
-    """A synthetic dataset: its place, numbers of rows and bytes, and SHA-256."""
+    """A synthetic dataset on disk: path, number of rows, size in bytes, SHA-256."""
 
     path: Path
     rows: int
@@ -52,8 +52,8 @@ class DatasetFile:
 class PublicPart:
     """`release/`: the statement, the files, their columns, the synthesized one and its values.
 
-    `predictors` are the columns of the run's formula; where it has none, those released unchanged
-    that no identifier looks like.
+    `predictors` are the columns of the run's formula. A formula without columns has in their place
+    the columns released unchanged that have a value twice, which identifiers do not.
     """
 
     privacy: dict[str, Any]
@@ -186,7 +186,7 @@ def _of_formula(path: Path, columns: list[str]) -> list[str]:
 
 
 def _repeated(path: Path, names: set[str]) -> list[str]:
-    """Those of the named columns that have a value twice among the first records."""
+    """The named columns that have a value twice among the first records."""
     with _readable(str(path)):
         first = _scan(path).head(_FIRST).collect()
     return [name for name in first.columns if name in names and first[name].is_duplicated().any()]
@@ -236,7 +236,7 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _outcome(path: Path, name: str) -> Floats:
-    """One column, so that a large dataset is never held whole."""
+    """The values of one column. No other column of a large dataset is held."""
     with _readable(f"{path.name}: its column {name!r}"):
         column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
     if column.is_null().any():

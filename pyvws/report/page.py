@@ -1,4 +1,4 @@
-"""HTML pages that need nothing else: tables, figures, style and script are inside."""
+"""HTML pages that need no other file: tables, figures, style and script stand inside."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Section:
 def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
     """A figure as PNG inside the page, without metadata.
 
-    `alt` is what a reader hears who does not see it: what is drawn, on which axes.
+    `alt` says what is drawn, on which axes, to a reader who does not see the figure.
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
@@ -84,7 +84,7 @@ def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number for a table, a word for what is none."""
+    """A number as a table shows it, or a word for a value that is no number."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -140,14 +140,14 @@ def _is_number(text: str) -> bool:
 
 
 def _listing(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
+    """Names as a sentence lists them: "a, b and c"."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and explanation of a statement's mechanism: the package's, or those it brings along."""
+    """Title and explanation of a statement's mechanism; the agency's own brings both along."""
     name = privacy["mechanism"]
     if name in MECHANISMS:
         return MECHANISMS[name].title, MECHANISMS[name].explanation

@@ -1,4 +1,4 @@
-"""The page that may leave the building: from `release/` alone, so nothing else can get into it."""
+"""The page that may leave: made from `release/` alone, so nothing confidential can be in it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def files_table(caption: str, public: PublicPart) -> Table:
 
 
 def _formula(outcome: str, predictors: Sequence[str]) -> str:
-    """A regression for both programs of the page; names that R cannot read stand in backticks."""
+    """The regression of the page's two programs; a name that R cannot read stands in backticks."""
     left, *right = (
         name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) else f"`{name}`"
         for name in (outcome, *predictors)

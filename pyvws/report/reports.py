@@ -74,7 +74,7 @@ def write_pages(
 
 
 def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:
-    """Rename each into its place; where a later one fails, the earlier go back."""
+    """Rename each file into its place. Where one fails, the files before it go back."""
     done: list[tuple[Path, Path | None]] = []
     try:
         for path, partial in partials.items():
@@ -95,7 +95,7 @@ def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed reports left; one under way belongs to a process that lives."""
+    """Remove what killed reports left, and nothing of a process that lives."""
     for left in folder.glob(f".{PAGE}.*-*{_PARTIAL}"):
         owner = left.name.removeprefix(f".{PAGE}.").split("-")[0]
         if owner.isdigit() and not lives(int(owner)):

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 STATEMENT_VERSION = 2
-"""Of the form of privacy.json, which privacy.schema.json describes; 1 had no keys of caveats."""
+"""Version of privacy.json's form, by privacy.schema.json. Version 1 had no keys of caveats."""
 
 ROW_ORDERS = ("random", "as in the table")
 """What a statement calls the order of rows: without and with keep_order."""
@@ -98,7 +98,7 @@ class Statement:
         raise NotImplementedError
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
-        """The values of the statement but for those of `_written`."""
+        """The values of the statement that `_written` does not add."""
         raise NotImplementedError
 
     def _written(self, round_up: bool) -> dict[str, Any]:

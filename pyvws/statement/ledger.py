@@ -25,7 +25,7 @@ def rounded_up(value: float) -> float | None:
 
 
 def figure(value: float, round_up: bool) -> float | None:
-    """A figure as written: None where it is not finite, which JSON has no word for."""
+    """A figure as the statement has it: None where it is not finite, since JSON has no infinity."""
     if round_up:
         return rounded_up(value)
     return value if np.isfinite(value) else None
@@ -60,6 +60,6 @@ class LedgerEntry:
     epsilon: float | None
 
     def written(self, round_up: bool) -> dict[str, Any]:
-        """As plain values, the cost rounded up to one decimal where asked."""
+        """The entry as plain values; `round_up` rounds the cost up to one decimal."""
         cost = "not accounted" if self.epsilon is None else figure(self.epsilon, round_up)
         return {"use": use(self.use), "epsilon": cost, **self.use.written()}

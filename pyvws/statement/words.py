@@ -23,7 +23,7 @@ TRUST: Final = tuple(_WORDS["trust"].values())
 
 
 def caveat(said: Phrase) -> str:
-    """The sentence of a caveat; without figures of its own, diagnostics are the agency's."""
+    """The sentence of a caveat; one on diagnostics has figures only where its values hold them."""
     values = {"problems": "the agency has the figures.", **said.values}
     return said.words or CAVEATS[said.key].format(**values)
 
@@ -35,7 +35,7 @@ def use(said: Phrase) -> str:
 
 
 def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
-    """The key of each caveat of a statement; version 1 wrote their sentences alone."""
+    """The key of each caveat of a statement; of version 1, which has none, from the sentences."""
     if "caveat_keys" in privacy:
         return [said["key"] for said in privacy["caveat_keys"]]
     forms = {key: re.sub(r"\\\{.*?\\\}", ".*", re.escape(words)) for key, words in CAVEATS.items()}

@@ -1,0 +1,48 @@
+"""Every figure of the papers, one function each: `from pyvws import plots`.
+
+Okabe and Ito's colours, the papers' labels. A function takes arrays, checks them, and returns a
+matplotlib Figure that belongs to no window; save it with `savefig`. docs/figures.md lists which
+function draws which figure.
+"""
+
+from __future__ import annotations
+
+from pyvws.plots.datasets import (
+    contraction,
+    densities,
+    intervals,
+    parameter_densities,
+    posterior_density,
+    replicate_violins,
+    utility,
+    utility_against_epsilon,
+)
+from pyvws.plots.records import (
+    before_and_after,
+    bounds_against_weights,
+    bounds_and_weights,
+    risk_examples,
+    risk_violins,
+    weights_against_outcome,
+    weights_before_and_after,
+    whack_a_mole_scatter,
+)
+
+__all__ = [
+    "before_and_after",
+    "bounds_against_weights",
+    "bounds_and_weights",
+    "contraction",
+    "densities",
+    "intervals",
+    "parameter_densities",
+    "posterior_density",
+    "replicate_violins",
+    "risk_examples",
+    "risk_violins",
+    "utility",
+    "utility_against_epsilon",
+    "weights_against_outcome",
+    "weights_before_and_after",
+    "whack_a_mole_scatter",
+]

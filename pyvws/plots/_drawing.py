@@ -1,0 +1,142 @@
+"""What all figures share: colours that survive colour blindness, axes, violins, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, finite_vector
+from pyvws.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "DASHED",
+    "DATA_LINE",
+    "HIGHLIGHT",
+    "LIMIT",
+    "colours",
+    "groups",
+    "legend_below",
+    "panels",
+    "some",
+    "thinned",
+    "violins",
+]
+
+# Okabe and Ito's palette, but for its yellow, which is too pale for lines on white.
+_GREY, _BLUE, _ORANGE_RED, _GREEN = "#7F7F7F", "#0072B2", "#D55E00", "#009E73"
+_ORANGE, _SKY, _PURPLE, _BLACK = "#E69F00", "#56B4E9", "#CC79A7", "#000000"
+_IN_TURN = (_BLUE, _ORANGE_RED, _GREEN, _ORANGE, _PURPLE, _SKY, _GREY)
+
+DATA_LINE: Final[dict[str, Any]] = {"color": _BLACK, "linewidth": 1.2}
+DASHED: Final[dict[str, Any]] = {**DATA_LINE, "linestyle": "--"}
+LIMIT: Final[dict[str, Any]] = {"color": "#CC0000", "linestyle": "--", "linewidth": 1.2}
+HIGHLIGHT: Final = _ORANGE
+
+# The papers' labels keep one colour each, whatever else is drawn beside them.
+_NAMED: Final = {
+    **dict.fromkeys(("Data", "D", "data"), _BLACK),
+    **dict.fromkeys(("Unweighted", "unweighted", "Synthesizer", "S"), _GREY),
+    **dict.fromkeys(("LW", "Weighted", "Topcoding", "T"), _BLUE),
+    **dict.fromkeys(("LW_final", "Weighted-e", "Weighted-ε"), _SKY),
+    **dict.fromkeys(("CW", "Marginal", "M", "PH"), _ORANGE_RED),
+    **dict.fromkeys(("CW_final", "Censor_uw"), _ORANGE),
+    **dict.fromkeys(("SW", "Pairwise", "P", "Censor_w"), _GREEN),
+}
+
+
+def colours(labels: Iterable[str]) -> dict[str, str]:
+    """A colour for each label: the papers' labels have their own, others what is left in turn."""
+    names = list(labels)
+    found = {name: _NAMED[name] for name in names if name in _NAMED}
+    free = [colour for colour in _IN_TURN if colour not in found.values()] or list(_IN_TURN)
+    others = [name for name in names if name not in found]
+    return found | {name: free[place % len(free)] for place, name in enumerate(others)}
+
+
+def some(values: Mapping[Any, Any], name: str, entry: str) -> None:
+    """Raise InputError for an empty mapping."""
+    if not values:
+        raise InputError(f"{name} must hold at least one {entry}.")
+
+
+def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
+    """The vectors of a mapping by label, checked: at least one, no missing value."""
+    if not isinstance(values, Mapping) or not values:
+        raise InputError(f"{name} must be a mapping of labels to values, with at least one label.")
+    return {
+        str(label): finite_vector(column, f"{name}[{label!r}]") for label, column in values.items()
+    }
+
+
+def thinned(values: Floats, most: int = 20_000) -> Floats:
+    """Evenly spaced order statistics of many values: the same density, the same ends."""
+    if len(values) <= most:
+        return values
+    return np.sort(values)[np.linspace(0, len(values) - 1, most).round().astype(np.intp)]
+
+
+def panels(
+    count: int, *, columns: int = 4, size: tuple[float, float] = (4.6, 3.8), **shared: Any
+) -> tuple[Figure, Sequence[Any]]:
+    """A figure of `count` axes in rows of at most `columns`, each of `size` in inches."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    across = min(count, columns)
+    down = -(-count // across)
+    room = ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.09)
+    figure = Figure(figsize=(size[0] * across, size[1] * down), layout=room)
+    axes = figure.subplots(down, across, squeeze=False, **shared).ravel()
+    for spare in axes[count:]:
+        spare.remove()
+    for axis in axes[:count]:
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, axes[:count]
+
+
+def legend_below(
+    figure: Figure, axes: Sequence[Any], *, columns: int = 6, larger: float = 2
+) -> None:
+    """One legend under all panels, so that it covers no point; each label once."""
+    found: dict[str, Any] = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        list(found.values()), list(found), loc="outside lower center", ncols=columns,
+        frameon=False, markerscale=larger,
+    )  # fmt: skip
+
+
+def violins(
+    axis: Any,
+    values: Mapping[str, Floats],
+    *,
+    bar: str = "median",
+    colour: Mapping[str, str] | None = None,
+) -> None:
+    """A violin for each label with a bar at its median or mean; a bar alone where all agree."""
+    colour = colour or colours(values)
+    for place, (label, column) in enumerate(values.items(), start=1):
+        if np.ptp(column) == 0:
+            axis.plot(
+                [place - 0.25, place + 0.25], [column[0]] * 2, color=colour[label], linewidth=3
+            )
+            continue
+        drawn = axis.violinplot(
+            [thinned(column)], positions=[place], widths=0.8, showextrema=False, points=200
+        )
+        (body,) = drawn["bodies"]
+        body.set(facecolor=colour[label], edgecolor=colour[label], alpha=0.45, linewidth=1)
+        middle = float(np.median(column) if bar == "median" else np.mean(column))
+        axis.plot([place - 0.2, place + 0.2], [middle] * 2, color=colour[label], linewidth=2.2)
+        axis.plot([place] * 2, [column.min(), column.max()], color=colour[label], linewidth=0.8)
+    axis.set_xticks(range(1, len(values) + 1), list(values))
+    axis.set_xlim(0.4, len(values) + 0.6)
+    crowded = sum(map(len, values)) > 32
+    axis.tick_params(axis="x", labelsize=9, labelrotation=25 if crowded else 0)

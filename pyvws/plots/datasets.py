@@ -1,0 +1,486 @@
+"""Figures of datasets and of what fits say: densities, statistics, intervals, replicates.
+
+Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats, finite_vector, positive
+from pyvws.errors import InputError
+from pyvws.plots._drawing import (
+    DASHED,
+    DATA_LINE,
+    LIMIT,
+    colours,
+    groups,
+    legend_below,
+    panels,
+    some,
+    thinned,
+    violins,
+)
+from pyvws.r_numbers import rarith
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "contraction",
+    "densities",
+    "intervals",
+    "parameter_densities",
+    "posterior_density",
+    "replicate_violins",
+    "utility",
+    "utility_against_epsilon",
+]
+
+
+def densities(
+    synthetic: Mapping[str, Any],
+    data: Any = None,
+    *,
+    name: str = "outcome",
+    as_violins: bool = False,
+) -> Figure:
+    """Densities of synthetic outcomes beside the data's (Figures 3f, 7d, 11d, 12 of [vws2024]).
+
+    One label without `data` is Figure 4 of [risk2024]. A tail that is lighter than the data's is
+    what downweighting costs.
+
+    Parameters
+    ----------
+    synthetic : mapping of label to array_like of shape (N,)
+        Outcomes of one dataset, or of several put together.
+    data : array_like, shape (N,), optional
+        The confidential outcome; the thick black line, or the violin "Data".
+    name : str
+        Of the outcome, on the axis.
+    as_violins : bool
+        Violins in place of lines.
+
+    Returns
+    -------
+    Figure
+        Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile.
+
+    Raises
+    ------
+    InputError
+        For no label or missing values.
+
+    Examples
+    --------
+    >>> drawn = densities({"LW": [1.0, 2.0, 4.0]}, [1.0, 2.5, 3.0], name="income")
+    >>> len(drawn.axes[0].get_lines()), drawn.axes[0].get_xlabel()
+    (2, 'income')
+    """
+    columns = groups(synthetic, "synthetic")
+    if data is not None:
+        columns = {"Data": finite_vector(data, "data"), **columns}
+    figure, (axis,) = panels(1, size=(7.5, 4.2))
+    if as_violins:
+        violins(axis, columns)
+        axis.set_ylabel(name)
+        return figure
+    _curves(axis, columns, name)
+    axis.set_ylabel("density")
+    return figure
+
+
+def posterior_density(
+    draws: Mapping[str, Any], value: float | None = None, *, name: str = "μ"
+) -> Figure:
+    """Posterior densities of a parameter by synthesizer (Figures 2b, 7c and 11c of [vws2024]).
+
+    A wider curve = less information left about the parameter.
+
+    Parameters
+    ----------
+    draws : mapping of label to array_like of shape (S,)
+        Posterior draws of the parameter, in its unit.
+    value : float, optional
+        The data's own estimate, or the truth of a simulation: a dashed line.
+    name : str
+        Of the parameter, on the axis.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no label or missing values.
+
+    Examples
+    --------
+    >>> drawn = posterior_density({"LW": [99.0, 100.0, 102.0]}, 100.0)
+    >>> drawn.axes[0].get_ylabel()
+    'posterior density'
+    """
+    figure, (axis,) = panels(1, size=(7.5, 4.2))
+    _curves(axis, groups(draws, "draws"), name)
+    if value is not None:
+        axis.axvline(value, label="data", **DASHED)
+        axis.legend(frameon=False)
+    axis.set_ylabel("posterior density")
+    return figure
+
+
+def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
+    """Posterior densities of several parameters, a line for each chain; chains that agree overlap.
+
+    Parameters
+    ----------
+    draws : mapping of parameter to array_like of shape (S,)
+        Draws of all chains.
+    chains : array_like, shape (S,)
+        The chain of each draw.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no parameter, missing values, or lengths that differ.
+
+    Examples
+    --------
+    >>> drawn = parameter_densities({"mu": [1.0, 2.0, 1.5, 2.5]}, [1, 1, 2, 2])
+    >>> len(drawn.axes[0].get_lines())
+    2
+    """
+    columns, chain = groups(draws, "draws"), finite_vector(chains, "chains")
+    figure, axes = panels(len(columns), columns=3, size=(4.0, 2.6))
+    for axis, (name, values) in zip(axes, columns.items(), strict=True):
+        if len(values) != len(chain):
+            raise InputError(f"draws[{name!r}] and chains must have one entry for each draw.")
+        own = {f"chain {number:g}": values[chain == number] for number in np.unique(chain)}
+        _curves(axis, own, name)
+        axis.set_yticks([])
+        axis.locator_params(axis="x", nbins=5)
+        axis.get_legend().remove()
+    return figure
+
+
+def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
+    """Kernel densities on one grid; a vertical line where all values agree."""
+    from scipy.stats import gaussian_kde
+
+    ends = [rarith.quantile(values, np.array([0.005, 0.995])) for values in columns.values()]
+    grid = np.linspace(min(e[0] for e in ends), max(e[1] for e in ends), 400)
+    colour = colours(columns)
+    for label, values in columns.items():
+        if np.ptp(values) == 0:
+            axis.axvline(values[0], color=colour[label], label=label, linestyle=":")
+            continue
+        with np.errstate(over="ignore"):  # Values near the largest float have no density.
+            heights = gaussian_kde(thinned(values), bw_method=_bandwidth)(grid)
+        thick = 2.4 if label == "Data" else 1.5
+        axis.plot(grid, heights, color=colour[label], label=label, linewidth=thick)
+    axis.set_xlabel(name)
+    axis.set_ylim(bottom=0.0)
+    axis.legend(frameon=False)
+
+
+def _bandwidth(kernels: Any) -> float:
+    """R's rule (bw.nrd0) in standard deviations: one outlier does not flatten the whole curve."""
+    values = kernels.dataset[0]
+    lower, upper = rarith.quantile(values, np.array([0.25, 0.75]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread, robust = float(np.std(values, ddof=1)), float(upper - lower) / 1.34
+    narrower = 0 < robust < spread < np.inf
+    share = robust / spread if narrower else 1.0
+    return float(0.9 * share * len(values) ** -0.2)
+
+
+_STATISTICS = ("15th quantile", "90th quantile", "mean", "median")
+
+
+def utility(
+    statistics: Mapping[str, Any],
+    data: Any = None,
+    *,
+    names: Sequence[str] = _STATISTICS,
+) -> Figure:
+    """Violins of statistics over synthetic datasets, Q15, Q90, mean and median for the papers.
+
+    Figures 2a, 3c-e, 7a-b, 11a-b, 12 and 13 of [vws2024]; 15 and 17 over Monte Carlo iterations,
+    where the data too have a violin, labelled "Data". The nearer a violin is to the line, the more
+    useful the datasets.
+
+    Parameters
+    ----------
+    statistics : mapping of label to array_like of shape (datasets, K)
+        A statistic a column, in the outcome's unit.
+    data : array_like, shape (K,), optional
+        The confidential data's own, drawn as dashed lines.
+    names : sequence of K str
+        Of the statistics, a panel each.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no label, missing values, or another number of columns than `names`.
+
+    Examples
+    --------
+    >>> drawn = utility({"LW": [[1.0, 9.0], [2.0, 8.0]]}, [1.5, 8.5], names=("median", "Q90"))
+    >>> [axis.get_title() for axis in drawn.axes]
+    ['median', 'Q90']
+    """
+    some(statistics, "statistics", "label")
+    tables = {
+        str(label): _table(rows, str(label), len(names)) for label, rows in statistics.items()
+    }
+    lines = None if data is None else finite_vector(data, "data")
+    if lines is not None and len(lines) != len(names):
+        raise InputError(f"data must have {len(names)} entries, as names has. Got {len(lines)}.")
+    figure, axes = panels(len(names), columns=2, size=(5.5, 3.5))
+    for place, (axis, name) in enumerate(zip(axes, names, strict=True)):
+        violins(axis, {label: rows[:, place] for label, rows in tables.items()})
+        axis.set_title(name, fontsize=11)
+        if lines is not None:
+            axis.axhline(lines[place], label="data", **DASHED)
+    if lines is not None:
+        legend_below(figure, axes[:1])
+    return figure
+
+
+def intervals(
+    estimates: Mapping[str, Mapping[str, Sequence[float]]],
+    data: Mapping[str, Sequence[float]] | None = None,
+) -> Figure:
+    """Point estimates and intervals by synthesizer, with the data's lines.
+
+    Figures 7 and 10 of [risk2024], 4 and 6 of its supplement. A crossed box is the estimate; the
+    solid line is the data's estimate, the dashed ones their interval. The more an interval agrees
+    with the data's, the more useful the datasets.
+
+    Parameters
+    ----------
+    estimates : mapping of statistic to mapping of label to (estimate, lower, upper)
+        A panel for each statistic, in its unit.
+    data : mapping of statistic to (estimate, lower, upper), optional
+        The confidential data's own.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no statistic, or an entry that is not three finite numbers in order.
+
+    Examples
+    --------
+    >>> drawn = intervals({"mean": {"S": (5.0, 4.0, 6.0)}}, {"mean": (5.2, 4.4, 6.0)})
+    >>> drawn.axes[0].get_title()
+    'mean'
+    """
+    some(estimates, "estimates", "statistic")
+    figure, axes = panels(len(estimates), columns=2, size=(5.0, 3.5))
+    for axis, (title, by_label) in zip(axes, estimates.items(), strict=True):
+        colour = colours(by_label)
+        for place, (label, entry) in enumerate(by_label.items(), start=1):
+            middle, low, high = _interval(entry, f"estimates[{title!r}][{label!r}]")
+            axis.errorbar(
+                [place], [middle], [[middle - low], [high - middle]],
+                color=colour[label], capsize=7, linewidth=2, capthick=2,
+            )  # fmt: skip
+            axis.plot([place], [middle], "s", color=colour[label], markersize=9, mfc="white")
+            axis.plot([place], [middle], "x", color=colour[label], markersize=6)
+        if data is not None and title in data:
+            middle, *ends = _interval(data[title], f"data[{title!r}]")
+            axis.axhline(middle, label="data", **DATA_LINE)
+            for end in ends:
+                axis.axhline(end, label="interval of the data", **DASHED)
+        axis.set_xticks(range(1, len(by_label) + 1), list(by_label))
+        axis.set_xlim(0.4, len(by_label) + 0.6)
+        axis.set_title(title, fontsize=11)
+        crowded = sum(map(len, by_label)) > 40
+        axis.tick_params(axis="x", labelsize=9, labelrotation=20 if crowded else 0)
+    if data:
+        legend_below(figure, axes)
+    return figure
+
+
+def _table(rows: Any, label: str, columns: int) -> Floats:
+    table = np.asarray(rows, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != columns or not len(table):
+        raise InputError(
+            f"statistics[{label!r}] must have shape (datasets, {columns}). Got {table.shape}."
+        )
+    if not np.isfinite(table).all():
+        raise InputError(f"statistics[{label!r}] has missing or infinite values.")
+    return table
+
+
+def _interval(entry: Sequence[float], name: str) -> tuple[float, float, float]:
+    values = finite_vector(entry, name)
+    if len(values) != 3 or not values[1] <= values[0] <= values[2]:
+        raise InputError(f"{name} must be (estimate, lower, upper), the estimate between the ends.")
+    return float(values[0]), float(values[1]), float(values[2])
+
+
+_MARKS = "osD^vPX"
+
+
+def contraction(
+    bounds: Mapping[str, Mapping[str, Any]], lines: Mapping[str, float] | None = None
+) -> Figure:
+    """Violins of database bounds over R simulated databases (Figures 14 and 16 of [vws2024]).
+
+    A violin that shrinks onto its line as N grows says that the local bound becomes a global one:
+    the asymptotic guarantee. The slides of [global2022] draw a panel for each synthesizer over N,
+    and a panel for each epsilon with a line at epsilon / 2.
+
+    Parameters
+    ----------
+    bounds : mapping of title to mapping of label to array_like of shape (R,)
+        Database bounds in nats, higher = less private: a panel for each title.
+    lines : mapping of title to float, optional
+        The global bound of a panel, in nats: a dashed line.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = contraction({"Poisson": {"LW": [3.4, 3.5, 3.6]}}, {"Poisson": 3.5})
+    >>> drawn.axes[0].get_ylabel()
+    'database Lipschitz bound (nats)'
+    """
+    name = "database Lipschitz bound (nats)"
+    return replicate_violins(bounds, lines, name=name, line="global bound")
+
+
+def replicate_violins(
+    values: Mapping[str, Mapping[str, Any]],
+    lines: Mapping[str, float] | None = None,
+    *,
+    name: str,
+    line: str = "target",
+) -> Figure:
+    """Violins of any figure over R replicates, a panel for each title (slides of [global2022]).
+
+    ECDF distances by epsilon (lower = more useful), medians with the true one as a line, bounds
+    with and without downscaling.
+
+    Parameters
+    ----------
+    values : mapping of title to mapping of label to array_like of shape (R,)
+        A replicate each.
+    lines : mapping of title to float, optional
+        A dashed line in a panel.
+    name : str
+        What the values are, with their unit.
+    line : str
+        What the dashed lines are.
+
+    Returns
+    -------
+    Figure
+        Violins over numbers of records take the colour of their panel's title.
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, or a line for a title that is not there.
+
+    Examples
+    --------
+    >>> drawn = replicate_violins({"ε = 5": {"PH": [0.1, 0.2]}}, name="maximum ECDF distance")
+    >>> drawn.axes[0].get_title()
+    'ε = 5'
+    """
+    some(values, "values", "panel")
+    unknown = sorted(set(lines or {}) - set(values))
+    if unknown:
+        raise InputError(f"lines names panels that are not drawn: {', '.join(unknown)}.")
+    width = max(3.2, 0.95 * max(len(by_label) for by_label in values.values()))
+    figure, axes = panels(len(values), size=(width, 4.0), sharey=True)
+    of_title = colours(values)
+    for axis, (title, by_label) in zip(axes, values.items(), strict=True):
+        columns = groups(by_label, f"values[{title!r}]")
+        sizes = all(label.isdecimal() for label in columns)
+        violins(axis, columns, colour=dict.fromkeys(columns, of_title[title]) if sizes else None)
+        axis.set_title(title, fontsize=11)
+        axis.set_xlabel("records" if sizes else "")
+        if lines is not None and title in lines:
+            axis.axhline(lines[title], label=line, **LIMIT)
+    axes[0].set_ylabel(name)
+    if lines:
+        legend_below(figure, axes)
+    return figure
+
+
+def utility_against_epsilon(
+    utility: Mapping[str, Mapping[float, Any]], *, name: str = "maximum ECDF distance"
+) -> Figure:
+    """A utility figure against epsilon, a line for each mechanism (slides of [global2022]).
+
+    The line joins the means over R replicates; the bar runs from their 5 % to their 95 % quantile.
+
+    Parameters
+    ----------
+    utility : mapping of label to mapping of epsilon to array_like of shape (R,)
+        Epsilon above 0, larger = less private; for ECDF distances smaller = more useful.
+    name : str
+        What the values are, with their unit.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, or an epsilon not above 0.
+
+    Examples
+    --------
+    >>> drawn = utility_against_epsilon({"LW": {3.0: [0.2, 0.3], 5.0: [0.1, 0.1]}})
+    >>> len(drawn.axes[0].containers)
+    1
+    """
+    if not utility or not all(utility.values()):
+        raise InputError("utility must hold at least one label, and each label one epsilon.")
+    figure, (axis,) = panels(1, size=(7.0, 4.4))
+    colour = colours(utility)
+    every = sorted({positive(epsilon, "epsilon") for line in utility.values() for epsilon in line})
+    step = min(np.diff(every), default=every[0]) * 0.03
+    for place, (label, line) in enumerate(utility.items()):
+        at = sorted(line)
+        columns = [finite_vector(line[epsilon], f"utility[{label!r}]") for epsilon in at]
+        middle = np.array([rarith.mean(column) for column in columns])
+        ends = np.array([rarith.quantile(column, np.array([0.05, 0.95])) for column in columns])
+        # Side by side, so that bars at one epsilon can be told apart.
+        beside = (place - (len(utility) - 1) / 2) * step
+        axis.errorbar(
+            np.array(at) + beside, middle, np.abs(ends.T - middle), color=colour[label],
+            label=label, marker=_MARKS[place % len(_MARKS)], capsize=3, linewidth=1.4,
+        )  # fmt: skip
+    axis.set_xticks(every, [f"{epsilon:g}" for epsilon in every])
+    axis.set(xlabel="ε of a dataset", ylabel=name, ylim=(0.0, None))
+    axis.legend(frameon=False)
+    return figure

@@ -1,0 +1,395 @@
+"""Figures of records: their bounds, weights and identification risks.
+
+Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+Bounds are in nats: higher = less private. Weights lie in [0, 1]: lower = more protected. Risks lie
+in [0, 1]: higher = riskier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyvws._base.checks import finite_vector, non_negative, positive, same_length
+from pyvws.errors import InputError
+from pyvws.plots._drawing import (
+    HIGHLIGHT,
+    LIMIT,
+    colours,
+    groups,
+    legend_below,
+    panels,
+    some,
+    violins,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "before_and_after",
+    "bounds_against_weights",
+    "bounds_and_weights",
+    "risk_examples",
+    "risk_violins",
+    "weights_against_outcome",
+    "weights_before_and_after",
+    "whack_a_mole_scatter",
+]
+
+_BOUND = "by-record Lipschitz bound (nats)"
+_DOT = {"s": 12, "alpha": 0.6, "linewidths": 0, "rasterized": True}
+
+
+def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+    """Violins of by-record bounds and of weights (Figures 1, 3a-b, 6a, 6c-d, 10, 13 of [vws2024]).
+
+    Parameters
+    ----------
+    bounds : mapping of label to array_like of shape (N,)
+        By-record Lipschitz bounds in nats; the top of a violin is the database bound.
+    weights : mapping of label to array_like of shape (N,)
+        Weights in [0, 1]. Labels need not be those of `bounds`.
+
+    Returns
+    -------
+    Figure
+        Two panels, a violin for each label with a bar at its median.
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = bounds_and_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
+    >>> [axis.get_ylabel() for axis in drawn.axes]
+    ['by-record Lipschitz bound (nats)', 'weight']
+    """
+    figure, (left, right) = panels(2, size=(5.5, 4.2))
+    violins(left, groups(bounds, "bounds"))
+    left.set_ylabel(_BOUND)
+    left.set_ylim(bottom=0.0)
+    violins(right, groups(weights, "weights"))
+    right.set_ylabel("weight")
+    right.set_ylim(-0.03, 1.03)
+    return figure
+
+
+def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+    """By-record bounds against weights, a panel each (Figures 4 and 8 of [vws2024]).
+
+    The dashed line is the database bound, the largest of the records'. The nearer the points come
+    to it, the less utility is lost for the same bound.
+
+    Parameters
+    ----------
+    bounds, weights : mapping of label to array_like of shape (N,)
+        Bounds in nats and weights in [0, 1] of the same records, under the same labels.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For labels or lengths that differ, or missing values.
+
+    Examples
+    --------
+    >>> drawn = bounds_against_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
+    >>> drawn.axes[0].get_title()
+    'LW'
+    """
+    high, across = groups(bounds, "bounds"), groups(weights, "weights")
+    if high.keys() != across.keys():
+        raise InputError("bounds and weights must have the same labels.")
+    figure, axes = panels(len(high), size=(5.0, 4.2), sharey=True)
+    colour = colours(high)
+    for axis, label in zip(axes, high, strict=True):
+        same_length(high[label], across[label], (f"bounds[{label!r}]", f"weights[{label!r}]"))
+        axis.scatter(across[label], high[label], color=colour[label], **_DOT)
+        axis.axhline(high[label].max(), label="database bound", **LIMIT)
+        axis.set(title=label, xlabel="weight", xlim=(-0.03, 1.03))
+    axes[0].set_ylabel(_BOUND)
+    legend_below(figure, axes[:1])
+    return figure
+
+
+def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]) -> Figure:
+    """Bounds against weights before and after re-weighting (Figures 5 and 9 of [vws2024]).
+
+    Parameters
+    ----------
+    fits : mapping of label to ((weights, bounds), (weights, bounds))
+        Before and after Algorithm 3, each array of shape (N,), weights in [0, 1], bounds in nats.
+
+    Returns
+    -------
+    Figure
+        A panel for each label; the dashed line is the database bound before.
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = before_and_after({"LW": (([0.4, 0.9], [3.0, 2.0]), ([0.4, 1.0], [3.0, 2.2]))})
+    >>> drawn.axes[0].get_legend_handles_labels()[1][:2]
+    ['LW', 'LW_final']
+    """
+    some(fits, "fits", "label")
+    figure, axes = panels(len(fits), size=(5.5, 4.2))
+    for axis, (label, pair) in zip(axes, fits.items(), strict=True):
+        names = (label, f"{label}_final")
+        colour, marks = colours(names), ("o", "^")
+        top = 0.0
+        for name, mark, (weights, bounds) in zip(names, marks, pair, strict=True):
+            x, y = finite_vector(weights, f"weights of {name}"), finite_vector(bounds, "bounds")
+            same_length(x, y, ("weights", "bounds"))
+            axis.scatter(x, y, color=colour[name], label=name, marker=mark, **_DOT)
+            top = top or float(y.max())
+        axis.axhline(top, label="database bound before", **LIMIT)
+        axis.set(xlabel="weight", ylabel=_BOUND, xlim=(-0.03, 1.03), title=label)
+    legend_below(figure, axes)
+    return figure
+
+
+def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
+    """Each record's weight before and after re-weighting (Figures 6b and 10b of [vws2024]).
+
+    Points above the line: records that count for more, for the same database bound.
+
+    Parameters
+    ----------
+    weights : mapping of label to (before, after)
+        Weights in [0, 1], each array of shape (N,).
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = weights_before_and_after({"LW": ([0.4, 0.9], [0.45, 1.0])})
+    >>> drawn.axes[0].get_ylabel()
+    'weight after'
+    """
+    some(weights, "weights", "label")
+    figure, axes = panels(len(weights), size=(4.4, 4.2), sharey=True)
+    colour = colours(weights)
+    for axis, (label, (before, after)) in zip(axes, weights.items(), strict=True):
+        x, y = finite_vector(before, "weights before"), finite_vector(after, "weights after")
+        same_length(x, y, ("weights before", "weights after"))
+        axis.plot([0, 1], [0, 1], label="no change", color="black", linewidth=1)
+        axis.scatter(x, y, color=colour[label], **_DOT)
+        axis.set(title=label, xlabel="weight before", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        axis.legend(frameon=False, loc="lower right")
+    axes[0].set_ylabel("weight after")
+    return figure
+
+
+def weights_against_outcome(
+    outcome: Any, weights: Mapping[str, Any], *, name: str = "outcome"
+) -> Figure:
+    """Weights against the confidential outcome, a panel each (Figure 5 of [risk2024]'s supplement).
+
+    Shows which records a mechanism singles out, and what c and g do to them.
+
+    Parameters
+    ----------
+    outcome : array_like, shape (N,)
+        Confidential values.
+    weights : mapping of title to array_like of shape (N,)
+        Weights in [0, 1] of the same records.
+    name : str
+        Of the outcome, on the axis.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For lengths that differ or missing values.
+
+    Examples
+    --------
+    >>> drawn = weights_against_outcome([5.0, 9.0], {"c = 1, g = 0": [1.0, 0.2]}, name="income")
+    >>> drawn.axes[0].get_xlabel()
+    'income'
+    """
+    y, columns = finite_vector(outcome, "outcome"), groups(weights, "weights")
+    figure, axes = panels(len(columns), columns=3, size=(4.4, 3.8), sharey=True)
+    for axis, (title, column) in zip(axes, columns.items(), strict=True):
+        same_length(y, column, ("outcome", f"weights[{title!r}]"))
+        axis.scatter(y, column, color=colours(["LW"])["LW"], **_DOT)
+        axis.set(title=title, xlabel=name, ylim=(-0.03, 1.03))
+        axis.ticklabel_format(axis="x", style="plain", useOffset=False)
+        axis.tick_params(axis="x", labelrotation=25)
+    axes[0].set_ylabel("weight")
+    return figure
+
+
+def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Violins of by-record risks with bars at their means, a panel for each title.
+
+    Figures 2, 5a, 6 and 8 of [risk2024], 2 and 7 of its supplement; labels there are D for the
+    data, S for the synthesizer without weights, M for Marginal, P for Pairwise.
+
+    Parameters
+    ----------
+    risks : mapping of title to mapping of label to array_like of shape (N,)
+        Risks in [0, 1] of the records, from `pyvws.identification_risk`.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = risk_violins({"r = 20%": {"D": [0.9, 0.8, 0.95], "S": [0.1, 0.0, 0.4]}})
+    >>> drawn.axes[0].get_title(), drawn.axes[0].get_ylabel()
+    ('r = 20%', 'identification risk')
+    """
+    some(risks, "risks", "panel")
+    width = max(3.2, 1.05 * max(len(by_label) for by_label in risks.values()))
+    figure, axes = panels(len(risks), size=(width, 4.0), sharey=True)
+    for axis, (title, by_label) in zip(axes, risks.items(), strict=True):
+        violins(axis, groups(by_label, f"risks[{title!r}]"), bar="mean")
+        axis.set_title(title, fontsize=11)
+    axes[0].set_ylabel("identification risk")
+    axes[0].set_ylim(-0.02, 1.02)
+    return figure
+
+
+def whack_a_mole_scatter(
+    unweighted: Any, weighted: Mapping[str, Any], *, rise: float = 0.0
+) -> Figure:
+    """Risks under weighted synthesizers against the unweighted one, a panel each.
+
+    Figures 3, 5b and 9 of [risk2024], 3 of its supplement. The line is y = x; records above it,
+    drawn larger and in orange, became riskier.
+
+    Parameters
+    ----------
+    unweighted : array_like, shape (N,)
+        Risks in [0, 1] under the synthesizer without weights.
+    weighted : mapping of label to array_like of shape (N,)
+        Risks of the same records under weighted synthesizers.
+    rise : float
+        Smallest increase that is highlighted, 0.25 in the paper; 0 highlights every increase.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, or lengths that differ.
+
+    Examples
+    --------
+    >>> drawn = whack_a_mole_scatter([0.1, 0.9], {"Marginal": [0.5, 0.2]}, rise=0.25)
+    >>> drawn.axes[0].get_title()
+    'Marginal: 1 of 2 rose by 0.25 or more'
+    """
+    before, after = finite_vector(unweighted, "unweighted"), groups(weighted, "weighted")
+    least = non_negative(rise, "rise")
+    figure, axes = panels(len(after), size=(4.4, 4.2), sharex=True, sharey=True)
+    top = max(float(before.max()), *(float(risk.max()) for risk in after.values()))
+    said = f"rose by {least:g} or more" if least else "rose"
+    for axis, (label, risk) in zip(axes, after.items(), strict=True):
+        same_length(before, risk, ("unweighted", f"weighted[{label!r}]"))
+        rose = (risk - before >= least) & (risk > before)
+        axis.plot([0.0, top], [0.0, top], color=colours(["LW"])["LW"], linewidth=1.2)
+        axis.scatter(before[~rose], risk[~rose], s=9, color=colours(["S"])["S"], alpha=0.6)
+        axis.scatter(
+            before[rose], risk[rose], s=28, color=HIGHLIGHT, edgecolor="black", linewidth=0.4
+        )
+        axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} {said}", fontsize=10)
+        axis.set_xlabel("risk, unweighted")
+    axes[0].set_ylabel("risk, weighted")
+    return figure
+
+
+def risk_examples(cases: Mapping[str, tuple[Any, Any]], *, radius: float) -> Figure:
+    """Balls around a true value among synthetic values (Figure 1 of [risk2024], its supplement).
+
+    A panel's title says the risk: the share of the pattern's synthetic values outside the ball
+    where the record's own lies inside (T = 1), and 0 where it does not (Equation 1).
+
+    Parameters
+    ----------
+    cases : mapping of title to (true value, synthetic values)
+        The true value (2,) of one record, and two synthetic outcomes (M, 2) of the M records of
+        its pattern, its own in the first row.
+    radius : float
+        r above 0, in the outcomes' unit.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no case, another shape, or a radius not above 0.
+
+    Examples
+    --------
+    >>> drawn = risk_examples({"a": ([0, 0], [[0, 0.5], [3, 0], [0, 2], [0.1, 0]])}, radius=1)
+    >>> drawn.axes[0].get_title()
+    'a: 2 of 4 outside, T = 1, risk 0.50'
+    """
+    from matplotlib.patches import Circle
+
+    reach = positive(radius, "radius")
+    some(cases, "cases", "case")
+    figure, axes = panels(len(cases), size=(4.0, 4.0), sharex=True, sharey=True)
+    colour = colours(["S", "LW"])
+    for axis, (title, (true, synthetic)) in zip(axes, cases.items(), strict=True):
+        centre = np.asarray(true, dtype=np.float64)
+        values = np.asarray(synthetic, dtype=np.float64)
+        if centre.shape != (2,) or values.ndim != 2 or values.shape[1] != 2 or not len(values):
+            raise InputError(
+                f"cases[{title!r}] must be a true value of shape (2,) and synthetic values of "
+                f"shape (M, 2). Got {centre.shape} and {values.shape}."
+            )
+        inside = np.hypot(*(values - centre).T) <= reach
+        outside, own = int((~inside).sum()), int(inside[0])
+        axis.add_patch(Circle(tuple(centre), reach, facecolor="#EAF3F9", edgecolor=colour["LW"]))
+        axis.scatter(*values[1:].T, color=colour["S"], s=36, label="other synthetic values")
+        axis.scatter(
+            *values[:1].T, color=HIGHLIGHT, edgecolor="black", marker="D", s=64,
+            label="own synthetic value",
+        )  # fmt: skip
+        axis.scatter(*centre, color="black", marker="+", s=90, label="true value", zorder=3)
+        axis.set_title(
+            f"{title}: {outside} of {len(values)} outside, T = {own}, "
+            f"risk {outside / len(values) * own:.2f}",
+            fontsize=10,
+        )
+        axis.set(aspect="equal", xticks=[], yticks=[])
+        axis.margins(0.12)
+        axis.spines[["left", "bottom"]].set_visible(False)
+    legend_below(figure, axes[:1], columns=3, larger=1)
+    return figure

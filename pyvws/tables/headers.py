@@ -1,6 +1,7 @@
-"""Names of columns in messages, unless they may be values: a first record where names should be.
+"""Names of columns in messages, unless the names may be values.
 
-What a message names is taken as public, and the values of a record are not.
+The names of columns are public, and the values of a record are not. A table without a header has
+the values of its first record where the names should be, so a message gives their places instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tables without what their memory holds and no cell shows.
+"""Tables without values that no cell shows, though the memory of the table holds them.
 
-Arrow keeps a value's bytes under a missing cell: of a cell that was blanked, the value it had. A
-part of a table keeps bits of the rows next to it, and an enumeration all its levels. A file of
-columns copies what is in memory, so what a release holds is laid out anew first.
+Arrow keeps the bytes of a value under a missing cell: where a user blanked a cell, the value that
+the cell had. A part of a table keeps bits of the rows next to the part. An enumeration keeps all
+its levels. A file of columns copies the memory, so the package lays out a released table anew.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -37,14 +38,16 @@ def with_sorted_levels(table: Any) -> Any:
     Levels as they first occur tell of the order of the rows that they were made from. An order that
     the table declares stays, as that of an enumeration in polars, which keeps no other.
     """
-    if hasattr(table, "schema"):
+    if nw.dependencies.is_pyarrow_table(table):
         return _sorted_dictionaries(table)
-    sorted_columns = {}
-    for name in table.columns:
-        levels = getattr(table[name].dtype, "categories", None)
-        if hasattr(table[name], "cat") and not table[name].cat.ordered:
-            sorted_columns[name] = table[name].cat.reorder_categories(_rising(levels))
-    return table.assign(**sorted_columns) if sorted_columns else table
+    if not nw.dependencies.is_pandas_dataframe(table):
+        return table
+    made = {
+        name: column.cat.reorder_categories(_rising(column.cat.categories))
+        for name, column in table.items()
+        if hasattr(column, "cat") and not column.cat.ordered
+    }
+    return table.assign(**made) if made else table
 
 
 def _rising(levels: Any) -> list[Any]:
@@ -58,7 +61,7 @@ def _sorted_dictionaries(table: Any) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    for place, field in enumerate(table.schema if isinstance(table, pa.Table) else ()):
+    for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type) and not field.type.ordered:
             column = table[field.name].unify_dictionaries().combine_chunks()
             order = compute.sort_indices(column.dictionary).to_numpy()

@@ -46,8 +46,8 @@ def order_stream(seed: int) -> np.random.Generator:
     """The stream that draws the order of rows of a run with that seed.
 
     Whoever knows the order of the table and a released column of distinct values has the
-    permutation, and may work out from it how its stream began: from a digest, which leads no
-    further.
+    permutation, and may work out from the permutation how its stream began. The stream begins from
+    a digest of the seed, so that this leads to no other stream of the run.
     """
     digest = hashlib.sha256(f"{_STREAM} {seed}".encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))

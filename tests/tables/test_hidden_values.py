@@ -193,8 +193,10 @@ def test_levels_in_memory_tell_nothing_of_the_order_of_records(kind: str, keep_o
 
 
 def test_levels_of_several_kinds_and_other_tables_stay() -> None:
-    mixed = pd.DataFrame({"town": pd.Categorical([2, "b", 1], categories=["b", 2, 1])})
+    levels = ["b", 2, 1]
+    mixed = pd.DataFrame({"schema": [1, 2, 3], "town": pd.Categorical([2, "b", 1], levels)})
     assert with_sorted_levels(mixed)["town"].tolist() == [2, "b", 1]
+    assert list(with_sorted_levels(mixed)["town"].cat.categories) != levels
     for other in (pd.DataFrame({"n": [1]}), pl.DataFrame({"n": [1]})):
         assert with_sorted_levels(other) is other
 

@@ -9,9 +9,8 @@ of one replicate saw the same records, so of their difference no spread of sampl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from pyvws._base.checks import whole_number
 from pyvws._base.private_folder import private_folder
-from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, run_study
+from pyvws.studies._replicates import Key, ReplicatedStudy, Result, no_report, run_study
+from pyvws.studies._tables import terminal_table
 
 __all__ = [
     "LEVEL",
@@ -107,7 +107,7 @@ def replicates_of(
     study: ReplicatedStudy, *, replicates: int, seed: int, jobs: int | None
 ) -> dict[Key, Result]:
     """The results of a study's replicates, kept in no folder."""
-    silent = replace(study, report=_no_report)
+    silent = replace(study, report=no_report)
     with private_folder() as folder:
         place = folder / study.name
         return run_study(silent, place, replicates=replicates, seed=seed, jobs=jobs).results
@@ -115,12 +115,8 @@ def replicates_of(
 
 def printed_table(title: str, cells: Sequence[Printed]) -> Any:
     """The figures of one table for a terminal: printed, in or OUT, and the interval."""
-    from rich.table import Table
-
-    made = Table(title=title, caption=cells[0].how)
-    made.add_column("")
-    for column in dict.fromkeys(cell.column for cell in cells):
-        made.add_column(column)
+    made = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
+    made.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):
         of_row = {cell.column: cell for cell in cells if cell.row == label}
         made.add_row(label, *(_shown(of_row[name]) for name in of_row))
@@ -131,10 +127,6 @@ def _shown(cell: Printed) -> str:
     decimals = len(cell.value.partition(".")[2])
     ends = f"[{cell.low:.{decimals}f}, {cell.high:.{decimals}f}]"
     return f"{cell.value} {'in' if cell.inside else 'OUT'} {ends}"
-
-
-def _no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out: Path) -> Report:
-    return Report([], [])
 
 
 POWER: Final = 0.9
@@ -210,12 +202,8 @@ def paired_difference(
 
 def paired_table(title: str, pairs: Sequence[PairedDifference]) -> Any:
     """The differences for a terminal: each with its interval, and whether that leaves 0 out."""
-    from rich.table import Table
-
-    made = Table(title=title)
-    made.add_column("")
-    for heading in ("statistic", "difference", f"{LEVEL:.0%} interval", "told apart", "detectable"):
-        made.add_column(heading, justify="right")
+    headings = ("statistic", "difference", f"{LEVEL:.0%} interval", "told apart", "detectable")
+    made = terminal_table(title, left=[""], right=headings)
     for pair, after in zip(pairs, [*pairs[1:], None], strict=True):
         made.add_row(
             f"{pair.second} less {pair.first}",

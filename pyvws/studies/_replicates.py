@@ -39,6 +39,7 @@ __all__ = [
     "Report",
     "Result",
     "StudyRun",
+    "no_report",
     "replicate_seed",
     "run_study",
     "whole_seed",
@@ -192,6 +193,11 @@ class Report:
     files: list[str]
 
 
+def no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out: Path) -> Report:
+    """The report of a study whose results another one reads."""
+    return Report([], [])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicatedStudy:
     """A study in replicates.
@@ -218,7 +224,7 @@ class ReplicatedStudy:
     replicates: int
     keys: Callable[[int], Sequence[Key]]
     replicate: Replicate
-    report: Callable[[Mapping[str, Any], Mapping[Key, Result], Path], Report]
+    report: Callable[[Mapping[str, Any], Mapping[Key, Result], Path], Report] = no_report
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,18 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole
-from pyvws.mechanisms.weighing import WeightedFit
+from pyvws.mechanisms.count_weighted import MarginalWeighted
+from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.models.normal_mixture import LABELS, NormalMixture
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk, pattern_codes
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop
+from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.design import make_design
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame
-from pyvws.weights.weights import risk_weights
 
 __all__ = ["ExpenditureStudy", "Row", "education_groups", "run", "table", "write"]
 
@@ -148,10 +149,12 @@ def run(
     loop = native_loop(model, y, design, sampling, seed=seed, listener=listener)
     cells = loop.cells
     data_risk = identification_risk(y, radius=RADIUS, known=known)
+    marginal = MarginalWeighted(radius=RADIUS, known=("pattern",))
+    # The mechanism refuses a record that is alone in its pattern; here its weight is 0.
     pairwise = pairwise_weights(y, radius=RADIUS, known=known, singletons="weight-zero")
     fits = {
         "unweighted": loop.unweighted(),
-        "Marginal": loop.fit(risk_weights(data_risk), "Marginal"),
+        "Marginal": marginal.run(loop, Request(y=y, known=[known])).fit,
         "Pairwise": loop.fit(pairwise, "Pairwise"),
     }
     risks, rows = {}, []
@@ -218,14 +221,12 @@ def _intervals(datasets: list[Floats], replicates: int) -> dict[str, BootstrapIn
 
 def table(result: ExpenditureStudy) -> Any:
     """The study as a table for a terminal, the data's own figures last."""
-    from rich.table import Table
-
-    made = Table(title=f"Income, n = {len(result.y)}, radius {RADIUS:.0%}")
-    for name in ("synthesizer", "labels"):
-        made.add_column(name)
     numbers = ("risk mean", "IQR", "max", "max, not 0", "above 0.5", "rose", "U_m", "U_a")
-    for name in (*numbers, *_STATISTICS):
-        made.add_column(name, justify="right")
+    made = terminal_table(
+        f"Income, n = {len(result.y)}, radius {RADIUS:.0%}",
+        left=["synthesizer", "labels"],
+        right=[*numbers, *_STATISTICS],
+    )
     for row in result.rows:
         made.add_row(
             row.synthesizer,

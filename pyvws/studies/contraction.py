@@ -28,6 +28,7 @@ from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._printed import PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
+from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.simulated_data import poisson_data
 
@@ -221,14 +222,11 @@ def differences(
 def _table(
     settings: Mapping[str, Any], lines: list[dict[str, Any]], data: str, replicates: int
 ) -> Any:
-    from rich.table import Table
-
     half = 0.5 * settings["data"][data]["epsilon"]
-    made = Table(title=f"{_TITLES[data]}, R = {replicates}")
-    for heading in ("", "n", "smallest", "mean", "largest", "spread", "sd", f"above {half:g}"):
-        made.add_column(heading, justify="right")
-    for heading in ("at weight 0", "mu", "RMSE of mu"):
-        made.add_column(heading, justify="right")
+    bounds = ("", "n", "smallest", "mean", "largest", "spread", "sd", f"above {half:g}")
+    made = terminal_table(
+        f"{_TITLES[data]}, R = {replicates}", right=[*bounds, "at weight 0", "mu", "RMSE of mu"]
+    )
     for line in lines:
         if line["data"] == data:
             made.add_row(

@@ -25,8 +25,9 @@ from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histo
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.models.beta import Beta
 from pyvws.studies._native_loop import native_loop
+from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
-from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers
+from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers, seeded_histogram
 from pyvws.studies.row_filters import filtered
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
@@ -167,7 +168,7 @@ def run(
         weight, out = float(fit.weights.mean()), float((fit.weights == 0).mean())
         rows.append(replace(row, mean_weight=weight, out=out, clamped=clamped))
     noise, draw = np.random.SeedSequence(seed).spawn(2)
-    noisy = five.histogram(y, target, range=range, seed=int(noise.generate_state(1)[0]))
+    noisy = seeded_histogram(target, range).perturb(y, seed=int(noise.generate_state(1)[0]))
     drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
     rows.append(_row(LABELS[HISTOGRAM], None, target, y, drawn))
     return SalaryStudy(
@@ -206,12 +207,7 @@ def table(result: SalaryStudy) -> Any:
 
 
 def _one(title: str, rows: Sequence[Row]) -> Any:
-    from rich.table import Table
-
-    made = Table(title=title)
-    made.add_column("")
-    for row in rows:
-        made.add_column(row.label, justify="right")
+    made = terminal_table(title, left=[""], right=[row.label for row in rows])
     for line, (name, style) in _LINES.items():
         values = [getattr(row, name) for row in rows]
         if any(value is not None for value in values):

@@ -26,7 +26,13 @@ from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.studies.five_mechanisms_report import report
-from pyvws.studies.five_synthesizers import HISTOGRAM, FiveSynthesizers, Made, largest_effect
+from pyvws.studies.five_synthesizers import (
+    HISTOGRAM,
+    FiveSynthesizers,
+    Made,
+    largest_effect,
+    seeded_histogram,
+)
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
 
@@ -75,7 +81,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     rows = _Rows(loop, y, int(key[1]))
     for epsilon in settings["epsilons"]:
         noise, draw = seed.spawn(2)
-        noisy = five.histogram(y, epsilon, range=_RANGE, seed=whole_seed(noise))
+        noisy = seeded_histogram(epsilon, _RANGE).perturb(y, seed=whole_seed(noise))
         drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
         for downscaled in (False, True):
             for name, made in five.fits(epsilon, downscaled=downscaled).items():

@@ -18,6 +18,7 @@ from pyvws._base.folders import write_whole
 from pyvws.errors import PyvwsError
 from pyvws.studies._printed import LEVEL, PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Key, Report, Result
+from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS
 
 __all__ = [
@@ -287,23 +288,20 @@ def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates: int) -> Any:
-    from rich.table import Table
-
     a, b = settings["shapes"]
-    made = Table(title=f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}")
-    for heading in ("epsilon", "downscaled", ""):
-        made.add_column(heading)
-    for heading in ("Lipschitz", "largest", "<= eps/2", "max-ECDF", "avg-ECDF", "median"):
-        made.add_column(heading, justify="right")
-    for heading in ("Q15", "Q90", "mean"):
-        made.add_column(heading, justify="right")
+    bounds, distances = ("Lipschitz", "largest", "<= eps/2"), ("max-ECDF", "avg-ECDF")
+    made = terminal_table(
+        f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}",
+        left=["epsilon", "downscaled", ""],
+        right=[*bounds, *distances, "median", "Q15", "Q90", "mean"],
+    )
     for line in lines:
-        bounds = [line["lipschitz_mean"], line["lipschitz_max"]]
+        reached = [line["lipschitz_mean"], line["lipschitz_max"]]
         made.add_row(
             f"{line['epsilon']:g}",
             "yes" if line["downscaled"] else "no",
             LABELS[line["mechanism"]],
-            *("" if bound is None else f"{bound:.3f}" for bound in bounds),
+            *("" if bound is None else f"{bound:.3f}" for bound in reached),
             "" if line["within"] is None else f"{line['within']:.0%}",
             f"{line['u_m']:.4f}",
             f"{line['u_a']:.5f}",

@@ -10,22 +10,28 @@ downscaled after its truncation, the censored ones before the clamp. The histogr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats
 from pyvws.errors import SearchError
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import SynthesisLoop
 
-__all__ = ["HISTOGRAM", "LABELS", "NAMES", "FiveSynthesizers", "Made", "largest_effect"]
+__all__ = [
+    "HISTOGRAM",
+    "LABELS",
+    "NAMES",
+    "FiveSynthesizers",
+    "Made",
+    "largest_effect",
+    "seeded_histogram",
+]
 
 HISTOGRAM = "perturbed-histogram"
 LABELS = {
@@ -94,11 +100,10 @@ class FiveSynthesizers:
             fit, c, short = tried[place], self.loop.tries[before + place].value, True
         return Made(fit, c=c, tries=len(self.loop.tries) - before, short=short)
 
-    def histogram(self, y: Floats, epsilon: float, *, range: Any, seed: int) -> NoisyHistogram:
-        """Counts of y (N,) in the default bins with noise of a seed: for studies, not a release."""
-        return perturbed_histogram(
-            y, epsilon=epsilon, range=range, noise="seeded-float", seed=seed % 2**31
-        )
+
+def seeded_histogram(epsilon: float, range: tuple[float, float]) -> PerturbedHistogram:
+    """The histogram of default bins with noise of a seed: for studies, not for a release."""
+    return PerturbedHistogram(epsilon=epsilon, range=range, noise="seeded-float")
 
 
 def _nearest(reached: list[float], half: float) -> int:

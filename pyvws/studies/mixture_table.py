@@ -33,7 +33,7 @@ from pyvws.studies._printed import (
     paired_difference,
     replicates_of,
 )
-from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
+from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.weights.reweight import reweight
 
 __all__ = [
@@ -164,15 +164,10 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, np.floating) else value
 
 
-def _report(*_arguments: Any) -> Report:
-    return Report([], [])
-
-
 STUDY: Final = ReplicatedStudy(
     name="mixture-table",
     settings=SETTINGS,
     replicates=REPLICATES,
     keys=keys,
     replicate=replicate,
-    report=_report,
 )

@@ -21,6 +21,7 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop
+from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 
 __all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
@@ -124,12 +125,9 @@ def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> Ro
 
 def table(result: MixtureStudy) -> Any:
     """The study as a table for a terminal, the data's own statistics last."""
-    from rich.table import Table
-
-    made = Table(title="0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000")
-    made.add_column("mechanism")
-    for name in ("Delta", "epsilon", "mean weight", "U_m", "U_a", "Q15", "Q90", "mean", "median"):
-        made.add_column(name, justify="right")
+    headings = ("Delta", "epsilon", "mean weight", "U_m", "U_a", "Q15", "Q90", "mean", "median")
+    title = "0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000"
+    made = terminal_table(title, left=["mechanism"], right=headings)
     for row in result.rows:
         made.add_row(
             row.label,

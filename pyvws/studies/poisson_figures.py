@@ -15,7 +15,7 @@ import numpy as np
 
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
-from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
+from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.studies.simulated_data import poisson_data
 
 __all__ = ["STUDY", "poisson_figures", "replicate"]
@@ -59,15 +59,10 @@ def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = No
     return Recomputed(made)
 
 
-def _report(*_arguments: Any) -> Report:
-    return Report([], [])
-
-
 STUDY: Final = ReplicatedStudy(
     name="poisson-figures",
     settings=SETTINGS,
     replicates=8,
     keys=keys,
     replicate=replicate,
-    report=_report,
 )

@@ -16,6 +16,7 @@ from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._printed import paired_table
 from pyvws.studies._replicates import Key, Report, Result
+from pyvws.studies._tables import terminal_table
 from pyvws.studies.risk_efficient_comparison import (
     PUBLISHED,
     Cell,
@@ -96,14 +97,9 @@ def _published_tables(cells: Mapping[int, list[Cell]], replicates: int) -> Itera
 
 
 def _published_table(title: str, cells: list[Cell], replicates: int) -> Any:
-    from rich.table import Table
-
-    made = Table(
-        title=title, caption=f"published figure, in or OUT of the range of {replicates} replicates"
-    )
-    made.add_column("")
-    for column in dict.fromkeys(cell.published.column for cell in cells):
-        made.add_column(column)
+    columns = dict.fromkeys(cell.published.column for cell in cells)
+    made = terminal_table(title, left=["", *columns])
+    made.caption = f"published figure, in or OUT of the range of {replicates} replicates"
     for label in dict.fromkeys(cell.published.row for cell in cells):
         made.add_row(
             label,
@@ -147,11 +143,8 @@ def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
 
 
 def _risk_table(risks: Rows, replicates: int) -> Any:
-    from rich.table import Table
-
-    made = Table(title="Identification risks; larger = riskier")
-    for heading in ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise"):
-        made.add_column(heading, justify="right")
+    headings = ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise")
+    made = terminal_table("Identification risks; larger = riskier", right=headings)
     for row in risks:
         made.add_row(
             *(str(row["data_seed"]), f"{row['radius']:.0%}", row["mechanism"]),

@@ -1,0 +1,20 @@
+"""A table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["terminal_table"]
+
+
+def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str] = ()) -> Any:
+    """A table of rich's with its headings: those of text on the left, those of numbers after."""
+    from rich.table import Table
+
+    made = Table(title=title)
+    for heading in left:
+        made.add_column(heading)
+    for heading in right:
+        made.add_column(heading, justify="right")
+    return made

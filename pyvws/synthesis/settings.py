@@ -221,15 +221,15 @@ class RunSettings:
         mechanism = cast(Mechanism, self.mechanism)
         if self.keep_order and mechanism.protects_records:
             raise InputError(
-                "Under loo neighbours rows are not those of records, so they have no order to "
-                "keep. Take keep_order out, or choose replace."
+                "Under loo neighbours no released row is a record's own, so there is no order to "
+                "keep. Leave keep_order out, or choose replace."
             )
         self._check_records()
         if self.accept_unconverged and not self._clamped_one_by_one:
             raise InputError(
-                "accept_unconverged gives up the guarantee dp, which only a run has whose "
-                "mechanism is censored with weights none, without downscale, under a model whose "
-                "levels are given and that reads no outcome. Leave it out."
+                "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
+                "has it under censored with weights none, without downscale, and with a model that "
+                "reads no outcome and whose levels are given. Leave accept_unconverged out."
             )
 
     def _check_target(self) -> None:
@@ -243,17 +243,17 @@ class RunSettings:
                 raise InputError("match and epsilon both name a bound to meet. Leave one out.")
         if self.downscale and not (mechanism.fits_model and self.target_epsilon is not None):
             raise InputError(
-                "downscale lowers weights until the bound is epsilon / 2: it needs epsilon and a "
+                "downscale lowers weights until the bound is epsilon / 2. It needs epsilon, and a "
                 "mechanism with weights."
             )
         aims = self.downscale or mechanism.own_epsilon is not None
         may_miss = aims and mechanism.fits_model and not mechanism.clamps
         if self.accept_above_target and not may_miss:
             raise InputError(
-                "Only weighted-epsilon and downscale can end above the epsilon that was asked for, "
-                "so accept_above_target (--accept-above-target) does nothing here: a search ends "
-                "below its epsilon or releases nothing, censored and perturbed-histogram enforce "
-                "theirs, and other runs aim at none. Leave it out."
+                "Only weighted-epsilon and downscale can end above the epsilon that was asked for. "
+                "A search ends below its epsilon or releases nothing; censored and "
+                "perturbed-histogram enforce theirs; other runs aim at none. Leave "
+                "accept_above_target (--accept-above-target) out."
             )
 
     def _check_records(self) -> None:
@@ -261,8 +261,8 @@ class RunSettings:
             return
         if self.keep_order:
             raise InputError(
-                "With records rows are not those of records, so they have no order to keep. Take "
-                "keep_order out, or records."
+                "With records set no released row is a record's own, so there is no order to keep. "
+                "Leave keep_order or records out."
             )
         if not cast(Mechanism, self.mechanism).fits_model:
             raise InputError(

@@ -358,7 +358,7 @@ def test_a_noisy_number_of_rows_is_paid_for() -> None:
             {"records": 5, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
             "A perturbed histogram protects the number of records under loo",
         ),
-        ({"records": 5, "keep_order": True}, "With records rows are not those of records"),
+        ({"records": 5, "keep_order": True}, "With records set no released row is a record's own"),
         (
             {"records": 5, "model": "normal-mixture", "mechanism": "lw"},
             "This model draws each synthetic value from",

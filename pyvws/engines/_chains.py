@@ -32,7 +32,7 @@ class ChainEngine(StanEngine):
 
     @abstractmethod
     def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
-        """The command of each chain, what the chains read being in the folder then."""
+        """Write what the chains read into the folder; the command of each chain."""
 
     @abstractmethod
     def chain(

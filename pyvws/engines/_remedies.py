@@ -1,4 +1,4 @@
-"""What to change about a design matrix under which a sampler fails: said where it is the matter."""
+"""What to change about a design matrix under which a sampler fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGE = 1e3  # Times 1, where the prior expects coefficients.
 
 
 def design_remedy(design: Floats) -> str:
-    """A sentence where the columns of `design` (N, K) are too many or far from 1, else nothing."""
+    """A sentence on a design (N, K) of too many columns or of columns far from 1; else empty."""
     K = design.shape[1]
     if K > _MOST_COLUMNS:
         return (
@@ -29,6 +29,6 @@ def design_remedy(design: Floats) -> str:
 
 
 def failure_remedy(design: Any) -> str:
-    """As `design_remedy`, with what else to try; `design` may be None."""
+    """The sentence of `design_remedy`, or what else to try; `design` may be None."""
     found = "" if design is None else design_remedy(np.atleast_2d(design))
     return found or "Check that the weights leave enough of the data, or choose another model."

@@ -134,7 +134,7 @@ def known_nutpie() -> Any:
 
 @contextmanager
 def _cache_elsewhere() -> Iterator[None]:
-    """What asks meanwhile for the user's cache folder is given one that is gone afterwards."""
+    """Code that asks for the user's cache folder meanwhile gets one that is removed afterwards."""
     before = platformdirs.user_cache_dir
     with private_folder() as folder:
         platformdirs.user_cache_dir = lambda *_, **__: str(folder)

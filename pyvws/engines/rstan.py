@@ -131,7 +131,7 @@ def densities(
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
-    """As `pyvws.engines.pystan.unconstrained`, by rstan's unconstrain_pars."""
+    """Draws of a program as unconstrained points (P, D), by rstan's unconstrain_pars."""
     found: Floats = _asked("unconstrained", program, data, {"draws": draws})
     return found.reshape(len(draws), -1)
 
@@ -148,7 +148,7 @@ def saved_log_lik(path: Path) -> Floats | None:
 
 
 def object_log_lik(fit: Any) -> Floats | None:
-    """As `saved_log_lik`, of an rpy2 object. Raises InputError for anything else."""
+    """log_lik (S, N) of a stanfit that rpy2 holds. Raises InputError for any other object."""
     from pyvws.r.bridge import save_object
 
     rstan_version()

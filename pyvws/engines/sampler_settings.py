@@ -57,7 +57,7 @@ class SamplerSettings:
                 )
 
     def after(self, previous: object | None, *, share: float) -> SamplerSettings:
-        """The settings of a fit that starts from an earlier one's draws, these where there is none.
+        """The settings of a fit that starts from an earlier fit's draws; without one, these.
 
         `share` of the warm-up is the engine's own choice; a short warm-up stays as it is.
         """

@@ -79,7 +79,7 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
 
 
 def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """The cells, or where they are very many every so-manieth by outcome, the weights scaled up."""
+    """The cells; of very many, every n-th by outcome, and their weights are scaled up."""
     if len(y) <= MOST_CELLS:
         return w, y, row
     used = np.flatnonzero(w)

@@ -146,7 +146,7 @@ class Model(Protocol):
         """The inverse of `constrain`: unconstrained draws of shape (S, D)."""
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
-        """Quantities (S, Q) that chains must agree on: q itself, but where labels may switch."""
+        """Quantities (S, Q) that chains must agree on: q itself, unless labels may switch."""
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""

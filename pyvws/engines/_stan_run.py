@@ -163,6 +163,11 @@ def paper_program(model: Model, *, censored: bool = False) -> str:
 def _text(where: str, model: Model, ending: str = "") -> str:
     root, _, below = where.partition("/")
     path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}{ending}.stan"
+    if not path.is_file() and not ending:
+        raise InputError(
+            f"There is no Stan program of {model.name}. Use the native engine or ensemble, or hand "
+            "in a program of your own."
+        )
     if not path.is_file():
         raise InputError(
             f"rstan has no censored program of {model.name}. Use the native engine, cmdstan or "

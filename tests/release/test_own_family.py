@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws._base.checks import Floats
 from pyvws.commands.cli import app
+from pyvws.engines._stan_run import shipped_program
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells
@@ -137,6 +138,11 @@ def test_no_claim_of_it_is_dp(table: pl.DataFrame) -> None:
     privacy = made.fit(table, seed=1).privacy
     assert (privacy["guarantee"], privacy["bound_is"]) == ("asymptotic-dp", "enforced")
     assert (privacy["certified"], privacy["unchecked"]) == (None, ["model"])
+
+
+def test_stan_has_no_program_of_it() -> None:
+    with pytest.raises(InputError, match="no Stan program of exponential"):
+        shipped_program(Exponential())
 
 
 def test_what_cannot_be_clamped_is_refused(table: pl.DataFrame) -> None:

@@ -68,18 +68,22 @@ class _NoSampler:
             _refuse(name)
 
 
+@pytest.fixture
+def only_computing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever samples, starts R or compiles a Stan program fails."""
+    monkeypatch.setattr(Session, "start", lambda _: _refuse("R"))
+    monkeypatch.setattr(sys, "meta_path", [_NoSampler, *sys.meta_path])
+    for name in SAMPLERS:
+        loaded = sys.modules.get(name)
+        if hasattr(loaded, "sample"):  # An engine may have kept what it imported.
+            monkeypatch.setattr(loaded, "sample", lambda *_, name=name, **__: _refuse(name))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
 @pytest.fixture(autouse=True)
-def _quick_tests_only_compute(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _quick_tests_only_compute(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("quick") is not None:
-        monkeypatch.setattr(Session, "start", lambda _: _refuse("R"))
-        monkeypatch.setattr(sys, "meta_path", [_NoSampler, *sys.meta_path])
-        for name in SAMPLERS:
-            loaded = sys.modules.get(name)
-            if hasattr(loaded, "sample"):  # An engine may have kept what it imported.
-                monkeypatch.setattr(loaded, "sample", lambda *_, name=name, **__: _refuse(name))
-            monkeypatch.delitem(sys.modules, name, raising=False)
+        request.getfixturevalue("only_computing")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

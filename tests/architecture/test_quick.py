@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import polars as pl
 import pytest
 
-import pyvws as vws
 from pyvws.r import bridge
-
-
-def _synthesize(engine: str) -> Any:
-    table = pl.DataFrame({"y": [1, 2, 4]})
-    return vws.synthesize(table, outcome="y", model="poisson", engine=engine, seed=1)
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        *(lambda engine=engine: _synthesize(engine) for engine in ("native", "pystan", "ensemble")),
+        *(lambda name=name: import_module(name) for name in ("nutpie", "stan", "emcee")),
         lambda: bridge.call("rarith", "arithmetic_sum", {"x": [1.0]}),
     ],
     ids=["native", "pystan", "ensemble", "R"],
@@ -28,6 +22,14 @@ def _synthesize(engine: str) -> Any:
 def test_a_quick_test_that_does_more_fails(use: Callable[[], Any]) -> None:
     with pytest.raises(pytest.fail.Exception, match="A quick test uses"):
         use()
+
+
+@pytest.mark.runs
+def test_an_engine_that_kept_its_sampler_is_seen_too(request: pytest.FixtureRequest) -> None:
+    nutpie = import_module("nutpie")
+    request.getfixturevalue("only_computing")
+    with pytest.raises(pytest.fail.Exception, match="A quick test uses nutpie"):
+        nutpie.sample()
 
 
 def test_a_test_of_these_rooms_is_quick_without_further_ado(request: pytest.FixtureRequest) -> None:

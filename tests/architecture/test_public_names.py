@@ -185,6 +185,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert loaded == "[]"
 
 
+@pytest.mark.runs
 def test_help_and_version_load_nothing_heavy():
     """Every command's help in one process: what any of them loads is seen at the end.
 

@@ -96,6 +96,7 @@ def normal_equations(x, y):
     return [start, slope], [rest * (Fraction(1, n) + centre**2 / sxx), rest / sxx]
 
 
+@pytest.mark.runs
 @given(
     st.integers(3, 8).flatmap(
         lambda n: st.tuples(

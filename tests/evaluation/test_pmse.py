@@ -96,6 +96,7 @@ def test_tables_of_any_kind():
     assert turned.value == wanted.value
 
 
+@pytest.mark.runs
 def test_trees():
     pytest.importorskip("sklearn")
     first, far = table(1, 150), table(2, 150, centre=3.0)

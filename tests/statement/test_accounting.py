@@ -337,6 +337,7 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
         assert written["caveat_keys"] == [of.written() for of in made.caveats(exact=exact)]
 
 
+@pytest.mark.runs
 @given(any_facts)
 @many
 def test_both_forms_hold_the_figures_that_there_are(facts):

@@ -55,6 +55,7 @@ def test_the_schema_is_one_and_names_its_version():
     assert SCHEMA["$id"].endswith(f":{STATEMENT_VERSION}")
 
 
+@pytest.mark.runs
 @given(
     any_facts.map(lambda facts: statement(**facts)) | any_histogram.map(lambda f: histogram(**f))
 )

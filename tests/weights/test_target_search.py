@@ -141,6 +141,7 @@ class Hidden(Noisy):
         return replace(super().fit(weights, longer), spread=0.0)
 
 
+@pytest.mark.runs
 def test_noise_that_no_single_fit_shows_is_learnt_from_repeated_ones():
     reported, kept = [], []
     for seed in range(100):

@@ -15,8 +15,6 @@ from pyvws.commands._output import (
     Policy,
     Quiet,
     Radius,
-    RadiusKind,
-    Unit,
     print_json,
     print_table,
 )
@@ -36,7 +34,12 @@ def risk(
     outcome: Annotated[str, typer.Option(help="Column that an intruder looks for.")],
     known: Known = None,
     radius: Radius = 0.2,
-    radius_kind: Unit = RadiusKind.percentage,
+    radius_kind: Annotated[
+        str,
+        typer.Option(
+            help="Whether --radius is a share or a distance.", metavar="percentage|absolute"
+        ),
+    ] = "percentage",
     policy: Policy = 0.5,
     out: Annotated[
         Path | None,
@@ -59,7 +62,7 @@ def risk(
     from pyvws.risks.identification_risk import identification_risk
 
     y, values, patterns = read_records(original, synthetic, outcome, known)
-    ball: Any = {"radius": radius, "radius_kind": radius_kind.value, "known": patterns}
+    ball: Any = {"radius": radius, "radius_kind": radius_kind, "known": patterns}
     before, after = identification_risk(y, **ball), identification_risk(y, values, **ball)
     matches = match_risk(y, values, **ball)
     found = {
@@ -78,7 +81,7 @@ def risk(
             {
                 "outcome": outcome,
                 "radius": radius,
-                "radius_kind": radius_kind.value,
+                "radius_kind": radius_kind,
                 "policy": policy,
                 "datasets": len(values),
                 **{label: asdict(summary) for label, summary in found.items()},

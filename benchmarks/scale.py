@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker, peak_gigabytes
-from pyvws import SamplerSettings
+from pyvws import SamplerSettings, Synthesizer
 
 __all__ = ["grow", "run"]
 
@@ -71,12 +71,8 @@ def pipeline(
     path: Path, out: Path, formula: str, datasets: int, settings: SamplerSettings
 ) -> dict[str, Any]:
     """Seconds, peak gigabytes, fits and distinct records of one run from file to folder."""
-    from pyvws.release.large import large_release
-    from pyvws.synthesis.settings import RunSettings
-    from pyvws.tables.large_files import open_large
-
     began = time.perf_counter()
-    run = RunSettings(
+    run = Synthesizer(
         outcome="visits",
         formula=formula,
         mechanism="lw",
@@ -86,7 +82,7 @@ def pipeline(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        large_release(run, open_large(path), out, seed=1)
+        run.fit_to(path, out, seed=1)
     summary = json.loads((out / "confidential" / "summary.json").read_text())
     return {
         "seconds": time.perf_counter() - began,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyvws.engines import _stan_cache
-from pyvws.engines.cmdstan import _executable
+from pyvws.engines.cmdstan import built
 from pyvws.errors import InputError, MissingDependencyError
 
 _GOOD = "parameters { real y; } model { y ~ normal(0, 1); }"
@@ -45,10 +45,10 @@ def test_a_broken_cmdstan_is_not_blamed_on_the_program(
         monkeypatch.setenv("MAKE", str(broken / "none"))
     for program in (_GOOD, _BAD) if how in ("no stanc", "a stanc that stops") else (_GOOD,):
         with pytest.raises(MissingDependencyError, match=r"compiles no program.*install it anew"):
-            _executable(program)
+            built(program)
     assert list((broken.parent / "stan").iterdir()) == []
 
 
 def test_a_program_that_is_wrong_is_named(broken: Path) -> None:
     with pytest.raises(InputError, match="Stan does not accept the program"):
-        _executable(_BAD)
+        built(_BAD)

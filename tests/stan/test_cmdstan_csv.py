@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyvws.engines._stan_run import shipped_program, stan_data
-from pyvws.engines.cmdstan import _executable
+from pyvws.engines.cmdstan import built
 from pyvws.synthesis.existing_fit import from_cmdstan_csv
 from pyvws.validation._stan_case import seeded_target
 
@@ -18,7 +18,7 @@ def test_its_files_give_the_matrix_that_cmdstanpy_reads(need, tmp_path):
     data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 1}
     cmdstanpy.write_stan_json(str(tmp_path / "data.json"), data)
     with cmdstanpy.disable_logging():
-        fit = cmdstanpy.CmdStanModel(exe_file=_executable(shipped_program(target.model))).sample(
+        fit = cmdstanpy.CmdStanModel(exe_file=built(shipped_program(target.model))).sample(
             data=str(tmp_path / "data.json"),
             chains=2,
             iter_warmup=100,

@@ -10,7 +10,14 @@ from pyvws.engines._engine import Engine
 from pyvws.engines._stan_run import Log, StanEngine
 from pyvws.errors import InputError
 
-__all__ = ["ENGINES", "STAN_ENGINES", "engine_version", "find_engine", "find_stan_engine"]
+__all__ = [
+    "ENGINES",
+    "STAN_ENGINES",
+    "engine_version",
+    "find_engine",
+    "find_stan_engine",
+    "is_own",
+]
 
 _ENGINES: Final = {
     "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),
@@ -21,6 +28,11 @@ _ENGINES: Final = {
 }
 STAN_ENGINES: Final = ("cmdstan", "rstan", "pystan")
 ENGINES: Final = tuple(_ENGINES)
+
+
+def is_own(engine: str | Engine) -> bool:
+    """Whether the engine is none of the package's, so that the package does not check its draws."""
+    return not (isinstance(engine, str) or type(engine).__module__.startswith("pyvws."))
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:

@@ -128,7 +128,7 @@ class PrivacyStatement(Statement):
         Name as on the command line.
     claim : {"dp", "asymptotic-dp", "none"}
         The strongest word that the mechanism may have.
-    unchecked : tuple of {"mechanism", "model"}
+    unchecked : tuple of {"mechanism", "model", "engine"}
         Which of them are the agency's own: the package checks no claim of theirs.
     mechanism_words : mapping of str to str
         Title and explanation of a mechanism of the agency's own; those of the others are known.
@@ -274,6 +274,7 @@ class PrivacyStatement(Statement):
             "unweighted": not (self.downweights or self.enforced),
             "unchecked-mechanism": "mechanism" in self.unchecked,
             "unchecked-model": "model" in self.unchecked,
+            "unchecked-engine": "engine" in self.unchecked,
             "above-target": above,
             "own-program": self.own_program == "own-program",
             "unchecked-program": self.own_program == "unchecked-program",

@@ -10,6 +10,7 @@ from pyvws._base.checks import open_unit_interval, positive, threshold_level, wh
 from pyvws._base.setting import Setting, about, setting, settings_of
 from pyvws.engines._engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version
+from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
@@ -292,10 +293,11 @@ class RunSettings:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """Which of "mechanism" and "model" are the user's own, so that no claim of them counts."""
+        """What of mechanism, model and engine is the user's own, so that no claim of it counts."""
         own = {
             "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
             "model": own_model(cast(Model, self.model)),
+            "engine": own_engine(self.engine),
         }
         return tuple(part for part, holds in own.items() if holds)
 

@@ -176,7 +176,7 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"claim": "none", "enforced": True, "data_weights": False}, "none"),
         *(
             ({"unchecked": (own,), "enforced": True, "data_weights": False}, "asymptotic-dp")
-            for own in ("mechanism", "model")
+            for own in ("mechanism", "model", "engine")
         ),
         ({"downweights": False}, "none"),
         ({"mechanism": "cw", "downweights": False}, "none"),
@@ -206,6 +206,7 @@ def test_what_is_said_only_where_it_applies():
         "No record is downweighted": {"downweights": False},
         "The mechanism is the agency's own": {"unchecked": ("mechanism",)},
         "a family of the agency's own": {"unchecked": ("model",)},
+        "The engine is the agency's own": {"unchecked": ("engine",)},
         "found by trial, from the synthetic values": {"short_seed": True},
         "One weight for all records": {"mechanism_caveats": (Phrase("scalar"),)},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
@@ -283,6 +284,7 @@ WHEN = {
     "unweighted": lambda made: not (made.enforced or made.downweights),
     "unchecked-mechanism": lambda made: "mechanism" in made.unchecked,
     "unchecked-model": lambda made: "model" in made.unchecked,
+    "unchecked-engine": lambda made: "engine" in made.unchecked,
     "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
     "own-program": lambda made: made.own_program == "own-program",
     "unchecked-program": lambda made: made.own_program == "unchecked-program",
@@ -296,7 +298,7 @@ any_facts = st.fixed_dictionaries(
     {
         "claim": st.sampled_from(["none", "asymptotic-dp", "dp"]),
         "mechanism_caveats": st.sampled_from([(), (Phrase("own", words="Weights are {odd}."),)]),
-        "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model")]),
+        "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model"), ("engine",)]),
         "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
         "target": st.sampled_from([None, 5.0, 6.0]),
         "growth": st.sampled_from([0.0, 0.25, math.inf]),

@@ -60,6 +60,13 @@ class SeededEngine:
         return Posterior(draws, settings.chains, self.diagnostics, 0.0, self.name)
 
 
+class OwnEngine(SeededEngine):
+    """The same engine, as a user would write it."""
+
+
+SeededEngine.__module__ = "pyvws.engines.nuts"  # It stands in for an engine of the package.
+
+
 # A family, its settings, and outcomes in its domain: ends, zeros and extremes among them.
 COUNTS = st.sampled_from([0, 1, 2, 7, 1000, 2**40, 2**53])
 AMOUNTS = st.sampled_from([-1e9, -2.5, -1.0, 0.0, 1e-9, 0.5, 1.0, 3.0, 1e12])
@@ -278,6 +285,17 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
     lw = Synthesizer(**strict(engine=SeededEngine(BAD), mechanism=LipschitzWeighted()))
     with pytest.warns(ConvergenceWarning, match="R-hat reaches"):
         assert lw.fit(VISITS, seed=1).privacy["guarantee"] == "asymptotic-dp"
+
+
+def test_an_engine_of_a_user_s_own_makes_no_strict_claim() -> None:
+    checked, own = (
+        Synthesizer(**strict(engine=engine)).fit(VISITS, seed=1).privacy
+        for engine in (SeededEngine(), OwnEngine())
+    )
+    assert (checked["guarantee"], checked.get("unchecked")) == ("dp", None)
+    assert (own["guarantee"], own["certified"]) == ("asymptotic-dp", None)
+    assert own["unchecked"] == ["engine"]
+    assert "unchecked-engine" in {said["key"] for said in own["caveat_keys"]}
 
 
 def test_chains_that_are_accepted_whatever_they_do_leave_no_guarantee() -> None:

@@ -1,1 +1,1 @@
-"""Argument checks, kernels, cores, resources, citations and folder locks."""
+"""Argument checks, declared settings, kernels, cores, resources, citations and folder locks."""

@@ -1,1 +1,1 @@
-
+"""The samplers of a pseudo posterior, one a module, and what Stan engines share."""

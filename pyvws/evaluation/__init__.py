@@ -1,1 +1,1 @@
-
+"""Utility, match risks and combining rules, of plain columns and tables."""

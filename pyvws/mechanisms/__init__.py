@@ -1,1 +1,1 @@
-"""The mechanisms as settings, and the perturbed histogram."""
+"""The mechanisms, one a module, and what they know of the loop that fits them."""

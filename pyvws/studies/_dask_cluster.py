@@ -1,4 +1,4 @@
-"""Work sent to a Dask cluster that runs already, and noticed where it is lost."""
+"""Send work to a running Dask cluster, and notice when the cluster loses the work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["on_cluster"]
 
 _POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = (
-    10.0  # Without an answer, or a worker; an adaptive cluster starts one meanwhile.
+    10.0  # Longest wait for an answer or a worker; an adaptive cluster starts a worker meanwhile.
 )
 
 Share = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], int | None], Generator[Any]]
@@ -25,10 +25,10 @@ Share = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], int | None], Ge
 
 @contextmanager
 def on_cluster(scheduler: str) -> Iterator[Share]:
-    """What calls a function with each of some arguments on the workers, `jobs` at once.
+    """A function that calls another function on the cluster's workers, `jobs` calls at once.
 
-    It yields what the function returns, as it comes. The workers do all of it, however few threads
-    they have.
+    The yielded function takes a function, a list of arguments and `jobs`. It yields each result as
+    soon as a worker returns the result. The workers make all calls, however few threads they have.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _results(
 
 
 def _workers(client: Any) -> int:
-    """How many workers the scheduler has; none where it does not answer."""
+    """Number of the scheduler's workers; 0 if the scheduler does not answer."""
     try:
         return len(client.ncores()) if client.status == "running" else 0
     except OSError:
@@ -117,7 +117,7 @@ def _lost(answers: bool, scheduler: str) -> ClusterError:
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """What Dask says of lost connections is said here, in a line."""
+    """Silence Dask's log of lost connections: this module reports each loss in one line."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.level for logger in loggers]

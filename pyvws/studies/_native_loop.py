@@ -26,9 +26,10 @@ def native_loop(
     seed: int,
     listener: Listener = SILENT,
 ) -> SynthesisLoop:
-    """The loop on outcomes y (N,), in the unit that the model was prepared for, and design (N, K).
+    """The loop on outcomes y (N,) and design (N, K).
 
-    A `model` by name has its default settings and needs no preparation.
+    y has the unit that the model was prepared for. A `model` given by name has its default
+    settings and needs no preparation.
     """
     family = find_model(model)
     cells = make_cells(family.encode(y), design)
@@ -43,5 +44,5 @@ def native_loop(
 
 
 def one_chain(settings: Mapping[str, Any]) -> SamplerSettings:
-    """One chain of a study's draws and warmup: its replicates share the processors already."""
+    """Settings of one chain: the study's replicates share the processors already."""
     return SamplerSettings(draws=settings["draws"], warmup=settings["warmup"], chains=1)

@@ -1,9 +1,10 @@
-"""A printed figure beside the same figure recomputed, and what replicates tell apart.
+"""Compare a paper's printed figure with the same figure recomputed in replicates.
 
-The paper's figure is one run. R runs of ours, alike and independent, give an interval that holds a
-further such run with a stated probability: mean +- t sd sqrt(1 + 1 / R), t the quantile of
-Student's t with R - 1 degrees of freedom. Rounding of the printed figure widens it. Two mechanisms
-of one replicate saw the same records, so of their difference no spread of samples is left.
+The paper's figure comes from one run. R independent runs of this package give an interval that
+holds a further run with a stated probability: mean +- t sd sqrt(1 + 1 / R). Here t is the quantile
+of Student's t with R - 1 degrees of freedom. The rounding of the printed figure widens the
+interval. Two mechanisms of one replicate see the same records, so the difference between the two
+mechanisms is free of the spread between samples.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 LEVEL: Final = 0.99
-"""Probability that a further run lies inside; of a hundred right figures one lies outside."""
+"""Probability that a further run lies inside; one of a hundred right figures lies outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class Printed:
     Attributes
     ----------
     paper, table, row, column : str
-        Key of `pyvws._base.references` and the place.
+        The paper's key in `pyvws._base.references`, and the figure's place in the paper.
     value : str
-        As printed.
+        The figure as the paper prints it.
     mean, low, high : float
-        Mean of the recomputed figures, and the interval that is to hold the printed one.
+        Mean of the recomputed figures, and the interval that should hold the printed figure.
     how : str
-        What was repeated, how often, and the level.
+        What the study repeated, how often, and the interval's level.
     """
 
     paper: str
@@ -85,7 +86,10 @@ def half_unit(value: str) -> float:
 def prediction_interval(
     mean: float, deviation: float, runs: int, *, rounding: float = 0.0
 ) -> tuple[float, float]:
-    """The interval of one further run, from mean and standard deviation (n - 1) of `runs` runs."""
+    """The interval of one further run, from the mean and standard deviation of `runs` runs.
+
+    The standard deviation has the divisor `runs` - 1.
+    """
     from scipy.stats import t
 
     whole_number(runs, "replicates", least=2)
@@ -106,7 +110,7 @@ def interval_of(values: Sequence[float], *, rounding: float = 0.0) -> tuple[floa
 def replicates_of(
     study: ReplicatedStudy, *, replicates: int, seed: int, jobs: int | None
 ) -> dict[Key, Result]:
-    """The results of a study's replicates, kept in no folder."""
+    """The results of a study's replicates; no folder keeps the results."""
     silent = replace(study, report=no_report)
     with private_folder() as folder:
         place = folder / study.name
@@ -114,7 +118,7 @@ def replicates_of(
 
 
 def printed_table(title: str, cells: Sequence[Printed]) -> Any:
-    """The figures of one table for a terminal: printed, in or OUT, and the interval."""
+    """One table for a terminal: each printed figure, in or OUT, and the figure's interval."""
     made = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
     made.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):
@@ -136,18 +140,18 @@ _QUANTILES: Final = (0.5 + LEVEL / 2, POWER)
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """A statistic of `second` less that of `first`, over replicates.
+    """The statistic of mechanism `second` minus the statistic of `first`, over replicates.
 
     Attributes
     ----------
     first, second, statistic : str
-        The two mechanisms, and what is compared: rows and column of a printed table.
+        The two mechanisms and the compared statistic: two rows and a column of a printed table.
     mean, low, high : float
         Mean difference and its Monte Carlo interval at `LEVEL`, mean +- t sd / sqrt(R).
     detectable : float
-        Size of a true mean difference whose interval would leave 0 out with probability `POWER`.
+        Size of a true mean difference whose interval would exclude 0 with probability `POWER`.
     replicates : int
-        R. With one replicate the ends and `detectable` are not numbers.
+        R. With one replicate, `low`, `high` and `detectable` are NaN.
     """
 
     first: str
@@ -161,19 +165,19 @@ class PairedDifference:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """Printed figures beside recomputed ones, and what the replicates tell apart."""
+    """Printed figures beside recomputed figures, and the differences between mechanisms."""
 
     cells: list[Printed]
     pairs: list[PairedDifference] = field(default_factory=list)
 
     def told_apart(self, cell: Printed) -> str:
-        """For example "told apart from LW; not told apart from CW"; "" for what is in no pair."""
+        """For example "told apart from LW; not told apart from CW"; "" for a cell in no pair."""
         others: dict[bool, list[str]] = {True: [], False: []}
         for pair in self.pairs:
             names = [pair.first, pair.second]
@@ -189,7 +193,7 @@ class Recomputed:
 def paired_difference(
     first: str, second: str, statistic: str, one: ArrayLike, other: ArrayLike
 ) -> PairedDifference:
-    """The difference `other` (R,) less `one` (R,), values of replicates in one order."""
+    """The difference `other` (R,) minus `one` (R,); both list the replicates in the same order."""
     from scipy.stats import t
 
     gap = np.asarray(other, dtype=np.float64) - np.asarray(one, dtype=np.float64)
@@ -201,7 +205,7 @@ def paired_difference(
 
 
 def paired_table(title: str, pairs: Sequence[PairedDifference]) -> Any:
-    """The differences for a terminal: each with its interval, and whether that leaves 0 out."""
+    """A table for a terminal: each difference, its interval, and whether that excludes 0."""
     headings = ("statistic", "difference", f"{LEVEL:.0%} interval", "told apart", "detectable")
     made = terminal_table(title, left=[""], right=headings)
     for pair, after in zip(pairs, [*pairs[1:], None], strict=True):

@@ -1,9 +1,10 @@
-"""Run the replicates of a study: each its own seed and file, in parallel, resumed where it stopped.
+"""Run the replicates of a study in parallel, and resume a study where it stopped.
 
-A replicate's seed follows from the study's seed and the replicate's key alone, so neither the
-order nor the number of jobs nor an interruption changes a result. In the study's folder study.json
-holds the name, the settings and the seed; replicates/KEY.json one result. A file is written under
-another name, flushed and renamed, so a killed study leaves whole files only.
+A replicate's seed follows from the study's seed and the replicate's key alone. So neither the
+order, nor the number of jobs, nor an interruption changes a result. In the study's folder,
+study.json holds the name, the settings and the seed; each replicates/KEY.json holds one result.
+This module writes a file under another name, flushes the file and renames it, so a killed study
+leaves whole files only.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 Key = tuple[str | int, ...]
-"""What tells one replicate from the others, such as ("data", 123, 7)."""
+"""The unique name of one replicate, such as ("data", 123, 7)."""
 
 _SETTINGS = "study.json"
 _REPLICATES = "replicates"
@@ -57,7 +58,7 @@ _PART = re.compile(r"[A-Za-z0-9_.]+")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One replicate: `rows` for replicates.csv, and what else a report needs, all of it JSON."""
+    """One replicate as JSON: `rows` for replicates.csv, and `extra` for the report."""
 
     rows: list[dict[str, Any]]
     extra: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """An open folder, and the fingerprint that its files must bear."""
+    """A study's open folder, and the fingerprint that every file in the folder must bear."""
 
     path: Path
     fingerprint: str
@@ -87,7 +88,7 @@ class ResultFolder:
         )
 
     def keep(self, key: Key, result: Result) -> Result:
-        """Write the result of a replicate, whole or not at all; returns it as it will be read."""
+        """Write a replicate's result, whole or not at all; return the result as `read` gives it."""
         content = {"settings": self.fingerprint, "rows": result.rows, "extra": result.extra}
         text = json.dumps(content, allow_nan=False)
         write_whole(self._place(key), text + "\n")
@@ -101,10 +102,10 @@ class ResultFolder:
 def open_folder(
     path: Path, *, name: str, settings: Mapping[str, Any], seed: int, overwrite: bool
 ) -> ResultFolder:
-    """Make the folder of a study, or find the one that an earlier run of the same study left.
+    """Make the folder of a study, or open the folder that an earlier run of the study left.
 
-    Raises OutputError when it holds another study, other settings, another seed or other files;
-    `overwrite` empties it first.
+    Raises OutputError when the folder holds another study, other settings, another seed or other
+    files; `overwrite` empties the folder first.
     """
     from pyvws import __version__
 
@@ -138,7 +139,7 @@ def open_folder(
 
 
 def key_name(key: Key) -> str:
-    """The parts of a key joined by hyphens: a file name, one for each key."""
+    """The parts of a key joined by hyphens: each key has its own file name."""
     parts = [str(part) for part in key]
     if not parts or not all(_PART.fullmatch(part) for part in parts):
         raise InputError(f"A replicate's key needs parts of letters, digits, _ and dots: {key}.")
@@ -146,7 +147,7 @@ def key_name(key: Key) -> str:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what a killed run left half written; a write under way is younger."""
+    """Remove files that a killed run left half written; a file now being written is younger."""
     for left in [*path.glob(f".*{_PARTIAL}"), *(path / _REPLICATES).glob(f".*{_PARTIAL}")]:
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
@@ -166,7 +167,7 @@ def _kept_settings(path: Path) -> dict[str, Any] | None:
 
 
 def _difference(kept: dict[str, Any], ours: dict[str, Any]) -> str:
-    """The first few entries that differ, theirs and ours."""
+    """The first few settings that differ: the folder's value and this run's value."""
     flat = [{**side, **side.get("settings", {})} for side in (kept, ours)]
     names = [
         name
@@ -187,14 +188,14 @@ _WATCHED: set[int] = set()
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a study prints, for rich's console, and the files that it wrote into its folder."""
+    """The parts that a study prints on rich's console, and the files that the study wrote."""
 
     shown: list[Any]
     files: list[str]
 
 
 def no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out: Path) -> Report:
-    """The report of a study whose results another one reads."""
+    """An empty report, for a study whose results another function reads."""
     return Report([], [])
 
 
@@ -205,18 +206,18 @@ class ReplicatedStudy:
     Attributes
     ----------
     name : str
-        As the command line calls it.
+        The study's name on the command line.
     settings : mapping
-        All that a result depends on besides the seed, as JSON.
+        Every value besides the seed that a result depends on, as JSON.
     replicates : int
-        How many by default.
+        Number of replicates by default.
     keys : callable
-        From a number of replicates to the keys, in the order of replicates.csv. A smaller number
-        gives a part of the keys of a larger one, so that a study can be extended.
+        Gives the keys for a number of replicates, in the order of replicates.csv. The keys of a
+        smaller number are among the keys of a larger number, so a user can extend a study.
     replicate : callable
-        From settings, key and seed to a result; importable by name, for other processes.
+        Gives the result for settings, key and seed. Other processes import this function by name.
     report : callable
-        From settings, results by key and the folder to the report; writes its files there.
+        Gives the report for settings, results by key and the folder; writes files to the folder.
     """
 
     name: str
@@ -229,7 +230,7 @@ class ReplicatedStudy:
 
 @dataclass(frozen=True, slots=True)
 class StudyRun:
-    """Results by key, how many of them were computed now, and the report."""
+    """Results by key, the number of results that this run computed, and the report."""
 
     results: dict[Key, Result]
     computed: int
@@ -253,15 +254,15 @@ def run_study(
     Parameters
     ----------
     study : ReplicatedStudy
-        What to run.
+        The study to run.
     out : Path
-        Folder; the same study under the same settings and seed goes on from what it holds.
+        Folder. The same study under the same settings and seed continues from the kept results.
     replicates : int, optional
-        Replicates in all, those there included; the study's own number without it.
+        Total number of replicates, kept ones included; by default the study's own number.
     seed : int
-        At least 0; a replicate's seed follows from it and the key.
+        At least 0; each replicate's seed follows from this seed and the replicate's key.
     jobs : int, optional
-        Replicates at once: all processors without it, with Dask those of the cluster.
+        Replicates at once; by default one for each processor of this machine or of the cluster.
     backend : {"loky", "dask"}
         Processes of this machine, or an existing Dask cluster.
     scheduler : str, optional
@@ -280,12 +281,12 @@ def run_study(
     InputError
         For an argument out of range.
     ClusterError
-        If the scheduler does not answer or has no workers, at the start or later. What was
-        computed is kept.
+        If the scheduler does not answer or has no workers, at the start or later. The folder
+        keeps the results computed so far.
     OutputError
-        If `out` holds something else, or cannot be written.
+        If `out` holds something else, or the study cannot write to `out`.
     MissingDependencyError
-        If Dask is asked for and not installed.
+        If `backend` is "dask" and Dask is not installed.
     """
     count = study.replicates if replicates is None else replicates
     count = whole_number(count, "replicates", least=1)
@@ -322,14 +323,14 @@ def run_study(
 
 
 def replicate_seed(seed: int, key: Key) -> np.random.SeedSequence:
-    """The seed of a replicate: independent of all others, whatever their order or number."""
+    """The seed of a replicate, independent of the other replicates, their order and number."""
     digest = hashlib.sha256(key_name(key).encode()).digest()
     words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
     return np.random.SeedSequence(seed, spawn_key=words)
 
 
 def whole_seed(sequence: np.random.SeedSequence) -> int:
-    """A whole number of 63 bits from a seed, for what takes no SeedSequence."""
+    """A whole number of 63 bits from a seed, for functions that take no SeedSequence."""
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
@@ -350,7 +351,7 @@ def _check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
 
 @contextmanager
 def _pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> Iterator[Work]:
-    """What yields results as they come; every job keeps to one processor."""
+    """A function that yields each result as a job ends; every job keeps to one processor."""
     import joblib
 
     if backend == "dask":
@@ -387,13 +388,13 @@ def _one(
 
 
 def _one_alone(*call: Any) -> tuple[Key, Result]:
-    """`_one` beside others, on one processor."""
+    """`_one` on one processor, because other jobs run at the same time."""
     with one_core():
         return _one(*call)
 
 
 def _one_of(parent: int, *call: Any) -> tuple[Key, Result]:
-    """`_one` in a process that ends when the study's own is killed."""
+    """`_one` in a process that ends when someone kills the study's main process."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -407,7 +408,7 @@ def _end_with(parent: int) -> None:
 
 
 def _write_table(folder: ResultFolder, results: Mapping[Key, Result]) -> None:
-    """replicates.csv: the rows of every replicate, in the order of the keys."""
+    """Write replicates.csv: the rows of every replicate, in the order of the keys."""
     rows = [row for result in results.values() for row in result.rows]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()

@@ -9,7 +9,7 @@ __all__ = ["terminal_table"]
 
 
 def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str] = ()) -> Any:
-    """A table of rich's with its headings: those of text on the left, those of numbers after."""
+    """A rich table: the `left` headings are of text columns, the `right` headings of numbers."""
     from rich.table import Table
 
     made = Table(title=title)

@@ -1,9 +1,10 @@
 """Income in a Consumer Expenditure file: sections 2.3 and 3.2 of [risk2024] on a user's own file.
 
-Income given Urban, Marital and grouped education, which an intruder knows too; the mixture
-synthesizer without weights, with Marginal and with Pairwise weights at a radius of 20 %; risks and
-utility of L = 20 datasets. The paper's own sample has other known columns and is not public, so its
-figures are for orientation. What is computed here describes confidential records: keep it in-house.
+The mixture synthesizer models income given Urban, Marital and grouped education. An intruder knows
+these three columns too. The study fits the synthesizer without weights, with Marginal weights and
+with Pairwise weights at a radius of 20 %, and gives risks and utility of L = 20 datasets. The
+paper's own sample has other known columns and is not public, so the paper's figures are for
+orientation. The study's results describe confidential records: keep the results in-house.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ RISE: Final = 0.25
 POLICY: Final = 0.5
 FORMULA: Final = "~ factor(Urban) + factor(Marital) + factor(Education)"
 
-# Of 5,571 records in 40 patterns, half a minute of bootstrap for a table is enough.
+# With 5,571 records in 40 patterns, this many samples take half a minute for a table.
 _REPLICATES: Final = 50
 # First codes of the groups after the first: high school, some college, bachelor's degree.
 _EDUCATION: Final = (12.0, 13.0, 15.0)
@@ -58,10 +59,10 @@ _STATISTICS: Final[dict[str, Callable[[Floats], float]]] = {
 class Row:
     """One synthesizer under one label rule.
 
-    Risks lie in [0, 1], larger = riskier: their mean, interquartile range, maximum, the share above
-    0.5, the largest among incomes other than 0, and the number of records whose risk rose by 0.25
-    against the unweighted synthesizer. U_m and U_a: smaller = closer to the data. mean, median and
-    q90 with bootstrap intervals in the file's unit.
+    Risks lie in [0, 1], larger = riskier. The row has the risks' mean, interquartile range and
+    maximum, the share above 0.5, the largest risk among incomes other than 0, and the number of
+    records whose risk rose by 0.25 against the unweighted synthesizer. U_m and U_a: smaller =
+    closer to the data. mean, median and q90 have bootstrap intervals in the file's unit.
     """
 
     synthesizer: str
@@ -81,8 +82,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ExpenditureStudy:
-    """Incomes (N,), fits, risks (N,) by synthesizer and label rule, rows, the data's own figures,
-    and what the samplers' diagnostics found.
+    """The study's results: incomes (N,), fits, risks (N,) by synthesizer and label rule, rows,
+    the data's own figures, and the problems that the samplers' diagnostics found.
     """
 
     y: Floats
@@ -95,8 +96,10 @@ class ExpenditureStudy:
 
 
 def education_groups(codes: Floats) -> Floats:
-    """Four groups of the survey's codes: below 12 (no high school diploma), 12 (diploma), 13 and 14
-    (some college or associate's degree), 15 and above (bachelor's degree or more); 1 to 4.
+    """The group, 1 to 4, of each of the survey's education codes.
+
+    Codes below 12 (no high school diploma) are group 1, 12 (diploma) is 2, 13 and 14 (some college
+    or associate's degree) are 3, 15 and above (bachelor's degree or more) are 4.
     """
     return np.asarray(1.0 + np.searchsorted(_EDUCATION, codes, side="right"))
 
@@ -111,27 +114,28 @@ def run(
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> ExpenditureStudy:
-    """Fit the three synthesizers and judge their datasets.
+    """Fit the three synthesizers, and compute risks and utility of their datasets.
 
-    Synthetic incomes are rounded to whole dollars, as incomes in the file are: otherwise no
-    synthetic value would equal an income of 0, whose ball is that one point, and all such records
-    would look safe. The same posterior draws are used under both label rules. A record that is
-    alone in its pattern has a Pairwise weight of 0.
+    The study rounds synthetic incomes to whole dollars, as the file does. Otherwise no synthetic
+    value would equal an income of 0, whose ball is that one point, and all such records would look
+    safe. Both label rules use the same posterior draws. A record that is alone in its pattern has
+    a Pairwise weight of 0.
 
     Parameters
     ----------
     file : path
         CSV or Parquet with numeric columns Income, Urban, Marital and Educ.
     seed : int
-        Of sampling and synthesis.
+        Seed of sampling and synthesis.
     components : int
-        C of the mixture.
+        C, the number of components of the mixture.
     datasets, replicates : int
-        Synthetic datasets, and bootstrap samples of each.
+        Number of synthetic datasets, and of bootstrap samples of each dataset.
     settings : SamplerSettings, optional
-        Of each of the three fits; 2 chains of 500 draws and 500 steps of warm-up by default.
+        Settings of each of the three fits; by default 2 chains of 500 draws and 500 steps of
+        warm-up.
     listener : Listener
-        Told of fits.
+        The study tells the listener of each fit.
 
     Returns
     -------
@@ -254,7 +258,7 @@ def _shown(interval: BootstrapInterval) -> str:
 
 
 def write(result: ExpenditureStudy, folder: Path) -> list[str]:
-    """Write table.csv into `folder`; returns the files' names."""
+    """Write table.csv into `folder`; return the files' names."""
     import polars as pl
 
     flat = []

@@ -1,12 +1,13 @@
 """From local to global bounds: section 6 of [vws2024], and the sample sizes of [global2022].
 
-Local databases of n records from Poisson(100), and from 0.2 NB(100, 5) + 0.8 NB(100, 20), by R's
-generators. Each is fitted unweighted, weighted (LW with c = 1) and weighted-epsilon, by the
-intercept-only model of its kind of data. The paper takes n = 1000; the slides' violins take n of
-100, 400, 1600 and 6400 and name neither their data nor their truncation, so both kinds of data are
-taken at every n here, and epsilon of Weighted-epsilon is what section 6 prints as the global one.
-Section 6 gives R both as 100 and as 200, and both dispersions as 5; its text and figures have
-R = 100, and section 3.1 the mixture above. The data are simulated: nothing here is confidential.
+R's generators draw local databases of n records from Poisson(100), and from 0.2 NB(100, 5) +
+0.8 NB(100, 20). The study fits each database unweighted, weighted (LW with c = 1) and
+weighted-epsilon, with the intercept-only model of the database's kind of data. The paper takes
+n = 1000. The slides' violins take n of 100, 400, 1600 and 6400, and name neither their data nor
+their truncation. So the study takes both kinds of data at every n, and Weighted-epsilon takes the
+epsilon that section 6 prints as the global one. Section 6 gives R both as 100 and as 200, and both
+dispersions as 5. The study takes R = 100, as section 6's text and figures do, and the mixture of
+section 3.1. The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -67,14 +68,14 @@ COLUMNS = (
 )
 """Columns of replicates.csv.
 
-`lipschitz` is the database bound in nats, `mu` the mean of the posterior of the mean parameter,
-`out` the number of records at weight 0; quantiles and mean are those of one synthetic dataset. Rows
-of mechanism "original" hold those of the database itself, and nothing else.
+`lipschitz` is the database bound in nats, `mu` the posterior mean of the mean parameter, and `out`
+the number of records at weight 0. The quantiles and the mean describe one synthetic dataset. A row
+of mechanism "original" holds only the quantiles and the mean of the database itself.
 """
 
 
 def keys(replicates: int) -> list[Key]:
-    """A key for each replicate, kind of data and size, replicates of one number together."""
+    """A key for each replicate, kind of data and size; the keys of one replicate are adjacent."""
     return [
         (data, n, number)
         for number in range(1, replicates + 1)
@@ -84,7 +85,7 @@ def keys(replicates: int) -> list[Key]:
 
 
 def simulate(settings: Mapping[str, Any], data: str, n: int, seed: int) -> Floats:
-    """Counts (n,) after R's ``set.seed(seed)``; the mixture's one record at a time."""
+    """Counts (n,) after R's ``set.seed(seed)``; R draws the mixture one record at a time."""
     if data == "poisson":
         return poisson_data(seed, n, settings["mean"])
     stream, values = RRandom(seed), np.empty(n)
@@ -95,7 +96,7 @@ def simulate(settings: Mapping[str, Any], data: str, n: int, seed: int) -> Float
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """One database: its own row and one for each mechanism."""
+    """One database: a row for the database itself, and a row for each mechanism."""
     data, n, number = str(key[0]), int(key[1]), int(key[2])
     of_data = settings["data"][data]
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
@@ -131,7 +132,7 @@ _TITLES = {
     "poisson": "Poisson(100)",
     "mixture": "0.2 NB(100, 5) + 0.8 NB(100, 20)",
 }
-_PAPER_SIZE = 1000  # Of section 6.
+_PAPER_SIZE = 1000  # n in section 6 of the paper.
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -157,7 +158,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def predicted_bound(largest: float, least: float) -> float:
-    """LW's bound at c = 1, g = 0 by algebra, where the weighted fit is as the unweighted one.
+    """LW's bound at c = 1, g = 0 by algebra, as if the weighted fit equalled the unweighted fit.
 
     alpha_i f_i = f_i (M - f_i) / (M - m) for unweighted bounds f_i between m = `least` and M =
     `largest` is at most M^2 / (4 (M - m)), at f_i = M / 2; where M / 2 is below m, at most m.
@@ -174,10 +175,10 @@ def _values(rows: list[dict[str, Any]], column: str, data: str, n: int, mechanis
 
 
 def summary(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A line for each kind of data, mechanism and n.
+    """A row for each kind of data, mechanism and n.
 
-    Smallest, mean and largest bound, their spread, the share above the paper's global bound, and
-    mean and root mean squared error of mu.
+    A row has the smallest, mean and largest bound, the bounds' spread, the share of bounds above
+    the paper's global bound, and the mean and root mean squared error of mu.
     """
     lines = []
     for data, of_data in settings["data"].items():
@@ -205,7 +206,10 @@ def summary(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dic
 def differences(
     settings: Mapping[str, Any], rows: list[dict[str, Any]], data: str
 ) -> list[PairedDifference]:
-    """Bound, and distance of mu from the true mean, of mechanisms that saw the same database."""
+    """Paired differences between mechanisms that saw the same database.
+
+    The differences are of the bound, and of the distance of mu from the true mean.
+    """
     made = []
     for first, second in pairwise(MECHANISMS):
         for n in settings["sizes"]:
@@ -286,7 +290,7 @@ def _by_size(
 
 
 def _cause(results: Mapping[Key, Result], data: str) -> str:
-    """LW's bound against what the most extreme record alone predicts."""
+    """Compare LW's bound with the bound that the most extreme record alone predicts."""
     by_algebra, measured = [], []
     for key, result in results.items():
         if key[0] == data:
@@ -308,7 +312,7 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
 
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path) -> list[str]:
-    """Bounds and mu over n; at the paper's n its violins of bounds and of estimands."""
+    """Draw bounds and mu over n, and at the paper's n the violins of bounds and estimands."""
     from pyvws.plots import contraction, replicate_violins
 
     made = {}

@@ -1,11 +1,12 @@
 """The application of [global2022]: five synthesizers of salaries on a public range, epsilon 5.
 
 The slides take the Survey of Doctorate Recipients' public use file of 2017: 1601 respondents with a
-position at a 4-year college or university in mathematics and statistics, beta regression of salary
-on gender, age and weeks worked. That file is not part of this package; any other file of wages will
-do as well. The slides name no range for the salary, so it must be given. One dataset is made of
-each synthesizer and compared, never written. The histogram has noise of a seed, so that a run can
-be repeated: what is printed describes the records of the file, and is no release.
+position at a 4-year college or university in mathematics and statistics. Their model is a beta
+regression of salary on gender, age and weeks worked. The file is not part of this package; any
+other file of wages will do as well. The slides name no range for the salary, so the user must give
+the range. The study makes one dataset of each synthesizer, compares the dataset with the file, and
+never writes the dataset. The histogram's noise comes from a seed, so that a user can repeat a run.
+The printed figures describe the records of the file, and are no release.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ WHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A column of the slides' table; None where they have NA.
+    """A column of the slides' table; None where the slides have NA.
 
     lipschitz in nats and epsilon: larger = riskier. max_ecdf and avg_ecdf: smaller = more useful.
-    Mean and quantiles are in the outcome's unit. What the slides do not print explains the rest:
-    mean_weight, and the shares of records that are out (weight 0) and clamped (at some draw).
+    Mean and quantiles are in the outcome's unit. The slides do not print mean_weight and the shares
+    of records that are out (weight 0) and clamped (at some draw); these explain the other figures.
     """
 
     label: str
@@ -77,12 +78,12 @@ PUBLISHED: Final = (
     Row("Censor_uw", 2.50, 5.00, 0.1350, 0.0039, 88840, 75211, 38107, 162686),
     Row("PH", None, 5.00, 0.1310, 0.0057, 93654, 91180, 30108, 163872),
 )
-"""As the slides print it, n = 1601, target epsilon 5."""
+"""The table as the slides print it, n = 1601, target epsilon 5."""
 
 
 @dataclass(frozen=True, slots=True)
 class SalaryStudy:
-    """Rows of the slides' table for a file of n records, how they were made, and what is amiss."""
+    """Rows of the slides' table for a file of n records, the settings, and any problems found."""
 
     outcome: str
     n: int
@@ -110,9 +111,9 @@ def run(
     Parameters
     ----------
     file : path or None
-        CSV or Parquet. None raises with where to find the slides' file.
+        CSV or Parquet. With None the error says where to find the slides' file.
     seed : int
-        Of sampling, synthesis and the histogram's noise.
+        Seed of sampling, synthesis and the histogram's noise.
     outcome : str
         Column of the salary.
     formula : str
@@ -124,9 +125,9 @@ def run(
     filters : sequence of str
         As in `pyvws.studies.row_filters.filtered`.
     settings : SamplerSettings, optional
-        Of each fit; 2 chains of 500 draws and 500 steps of warm-up by default.
+        Settings of each fit; 2 chains of 500 draws and 500 steps of warm-up by default.
     listener : Listener
-        Told of fits.
+        The study tells the listener of each fit.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def run(
     Raises
     ------
     InputError
-        Without a file, formula or range; for columns or values that cannot be taken.
+        Without a file, formula or range; for columns or values that the study cannot use.
     """
     if file is None:
         raise InputError(WHERE)
@@ -197,7 +198,7 @@ _LINES = {
 
 
 def table(result: SalaryStudy) -> Any:
-    """This file's table, and the published one beside it, for a terminal."""
+    """A table for a terminal: this file's rows beside the published rows."""
     from rich.columns import Columns
 
     low, high = result.range
@@ -216,7 +217,7 @@ def _one(title: str, rows: Sequence[Row]) -> Any:
 
 
 def write(result: SalaryStudy, folder: Path) -> list[str]:
-    """Write table.csv, this file's rows and the published ones, into `folder`; its name."""
+    """Write this file's rows and the published rows to table.csv in `folder`; return its name."""
     import polars as pl
 
     rows = [{"source": "file", **asdict(row)} for row in result.rows]

@@ -2,10 +2,10 @@
 
 A replicate draws n = 2000 records by R's generators and makes one dataset of each synthesizer at
 each epsilon, with and without downscaling, from an intercept-only beta regression on (0, 1). The
-unweighted and the LW fit are shared. The histogram has the default bins and noise of a seed, so
-that a replicate can be repeated; that is right for simulated data and for no release. Downscaling
-does not touch it, so its downscaled row repeats the other one. The data are simulated: nothing here
-is confidential.
+synthesizers share the unweighted fit and the LW fit. The histogram has the default bins. Its noise
+comes from a seed, so that a user can repeat a replicate: seeded noise is right for simulated data
+and wrong for a release. Downscaling does not change the histogram, so the histogram's downscaled
+row repeats the other row. The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def statistics(y: Floats) -> dict[str, float]:
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """One local database, and a row for each synthesizer, epsilon and downscaling.
 
-    `extra` holds what explains each row, in the order of the rows, and the unweighted and the LW
-    fit themselves under "plain".
+    `extra` holds an explanation of each row, in the order of the rows. Under "plain" `extra` holds
+    the unweighted fit and the LW fit themselves.
     """
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = beta_proportions(data_seed, settings["n"], *settings["shapes"])
@@ -96,7 +96,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 
 class _Rows:
-    """Rows of one replicate, and what explains each."""
+    """Rows of one replicate, and an explanation of each row."""
 
     def __init__(self, loop: SynthesisLoop, y: Floats, number: int) -> None:
         self.made: list[dict[str, Any]] = []
@@ -105,7 +105,7 @@ class _Rows:
         self._drawn: dict[int, Floats] = {}
 
     def add(self, name: str, epsilon: float, downscaled: bool, made: Made) -> None:
-        """The row of a fit; a fit that downscaling left as it was keeps its dataset."""
+        """Add the row of a fit; a fit that downscaling did not change keeps its dataset."""
         fit = made.fit
         if id(fit) not in self._drawn:
             design = np.ones((len(self._y), 1))
@@ -131,7 +131,7 @@ class _Rows:
     def add_histogram(
         self, epsilon: float, downscaled: bool, noisy: NoisyHistogram, drawn: Floats
     ) -> None:
-        """The row of the histogram; what explains it is the distance of its bins from the data."""
+        """Add the histogram's row; the distance of the bins from the data explains the row."""
         self._row(HISTOGRAM, epsilon, downscaled, None, drawn)
         counts = np.histogram(self._y, noisy.edges)[0] / len(self._y)
         self.why.append(
@@ -155,7 +155,7 @@ class _Rows:
 
 
 def _curve(y: Floats, fit: WeightedFit) -> float:
-    """U_a of the fitted density itself at the mean draw: what no luck of a draw explains."""
+    """U_a of the fitted density itself at the mean draw, free of the luck of a synthetic draw."""
     draws = fit.posterior.draws
     mu, kappa = float(expit(draws["beta"]).mean()), float(draws["kappa"].mean())
     return _squared(y, stats.beta.cdf(np.sort(y), mu * kappa, (1.0 - mu) * kappa))
@@ -168,7 +168,7 @@ def _straight(y: Floats, edges: Floats, shares: Floats) -> float:
 
 
 def _squared(y: Floats, at_sorted: Floats) -> float:
-    """Mean squared distance of a distribution function at the sorted y (N,) from the data's."""
+    """Mean squared distance of a distribution function from the data's, at the sorted y (N,)."""
     return float(((np.arange(1, len(y) + 1) / len(y) - at_sorted) ** 2).mean())
 
 

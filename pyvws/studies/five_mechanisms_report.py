@@ -1,6 +1,6 @@
-"""What the five-mechanisms study prints and writes: the slides' figures, order and violins.
+"""Print and write the five-mechanisms study: the slides' figures, order and violins.
 
-Differences are paired: two synthesizers of one replicate saw the same records.
+Differences are paired, because two synthesizers of one replicate saw the same records.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ ORDER = (
     ("censored-weighted", "censored-unweighted"),
     ("censored-unweighted", "perturbed-histogram"),
 )
-"""avg-ECDF at epsilon 5 on the slides of [global2022]: the first of each pair is the better one."""
+"""Order by avg-ECDF at epsilon 5 on the slides of [global2022]: the first of a pair is better."""
 
 ORDER_EPSILON = 5.0
-_ROUNDING = 1e-9  # Of a difference of two log densities of thousands of terms.
+_ROUNDING = 1e-9  # Rounding error of a difference of two log densities of thousands of terms.
 
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """Values over replicates, (R,), by mechanism, epsilon and downscaling; None left out."""
+    """Values over replicates, (R,), by mechanism, epsilon and downscaling, without None."""
 
     rows: list[dict[str, Any]]
 
     @classmethod
     def of(cls, results: Mapping[Key, Result]) -> Cases:
-        """Rows of replicates.csv with what explains them."""
+        """The cases of a study: the rows of replicates.csv with each row's explanation."""
         return cls(
             [
                 {**row, **why}
@@ -77,7 +77,7 @@ class Cases:
 
 
 def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
-    """Every pair of the slides' order at epsilon 5, without downscaling, by a distance."""
+    """The difference in `column` of each pair of the slides' order at epsilon 5, not downscaled."""
     return [
         _paired(cases, (first, ORDER_EPSILON, False), (second, ORDER_EPSILON, False), column)
         for first, second in ORDER
@@ -85,7 +85,7 @@ def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
 
 
 def verdict(pair: PairedDifference) -> str:
-    """What a pair of the slides' order shows."""
+    """The verdict on one pair of the slides' order, in words."""
     if not pair.told_apart:
         return "not told apart"
     return "as on the slides" if pair.mean > 0 else "the other way round"
@@ -94,7 +94,7 @@ def verdict(pair: PairedDifference) -> str:
 def check_censored(cases: Cases) -> tuple[float, float]:
     """The largest censored term, and the largest effect of one record on a sampled density.
 
-    Both as shares of epsilon / 2. Raises PyvwsError where either is above 1, at any draw.
+    Both are shares of epsilon / 2. Raises PyvwsError where either share is above 1 at any draw.
     """
     shares = [
         (row["largest_term"] / (0.5 * row["epsilon"]), row["largest_effect"] - 0.5 * row["epsilon"])
@@ -113,7 +113,7 @@ def check_censored(cases: Cases) -> tuple[float, float]:
 
 
 def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
-    """Verdict on the order, then what the measured parts say, a paragraph each."""
+    """The verdict on the order, then the findings on each measured part, a paragraph each."""
     cases, n = Cases.of(results), settings["n"]
     term, effect = check_censored(cases)
     yield (
@@ -165,7 +165,7 @@ def _interval(pair: PairedDifference) -> str:
 
 
 def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
-    """Mean weight, records out and clamped of a case, in words."""
+    """A case in words: mean weight, records at weight 0, and clamped records."""
     told = f" (mean weight {cases.values('mean_weight', *case).mean():.3f}"
     if (out := cases.values("out", *case).mean()) >= 0.05:
         told += f", {out:.1f} records at weight 0"
@@ -175,7 +175,7 @@ def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
 
 
 def _parts(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
-    """What each mechanism does to the fitted curve, by epsilon."""
+    """How each mechanism changes the fitted curve, by epsilon."""
     for epsilon in settings["epsilons"]:
         told = []
         for name, label in LABELS.items():
@@ -236,7 +236,7 @@ def _paired(
     second: tuple[str, float, bool],
     column: str,
 ) -> PairedDifference:
-    """A distance of the second case less that of the first."""
+    """The second case's distance minus the first case's distance."""
     values = (cases.values(column, *case) for case in (first, second))
     return paired_difference(first[0], second[0], column, *values)
 
@@ -267,7 +267,11 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A line a case: Lipschitz mean, largest and share at most epsilon / 2, means of the rest."""
+    """A row for each case.
+
+    A row has the mean and the largest Lipschitz bound, the share of bounds at most epsilon / 2,
+    and the means of the other columns.
+    """
     lines = []
     for epsilon in settings["epsilons"]:
         for downscaled in (False, True):
@@ -318,14 +322,14 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
 
 
 def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterator[Any]:
-    """The pairs of the slides' order, by the distance of a dataset and of the fitted curve."""
+    """Tables of the slides' pairs, by the distance of a dataset and of the fitted curve."""
     if ORDER_EPSILON in settings["epsilons"] and replicates > 1:
         pairs = [*compare(cases), *compare(cases, "curve_u_a")]
         yield paired_table(f"Pairs of the slides' order at epsilon {ORDER_EPSILON:g}", pairs)
 
 
 def _figures(cases: Cases, settings: Mapping[str, Any], out: Path) -> list[str]:
-    """The slides' violins, a panel for each epsilon, without and with downscaling."""
+    """Draw the slides' violins, a panel for each epsilon, without and with downscaling."""
     from pyvws.plots import replicate_violins
 
     titles = {f"epsilon = {epsilon:g}": epsilon for epsilon in settings["epsilons"]}

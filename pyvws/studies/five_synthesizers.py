@@ -1,10 +1,11 @@
 """The five synthesizers of [global2022] on one table at one epsilon, with and without downscaling.
 
-Weighted is LW with c searched until 2 Delta lies below epsilon, confirmed by a longer fit. The
-slides name no c and g; their Weighted ends near its target, this one below it by the noise of its
-bound. Downscaled, it starts from LW with c = 1
-instead and lowers only the records above epsilon / 2: psi in place of c. Weighted-epsilon is
-downscaled after its truncation, the censored ones before the clamp. The histogram has no weights.
+Weighted is LW: the study searches c until 2 Delta lies below epsilon, and a longer fit confirms
+the result. The slides name no c and g. The slides' Weighted ends near its target; the Weighted
+here ends below the target by the noise of its bound. With downscaling, Weighted starts from LW
+with c = 1, and psi instead of c lowers only the records above epsilon / 2. Downscaling follows the
+truncation of Weighted-epsilon, and precedes the clamp of the censored synthesizers. The histogram
+has no weights.
 """
 
 from __future__ import annotations
@@ -41,39 +42,39 @@ LABELS = {
     "censored-unweighted": "Censor_uw",
     HISTOGRAM: "PH",
 }
-"""The mechanisms in the slides' order, with the slides' names."""
+"""The mechanisms in the slides' order, under the slides' names."""
 
 NAMES = tuple(LABELS)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A fit, and what a search found, None elsewhere."""
+    """A fit, and the `c` that a search found; `c` is None without a search."""
 
     fit: WeightedFit
     c: float | None = None
     tries: int = 0
     short: bool = False
-    """No fit was confirmed: the largest bound below epsilon / 2 was taken."""
+    """The search confirmed no fit, and took the fit with the largest bound below epsilon / 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class FiveSynthesizers:
-    """The mechanisms on one loop, which makes those fits once that two of them need."""
+    """The mechanisms on one loop; the loop makes a fit once that two mechanisms need."""
 
     loop: SynthesisLoop
     passes: int
 
     def fits(self, epsilon: float, *, downscaled: bool) -> dict[str, Made]:
-        """A fit for each of the four that have a posterior."""
+        """A fit for each of the four mechanisms that have a posterior."""
         loop, request = self.loop, Request(y=self.loop.cells.outcome)
         if downscaled:
             rule = Downscaling(epsilon, self.passes, room=False)
             request = replace(request, downscaling=rule, confirm=False)
             weighted = Made(LipschitzWeighted().run(loop, request).fit)
-            Unweighted().run(loop, request)  # Its weights are those of Censor_uw.
+            Unweighted().run(loop, request)  # Censor_uw has the same weights.
         else:
-            loop.lipschitz()  # The others begin with it, so it is fitted before the search's fits.
+            loop.lipschitz()  # Other mechanisms begin with LW, so fit LW before the search's fits.
             weighted = self._searched(replace(request, epsilon=epsilon))
         others = {
             "weighted-epsilon": WeightedEpsilon(epsilon=epsilon),
@@ -102,21 +103,22 @@ class FiveSynthesizers:
 
 
 def seeded_histogram(epsilon: float, range: tuple[float, float]) -> PerturbedHistogram:
-    """The histogram of default bins with noise of a seed: for studies, not for a release."""
+    """The histogram with default bins and seeded noise: for studies, not for a release."""
     return PerturbedHistogram(epsilon=epsilon, range=range, noise="seeded-float")
 
 
 def _nearest(reached: list[float], half: float) -> int:
-    """Place of the largest bound that is not above epsilon / 2; of the smallest if all are."""
+    """Place of the largest bound up to epsilon / 2, or of the smallest if all bounds are above."""
     below = [bound if bound <= half else -bound for bound in reached]
     return int(np.argmax(below))
 
 
 def largest_effect(loop: SynthesisLoop, made: Made) -> float:
-    """How far one record moves the log density that was sampled, at any draw, in nats.
+    """How far one record moves the sampled log density, at any draw, in nats.
 
-    The record whose term would be largest without the clamp is left out, and the two densities
-    are compared at every draw of a censored fit. Above epsilon / 2 the clamp would have failed.
+    The function leaves out the record whose term would be largest without the clamp, and compares
+    the two densities at every draw of a censored fit. A result above epsilon / 2 would show that
+    the clamp failed.
     """
     fit, cells, model = made.fit, loop.cells, loop.model
     weights = fit.weights.copy()

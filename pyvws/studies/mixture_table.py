@@ -1,16 +1,18 @@
 """Table 1 of [vws2024]: 95 % intervals of Q15, Q90, mean and median before and after re-weighting.
 
-A replicate draws n = 1000 counts of its own from 0.2 NB(100, 5) + 0.8 NB(100, 20), since the
-paper's are unknown, fits LW and CW, c of CW found so that its bound meets LW's, re-weights both
-with the paper's k = 0.95, and makes synthetic datasets of each. An interval is that of the
-bootstrap percentiles of a dataset, its ends averaged over the datasets: the only reading under
-which the printed widths are those of one dataset and the printed ends are fractions of counts.
+The paper's sample is unknown, so each replicate draws its own n = 1000 counts from
+0.2 NB(100, 5) + 0.8 NB(100, 20). A replicate fits LW and CW, with c of CW searched so that CW's
+bound meets LW's bound. The replicate re-weights both fits with the paper's k = 0.95, and makes
+synthetic datasets of each fit. An interval has the bootstrap percentiles of a dataset as ends,
+averaged over the datasets. Only this reading gives the printed widths of one dataset and printed
+ends that are fractions of counts.
 
-The printed row of the data tells where the paper's sample lies. A mechanism's printed figure is
-compared with that figure plus what the mechanism moved in ours, so that the interval holds the
-spread of samples, fits and synthesis, but not the place of the sample. Such an interval is that of
-one further sample and hardly narrows with more replicates; two mechanisms are told apart by the
-mean of their paired differences, whose interval does. Simulated: nothing here is confidential.
+The printed row of the data tells where the paper's sample lies. The study compares a mechanism's
+printed figure with the data's printed figure plus the mechanism's shift in our samples. So the
+comparison's interval holds the spread of samples, fits and synthesis, but not the place of the
+sample. This interval is for one further sample, and hardly narrows with more replicates. The mean
+of paired differences tells two mechanisms apart, and its interval narrows with more replicates.
+The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -56,11 +58,11 @@ PUBLISHED: Final[dict[str, str]] = {
     "CW": "77.2 80.8 128.5 134.0 100.6 103.3 98.7 102.4",
     "CW_final": "71.6 75.8 131.0 137.7 98.6 101.8 96.1 100.1",
 }
-"""The printed table by column: lower and upper ends of the statistics in their order."""
+"""The printed table by column: the lower and upper end of each of `STATISTICS`, in order."""
 PAIRS: Final = (("LW", "LW_final"), ("CW", "CW_final"), ("LW", "CW"), ("LW_final", "CW_final"))
-"""Which columns are compared, within each replicate."""
+"""The pairs of columns that the study compares within each replicate."""
 REPLICATES: Final = 48
-"""By measurement: CW and CW_final, and all of `PAIRS` but LW and LW_final, differ at every end."""
+"""With this many replicates all `PAIRS` but LW and LW_final measurably differ at every end."""
 _DELTA: Final = "6"  # "contraction around the global Lipschitz (where here Delta_alpha = 6)"
 _ENDS: Final = ("lower", "upper")
 _COLUMNS: Final = tuple(f"{name}: {end}" for name in STATISTICS for end in _ENDS)
@@ -82,7 +84,7 @@ def keys(replicates: int) -> list[Key]:
 def interval_ends(datasets: list[Floats], times: int, rng: np.random.Generator) -> Floats:
     """Ends of the 95 % bootstrap intervals of the four statistics, averaged over datasets (4, 2).
 
-    `times` samples of each dataset (n,); quantiles of type 7.
+    The bootstrap takes `times` samples of each dataset (n,), and quantiles of type 7.
     """
     ends = np.empty((len(datasets), len(STATISTICS), 2))
     for place, values in enumerate(datasets):
@@ -94,7 +96,7 @@ def interval_ends(datasets: list[Floats], times: int, rng: np.random.Generator) 
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """One sample of the mixture: a row for each column of the table, with its bound in nats."""
+    """One sample of the mixture: a row for each column of the table, with the bound in nats."""
     whole = whole_seed(seed)
     y = mixture.simulate(whole)
     design = np.ones((len(y), 1))
@@ -118,7 +120,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 
 def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
-    """Every printed figure of the table against the replicates' rows, and the bound of LW."""
+    """Compare each printed figure of the table, and LW's printed bound, with the rows."""
     of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
     printed = {
         name: dict(zip(_COLUMNS, text.split(), strict=True)) for name, text in PUBLISHED.items()
@@ -140,7 +142,7 @@ def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
 
 
 def differences(rows: list[dict[str, Any]]) -> list[PairedDifference]:
-    """Every end of every interval: what each of `PAIRS` differs by, paired over the replicates."""
+    """The paired difference of each of `PAIRS` over the replicates, at each interval's ends."""
     of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
     return [
         paired_difference(*pair, end, *([row[end] for row in of[name]] for name in pair))
@@ -150,7 +152,7 @@ def differences(rows: list[dict[str, Any]]) -> list[PairedDifference]:
 
 
 def table_1(*, replicates: int = REPLICATES, seed: int = 1, jobs: int | None = None) -> Recomputed:
-    """Recompute the table on `replicates` samples; `jobs` at once, all processors without it."""
+    """Recompute the table on `replicates` samples, `jobs` at once (by default all processors)."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
     how = (
         f"{replicates} samples of 1000, {SETTINGS['datasets']} synthetic datasets each; "

@@ -1,8 +1,9 @@
 """Section 3.2 and 4.2 of [vws2024]: every mechanism on a negative binomial mixture.
 
-n = 1000 counts from 0.2 NB(100, 5) + 0.8 NB(100, 20), an intercept-only negative binomial
-synthesizer, CW at a radius of 30 % with c found so that its bound meets LW's, SW at the same bound,
-LW and CW re-weighted. The data are simulated, so nothing here is confidential.
+The study draws n = 1000 counts from 0.2 NB(100, 5) + 0.8 NB(100, 20), and fits an intercept-only
+negative binomial synthesizer. CW has a radius of 30 %, and a search finds c so that CW's bound
+meets LW's bound. SW has the same bound. The study also re-weights LW and CW. The data are
+simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DISPERSIONS = (5.0, 20.0)
 SHARE = 0.2
 RADIUS = 0.3
 DATASETS = 200
-TOLERANCE = 0.04  # Of bounds that are to meet; within the 5 % of a run's default.
+TOLERANCE = 0.04  # Of bounds that must meet; smaller than a run's default of 5 %.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class MixtureStudy:
-    """The data (N,), a fit and synthetic outcomes a mechanism, CW's c, each mechanism's row."""
+    """The data (N,), CW's c, and for each mechanism its fit, synthetic outcomes and row."""
 
     y: Floats
     fits: dict[str, WeightedFit]
@@ -63,7 +64,7 @@ class MixtureStudy:
 
 
 def simulate(seed: int) -> Floats:
-    """N counts from the mixture, each component NB(mean 100, dispersion phi)."""
+    """N counts from the mixture; each component is NB(mean 100, dispersion phi)."""
     rng = np.random.default_rng(seed)
     phi = np.where(rng.random(N) < SHARE, *DISPERSIONS)
     return rng.negative_binomial(phi, phi / (phi + MEAN)).astype(np.float64)
@@ -98,7 +99,7 @@ def run(
 
 
 def matched_count_weights(loop: SynthesisLoop, y: Floats) -> Weighting:
-    """CW of the outcome (N,) at the study's radius, its c found so that its bound meets LW's."""
+    """CW of the outcome (N,) at the study's radius, with c such that the bound meets LW's."""
     mechanism = CountWeighted(radius=RADIUS, match="lw")
     return mechanism.run(loop, Request(y=y, tolerance=TOLERANCE))
 
@@ -148,7 +149,7 @@ def table(result: MixtureStudy) -> Any:
 
 
 def write(result: MixtureStudy, folder: Path) -> list[str]:
-    """Write table.csv and the figures into `folder`; returns the files' names."""
+    """Write table.csv and the figures into `folder`; return the files' names."""
     import polars as pl
 
     from pyvws.plots import before_and_after, bounds_and_weights, utility

@@ -1,9 +1,9 @@
-"""What [vws2024] says in numbers of its Poisson(100) study: Delta of LW, and the weight of SW.
+"""The two numbers that [vws2024] prints for its Poisson(100) study: LW's Delta and SW's weight.
 
-"Around 0.375" is SW's weight on the authors' data, which R's seed 123 gives, so that only the fit
-is repeated. The global bound 3.5 of Appendix 6 is read over samples, so each replicate has a
-sample of its own, drawn as R does under the replicate's number. Simulated: nothing here is
-confidential.
+The paper's "around 0.375" is SW's weight on the authors' data. R's seed 123 gives these data, so
+the replicates repeat only the fit. The global bound 3.5 of Appendix 6 holds over samples, so each
+replicate has its own sample, as R draws it with the replicate's number as seed. The data are
+simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SETTINGS: Final[Mapping[str, Any]] = {"n": 1000, "draws": 4000, "warmup": 500}
 
 
 def keys(replicates: int) -> list[Key]:
-    """Each number twice: with the authors' data, and with data of its own."""
+    """Two keys for each replicate: one for the authors' data, one for the replicate's own data."""
     return [(kind, number) for number in range(1, replicates + 1) for kind in ("authors", "sample")]
 
 
@@ -36,7 +36,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """One fit: Delta of LW in nats, and the weight that SW needs for the same bound."""
     y = poisson_data(_AUTHORS_SEED if key[0] == "authors" else int(key[1]), settings["n"])
     design = np.ones((len(y), 1))
-    # Bounds are maxima over draws: as many as four chains of a thousand, on one processor.
+    # Bounds are maxima over draws: take as many draws as four chains of a thousand.
     loop = native_loop("poisson", y, design, one_chain(settings), seed=whole_seed(seed))
     bound = float(loop.lipschitz().bounds.database)
     weight = bound / float(loop.unweighted().bounds.database)
@@ -44,7 +44,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 
 def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = None) -> Recomputed:
-    """Both figures from `replicates` fits each; `jobs` at once, all processors without it."""
+    """Recompute both figures, each from `replicates` fits, `jobs` at once (default: all cores)."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
     rows = [row for result in results.values() for row in result.rows]
     made = []

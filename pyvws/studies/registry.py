@@ -1,8 +1,8 @@
-"""The studies that `pyvws study` runs, by name; a study's module is imported when it is asked for.
+"""The studies that `pyvws study` runs, by name; `find_study` imports a study's module when needed.
 
-Another study in replicates is one module with a `STUDY` and one entry here. A study that reads a
-user's file, or takes options of its own, is a command in `pyvws.commands.study` instead; the list
-shows both.
+To add a study in replicates, write one module with a `STUDY`, and one entry here. A study that
+reads a user's file, or takes options of its own, is a command in `pyvws.commands.study` instead.
+The list of studies shows both kinds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["STUDIES", "StudyEntry", "find_study"]
 
 @dataclass(frozen=True, slots=True)
 class StudyEntry:
-    """A study in replicates: what it shows, with the key of its paper, and the module of it."""
+    """A study in replicates: the study's purpose, with the paper's key, and its module."""
 
     about: str
     module: str
@@ -56,7 +56,7 @@ def find_study(name: str) -> ReplicatedStudy:
     Raises
     ------
     InputError
-        For another name.
+        For a name that is not in `STUDIES`.
 
     Examples
     --------

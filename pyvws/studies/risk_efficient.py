@@ -1,10 +1,9 @@
 """Section 2.4 of [risk2024] and section 6 of its supplement: radius r and number of datasets L.
 
-n = 1000 counts from 0.3 NB(100, 5) + 0.7 NB(100, 20), drawn once by R's generators; an
-intercept-only negative binomial synthesizer, unweighted, with marginal weights for four radii and
-with pairwise weights. A replicate repeats the fits and the synthesis on the same counts, so the
-spread over replicates is that of Monte Carlo alone. The data are simulated: nothing here is
-confidential.
+R's generators draw n = 1000 counts from 0.3 NB(100, 5) + 0.7 NB(100, 20) once. The study fits an
+intercept-only negative binomial synthesizer unweighted, with marginal weights for four radii, and
+with pairwise weights. A replicate repeats the fits and the synthesis on the same counts, so only
+Monte Carlo error makes the replicates differ. The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["PAPERS_SEED", "SETTINGS", "STUDY", "keys", "replicate", "risk_effici
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,
-    # The authors' public script says 1234; the paper's own row of the data is that of 123.
+    # The authors' public script has seed 1234; the paper's printed row of the data is of seed 123.
     "data_seeds": [123, 1234],
     "radii": [0.3, 0.25, 0.2, 0.15],
     "pairwise_radius": 0.15,
@@ -54,7 +53,7 @@ SETTINGS: Mapping[str, Any] = {
 
 
 def keys(replicates: int) -> list[Key]:
-    """A key for each replicate on each dataset, replicates of one number together."""
+    """A key for each replicate on each dataset; the keys of one replicate are adjacent."""
     return [
         ("data", seed, number)
         for number in range(1, replicates + 1)
@@ -65,7 +64,7 @@ def keys(replicates: int) -> list[Key]:
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """Fit and synthesize once on the data of the key: a row for each synthesizer, r and L.
 
-    The risks of each record are kept as well, by synthesizer and r.
+    The result also holds the risk of each record, by synthesizer and r.
     """
     y = simulate(settings, int(key[1]))
     design = np.ones((len(y), 1))
@@ -89,7 +88,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 
 class _Rows:
-    """Rows of one replicate; the synthesizer's of an r and L come before the others'."""
+    """Rows of one replicate; for each r and L the unweighted synthesizer's row comes first."""
 
     def __init__(self, settings: Mapping[str, Any], key: Key, y: Floats) -> None:
         self.made: list[dict[str, Any]] = []
@@ -98,7 +97,7 @@ class _Rows:
         self._unweighted: dict[tuple[float, int], Floats] = {}
 
     def add(self, name: str, radii: list[float], fit: WeightedFit, sets: list[Floats]) -> None:
-        """A row for each radius of `sets`, which were drawn from `fit`."""
+        """Add a row for each radius; `sets` are the datasets drawn from `fit`."""
         utility, diagnostics = ecdf_utility(self._y, sets), fit.posterior.diagnostics
         of_sets = {
             "u_m": utility.maximum,
@@ -146,7 +145,7 @@ PAPERS_SEED: Final = 123
 
 
 def _papers_keys(replicates: int) -> list[Key]:
-    """A key for each replicate on the paper's data, as those of the whole study."""
+    """A key for each replicate on the paper's data, equal to the whole study's key."""
     return [("data", PAPERS_SEED, number) for number in range(1, replicates + 1)]
 
 
@@ -157,7 +156,7 @@ def risk_efficient_tables(
     jobs: int | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Recomputed:
-    """Every printed figure of the three tables; `settings` replaces some of the study's."""
+    """Recompute each printed figure of the three tables; `settings` replace the study's."""
     own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
     study = replace(STUDY, settings=own, keys=_papers_keys)
     results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)

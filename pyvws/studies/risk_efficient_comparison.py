@@ -1,7 +1,7 @@
-"""The paper's figures for its simulated counts against replicates: inside, outside, and why.
+"""Compare the paper's figures for its simulated counts with replicates: inside, outside, and why.
 
-A published figure comes from one run. Where paper and replicates sample alike, it falls outside the
-smallest and largest of R replicates with probability 2 / (R + 1), whatever the distribution.
+A published figure comes from one run. Where the paper and the replicates sample alike, the figure
+falls outside the range of R replicates with probability 2 / (R + 1), whatever the distribution.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Published:
 
     @property
     def key(self) -> tuple[str, float, int, str]:
-        """What it measures; figures of two tables may share one."""
+        """The measured quantity; figures of two tables may share one key."""
         return self.mechanism, self.radius, self.datasets, self.statistic
 
 
@@ -70,7 +70,7 @@ _SUPPLEMENT_2: Final = (
     ("Marginal", "marginal", 0.15, "0.1088", "0.0043"),
     ("Pairwise", "pairwise", 0.15, "0.0378", "0.0003"),
 )
-# Table 6 by rows: estimate, ends of the interval and length, of the mean and of the median.
+# Table 6 by rows: estimate, ends and length of the interval, first for the mean, then the median.
 _ROWS_6: Final = {
     ("synthesizer", 30): "100.46 96.63 104.34 7.71 97.09 93.00 101.00 8.00",
     ("synthesizer", 20): "100.99 97.28 104.69 7.41 97.60 93.00 101.50 8.50",
@@ -101,7 +101,7 @@ DATA_ROW: Final[dict[str, str]] = dict(
         strict=True,
     )
 )
-"""Row D of Table 6: the data themselves."""
+"""Row D of Table 6, which describes the data."""
 
 PUBLISHED: Final[tuple[Published, ...]] = (
     *(
@@ -129,16 +129,16 @@ PAIRS = (
     ("Supplement, Table 2", "Marginal", "Pairwise"),
     ("Table 6", "S (L = 20)", "M (L = 20)"),
 )
-"""Rows of a table whose figures the paper compares."""
+"""Pairs of rows whose figures the paper compares: table, first row, second row."""
 _RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many replicates.
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A published figure and the replicates' smallest, mean and largest on one dataset.
+    """A published figure and the replicates' smallest, mean and largest value on one dataset.
 
-    `inside` allows for the rounding of the published figure; `deviation` is its distance from the
-    mean in standard deviations over the replicates, positive when the paper's is larger.
+    `inside` allows for the rounding of the published figure. `deviation` is the figure's distance
+    from the mean in standard deviations over the replicates, positive when the figure is larger.
     """
 
     published: Published
@@ -155,14 +155,14 @@ class Cell:
 
     @property
     def range_text(self) -> str:
-        """Smallest and largest with the published decimals, one more for U_a's single digit."""
+        """Smallest and largest value with the published decimals; U_a has one decimal more."""
         decimals = len(self.published.value.partition(".")[2])
         decimals += self.published.statistic == "u_a"
         return f"[{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
 
 
 def compare(rows: Rows, data_seed: int) -> list[Cell]:
-    """Every published figure against the replicates on the data of one seed."""
+    """Compare every published figure with the replicates on the data of one seed."""
     cells = []
     for published in PUBLISHED:
         values = replicated(rows, data_seed, published)
@@ -177,7 +177,7 @@ def compare(rows: Rows, data_seed: int) -> list[Cell]:
 
 
 def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
-    """What each of `PAIRS` differs by in each column, paired over the replicates' data and seed."""
+    """The difference of each of `PAIRS` in each column, paired by the replicates' data and seed."""
     of = {(shown.table, shown.row, shown.column): shown for shown in PUBLISHED}
     made = []
     for table, first, second in PAIRS:
@@ -211,7 +211,7 @@ def data_rows(settings: Mapping[str, Any]) -> dict[int, dict[str, float]]:
 
 
 def same_data(row: Mapping[str, float]) -> int:
-    """How many of the eight figures of row D this row gives, as printed."""
+    """How many of row D's eight printed figures this row reproduces."""
     return sum(f"{row[name]:.2f}" == value for name, value in DATA_ROW.items())
 
 
@@ -220,10 +220,10 @@ def explanation(
     rows: Rows,
     risks: Mapping[int, Mapping[str, Floats]],
 ) -> list[str]:
-    """What is outside and why, a paragraph each, from what was measured.
+    """Paragraphs that name the figures outside the replicates' range, and the measured causes.
 
-    `risks` holds, for the data of each seed, each record's risk (n,) by synthesizer and r, averaged
-    over the replicates.
+    `risks` holds each record's risk (n,), averaged over the replicates, by the data's seed, then
+    by synthesizer and r.
     """
     found = data_rows(settings)
     said = [
@@ -278,7 +278,7 @@ def _cause(
     seed: int,
     outside: Mapping[int, Mapping[Any, Cell]],
 ) -> str:
-    """How far other data alone explain what is outside on the data of `seed`."""
+    """How many of the figures outside on the data of `seed` other data alone explain."""
     inside = len(set(outside[seed]) - set(outside[theirs]))
     r = settings["other_datasets_radius"]
     mu, phi = (
@@ -303,7 +303,7 @@ def _cause(
 
 
 def _moles(settings: Mapping[str, Any], risks: Mapping[int, Mapping[str, Floats]]) -> Iterator[str]:
-    """Whack-a-mole from risks that Monte Carlo hardly moves, for the data of each seed."""
+    """Number of records whose averaged risk rises under weights, for the data of each seed."""
     r = settings["pairwise_radius"]
     for seed, of_seed in risks.items():
         plain, told = of_seed[f"synthesizer {r:g}"], []
@@ -330,8 +330,8 @@ def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
 def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
     """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's.
 
-    As two calls of `pyvws.bootstrap_interval`, but the resampled places, which the seed alone
-    decides, are drawn once for all datasets of a process.
+    The result equals two calls of `pyvws.bootstrap_interval`. The seed alone decides the resampled
+    places, so a process draws the places once for all datasets.
     """
     n, times = settings["n"], settings["bootstrap"]
     most = max(settings["datasets"], *settings["other_datasets"])
@@ -352,7 +352,7 @@ def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str,
 
 @cache
 def _places(seed: int, n: int, count: int) -> NDArray[np.uint16]:
-    """`count` samples of n places with replacement, (count, n), from 0."""
+    """`count` samples of n places 0, ..., n - 1 with replacement, shape (count, n)."""
     stream = RRandom(seed)
     places = np.empty((count, n), dtype=np.uint16)
     for row in places:

@@ -1,4 +1,4 @@
-"""What the risk-efficient study prints and writes: the paper's tables, risks, text and figures."""
+"""Print and write the risk-efficient study: the paper's tables, risks, text and figures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _csv(rows: Rows) -> str:
 
 
 def _published_tables(cells: Mapping[int, list[Cell]], replicates: int) -> Iterator[Any]:
-    """A table for each of the paper's, the halves of Table 6 apart, on each seed's data."""
+    """Each of the paper's tables on each seed's data; Table 6 in two halves."""
 
     def half(shown: Published) -> tuple[str, str]:
         return shown.table, shown.column.rpartition(":")[0]
@@ -160,7 +160,7 @@ def _risk_table(risks: Rows, replicates: int) -> Any:
 
 
 def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> list[str]:
-    """Violins of risks and the whack-a-mole scatters of the first replicate on the first data."""
+    """Draw the risks' violins and whack-a-mole scatters of the first replicate and dataset."""
     from pyvws import plots
 
     seed = settings["data_seeds"][0]

@@ -1,4 +1,4 @@
-"""Rows of a table by conditions on its columns, written as COLUMN=VALUE,VALUE or COLUMN>=NUMBER."""
+"""Choose a table's rows by conditions such as COLUMN=VALUE,VALUE or COLUMN>=NUMBER."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
     frame : DataFrame, N rows
         A table through narwhals.
     conditions : sequence of str
-        COLUMN, one of = != < <= > >=, and a value. After = and != several values may be given,
-        with commas: any of them, none of them. A numeric column is compared as a number, another
-        one as text, and only by = or !=. A missing value meets no condition.
+        COLUMN, one of = != < <= > >=, and a value. After = a row must have any of several values
+        with commas between them; after != none of the values. The function compares a numeric
+        column as numbers, and any other column as text, by = or != alone. A missing value meets
+        no condition.
 
     Returns
     -------
@@ -36,8 +37,8 @@ def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
     Raises
     ------
     InputError
-        For a condition that is not of this form, a column that is not there, a text column with
-        another sign, a number that is none, or no row left.
+        For a condition of another form, a column that the table lacks, a text column with another
+        sign than = or !=, a text where a number must be, or no row left.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def _meets(column: Any, sign: str, text: str) -> Any:
     else:
         column = column.cast(nw.String)
     if sign in ("=", "!="):
-        # Codes are whole numbers, which a float holds.
+        # Codes are whole numbers, which a float holds exactly.
         within = (column.cast(nw.Float64) if numeric else column).is_in(parts)
         kept = within if sign == "=" else ~within
         return (kept & ~column.is_null()).fill_null(False)

@@ -1,8 +1,9 @@
 """Section 5 of [vws2024]: the six fits on 1000 salaries of the Survey of Doctorate Recipients.
 
-An intercept-only negative binomial; LW, CW, SW at one bound; LW, CW re-weighted from k = 0.95.
-The paper samples 1000 records of the public use file of 2017 without saying which, so the seed
-draws them here; the file is not part of this package.
+The synthesizer is an intercept-only negative binomial. The fits are unweighted, LW, CW and SW at
+one bound, and LW and CW re-weighted from k = 0.95. The paper samples 1000 records of the public
+use file of 2017 and does not name the records, so this study's seed draws 1000 records. The file is
+not part of this package.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SAMPLED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class SampledSalaries:
-    """The six fits on the sampled salaries, and what their diagnostics found."""
+    """The six fits on the sampled salaries, and the problems that the diagnostics found."""
 
     fits: six_fits.MixtureStudy
     problems: tuple[str, ...]
@@ -45,9 +46,9 @@ def run(
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> SampledSalaries:
-    """Fit the six mechanisms to 1000 records of a file, or to all where it has fewer.
+    """Fit the six mechanisms to 1000 records of a file, or to all records of a smaller file.
 
-    Raises InputError, with where to get the survey, without a file.
+    Without a file the function raises InputError, which says where to get the survey.
     """
     if file is None:
         raise InputError(WHERE)
@@ -74,5 +75,5 @@ def table(result: SampledSalaries) -> Any:
 
 
 def write(result: SampledSalaries, folder: Path) -> list[str]:
-    """table.csv and the figures; the files' names."""
+    """Write table.csv and the figures into `folder`; return the files' names."""
     return six_fits.write(result.fits, folder)

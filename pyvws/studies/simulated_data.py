@@ -1,7 +1,7 @@
-"""The simulated data of the papers, the same numbers as R draws under the same seed.
+"""The simulated data of the papers: the same numbers as R draws under the same seed.
 
-Counts of section 3.1 of [vws2024], the mixture of section 2.4 of [risk2024], and skewed
-proportions. Simulated: nothing here is confidential.
+The functions give the counts of section 3.1 of [vws2024], the mixture of section 2.4 of
+[risk2024], and skewed proportions. The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
 def risk_efficient_counts(seed: int = 1234, n: int = 1000) -> Floats:
     """The mixture of section 2.4 of [risk2024]: 0.7 NB(100, 20) + 0.3 NB(100, 5).
 
-    One record at a time, as the authors draw it after ``set.seed(seed)``: the component by
-    ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's ``rnegbin(1, mu = 100, theta)``.
+    The function draws one record at a time, as the authors do after ``set.seed(seed)``: first the
+    component by ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's
+    ``rnegbin(1, mu = 100, theta)``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Every published quantity against R: cases declared once, read by the tests and by the runner.
+"""Compare every published quantity with R: the tests and the runner read the same cases.
 
 A case names a function of the package, the R function that states the same algorithm, and seeded
-arguments for both. `runner.run` compares them and `report` prints the rows.
+arguments for both functions. `runner.run` compares the two results and `report` prints the rows.
 """

@@ -1,7 +1,7 @@
-"""Small databases that are hard on a clamp, and grids of parameters, for every family it takes.
+"""Small databases that are hard on a clamp, and parameter grids, for every family with a clamp.
 
-A probability's clamped term never exceeds 0, so it uses half of the claim; a density's uses all of
-it. The shares of the claim that a loss has to reach follow that.
+The clamped term of a probability never exceeds 0, so the term uses half of the claim. The clamped
+term of a density uses the whole claim. The share of the claim that a loss must reach follows.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _LEVELS: Final[dict[str, Any]] = {
     "extremes": (1.0, 2.0, 3.0, 4.0),
 }
 _CUTS: Final = [-4.0, 0.0, 2.0]
-# With a predictor: outcome and predictor of each record, and of a grid the intercept, the slope,
-# their log scales and their correlation.
+# Records with a predictor: (outcome, predictor). A grid for these records has the axes intercept,
+# slope, the log scales of both and their correlation.
 _VISITS: Final[dict[str, Any]] = {
     "bases": (((0.0, 0.0), (0.0, 1.0)), ((1.0, -2.0), (1.0, -2.0), (3.0, 1.0), (0.0, 1.0))),
     "extremes": ((0.0, 1.0), (1000.0, -2.0), (_LARGEST_COUNT, 5.0), (1.0, 0.0)),

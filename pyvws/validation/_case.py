@@ -1,4 +1,4 @@
-"""A case: one quantity, computed by the package and by R from the same arguments."""
+"""A case: the package and R compute one quantity from the same arguments."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One quantity against R.
+    """One quantity to compare with R.
 
     Attributes
     ----------
     id : str
         "module/quantity", unique.
     paper, cites : str
-        Key of `pyvws._base.references` and the place in it.
+        Key of `pyvws._base.references`, and the place in the paper.
     script, r_function : str
-        A file of `r_reference`, without ``.R``, and a function in it.
+        A file of `r_reference`, without ``.R``, and a function in that file.
     python_function : str
-        "module:function", looked up when it is called. A function of the package, or one of the
-        case's own module that puts some of them together.
+        "module:function", imported when the case runs. The function belongs to the package, or to
+        the case's own module and combines functions of the package.
     part : str, optional
-        The attribute of the Python result that is compared.
+        The attribute of the Python result that the case compares.
     arguments : callable
         (seed, shape) -> the keyword arguments of both functions.
     seeds, shapes : tuple
-        At least 5 seeds and 3 shapes; every seed is tried with every shape.
+        At least 5 seeds and 3 shapes; the case tries every seed with every shape.
     kind : {"exact", "density", "posterior", "statement"}
         The level of the comparison.
     tolerance : int
@@ -62,7 +62,7 @@ class Case:
     expect : {"same", "differs"}
         "differs" marks a known slip of a published listing: the case fails when both agree.
     why : str
-        Reason of a tolerance above 0 or of a difference.
+        Reason for a tolerance above 0 or for a difference.
     """
 
     id: str
@@ -106,10 +106,10 @@ class Case:
 
 
 def cases_of(prefix: str, **shared: Any) -> Callable[..., Case]:
-    """Makes cases that have fields in common: `maker(name, r_function, arguments, **own)`.
+    """A maker of cases that share fields: `maker(name, r_function, arguments, **own)`.
 
-    Their ids are "prefix/name", and their script has the prefix's name unless `shared` gives
-    another. What a case gives as its `own` stands before what is `shared`.
+    A case's id is "prefix/name". A case's script has the prefix's name unless `shared` gives
+    another script. A field in `own` replaces the same field in `shared`.
     """
 
     def made(name: str, r_function: str, arguments: Any, **own: Any) -> Case:

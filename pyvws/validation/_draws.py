@@ -1,9 +1,9 @@
 """Seeded arguments whose bits are the same on every machine and under every NumPy version.
 
-NumPy promises the raw stream of a bit generator, not the stream of its distributions, and the
-logarithm of one processor differs from another's in the last bit. So numbers come from the raw
-stream by additions and multiplications alone, which IEEE 754 fixes. Stored results of R can then
-be told stale by a hash of the arguments.
+NumPy promises the raw stream of a bit generator, but not the stream of NumPy's distributions. The
+logarithm of one processor differs from another's in the last bit. So this module makes numbers
+from the raw stream by additions and multiplications alone, which IEEE 754 fixes. A hash of the
+arguments can then tell whether R's stored results are stale.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Draws:
         return np.floor(self.uniform(size, 0.0, float(below))).astype(np.int64)
 
     def bell(self, size: int, centre: float, spread: float) -> Floats:
-        """Roughly normal numbers, sums of twelve uniform ones, shape (size,)."""
+        """Roughly normal numbers, sums of twelve uniform numbers, shape (size,)."""
         total = np.zeros(size)
         for _ in range(12):
             total = total + self.uniform(size)
@@ -63,7 +63,7 @@ class Draws:
 
 
 def digest(arguments: dict[str, Any]) -> str:
-    """SHA-256 of arguments: of names, types, shapes and bits."""
+    """SHA-256 of the arguments' names, types, shapes and bits."""
     sink = hashlib.sha256()
     _feed(sink, arguments)
     return sink.hexdigest()

@@ -1,4 +1,4 @@
-"""Figures of the validation report as inline SVG: colours from the page, and text for each."""
+"""Figures of the validation report as inline SVG, in the page's colours, each with a text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FOOT: Final = 44
 _PLACES: Final = (("0", 0, 0), ("1 to 3", 1, 3), ("4 to 15", 4, 15), ("16 to 255", 16, 255))
 _BEYOND: Final = 256
 _LEAST_POWER: Final = -8
-_EDGE: Final = 1.9  # Half widths of an interval; what lies further out is drawn here.
+_EDGE: Final = 1.9  # In half widths of an interval; points further out are drawn at this edge.
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A title, a sentence that says what is seen, and the drawing."""
+    """A title, a text that describes the drawing, and the drawing."""
 
     title: str
     text: str
@@ -44,7 +44,7 @@ Lane = tuple[str, list[_Dot]]
 
 
 def figures(rows: Sequence[Row]) -> list[Figure]:
-    """The figures that these rows give; those without a number in them are left out."""
+    """The figures of these rows, without figures that would show no number."""
     exact = [
         row
         for row in rows
@@ -58,7 +58,7 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def _counted(rows: Sequence[Row]) -> Figure | None:
-    """Bars: how many exact rows differ by how much."""
+    """Bars: the number of exact rows for each size of difference."""
     if not rows:
         return None
     gaps = [int(row.largest_difference or 0) for row in rows]
@@ -73,7 +73,7 @@ def _counted(rows: Sequence[Row]) -> Figure | None:
 
 
 def _allowed(rows: Sequence[Row]) -> Figure | None:
-    """Lanes of the exact rows that allow more than 0 ulp: the difference and what is allowed."""
+    """Lanes of the exact rows that allow more than 0 ulp: the difference and the tolerance."""
     own = [row for row in rows if row.tolerance]
     if not own:
         return None
@@ -100,7 +100,7 @@ def _allowed(rows: Sequence[Row]) -> Figure | None:
 
 
 def _shares(rows: Sequence[Row], title: str) -> Figure | None:
-    """Lanes of measured differences as a share of the largest that passes, on a log scale."""
+    """Lanes of measured differences as shares of their limits, on a log scale."""
     lanes: list[Lane] = []
     shares = []
     for row in rows:
@@ -128,7 +128,7 @@ def _shares(rows: Sequence[Row], title: str) -> Figure | None:
 
 
 def _log_place(share: float) -> float:
-    """0 for shares of 10^-8 and less, and for 10 or more (or NaN) 1."""
+    """The place in [0, 1] of a share: 0 for 10^-8 or less, 1 for 10 or more and for NaN."""
     if not share < 10.0:
         return 1.0
     power = math.log10(max(share, 10.0**_LEAST_POWER))
@@ -136,7 +136,7 @@ def _log_place(share: float) -> float:
 
 
 def _printed(rows: Sequence[Row]) -> Figure | None:
-    """Lanes of printed figures in their Monte Carlo intervals, a lane a row of a table."""
+    """Lanes of printed figures in their Monte Carlo intervals, a lane for each row of a table."""
     lanes: dict[str, list[_Dot]] = {}
     count = inside = 0
     for row in rows:

@@ -1,8 +1,8 @@
-"""Engines for whole runs whose numbers are known: exact draws from a grid, and draws as given.
+"""Engines for runs with known numbers: one draws exactly from a grid, one returns given draws.
 
-Restricted to a grid, a clamped posterior is a clamped posterior still, and the same bound holds for
-it. There its normaliser is a sum, its draws are exact and independent, and no chain has to
-converge.
+A clamped posterior that is restricted to a grid is still a clamped posterior, and the same bound
+holds. On a grid the posterior's normaliser is a sum, the draws are exact and independent, and no
+chain has to converge.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["GridEngine", "KnownDraws", "grid"]
 
 
 def grid(*axes: Sequence[float]) -> Floats:
-    """Every combination of the axes' values, one a row: (G, D)."""
+    """Every combination of the axes' values, one in each row: (G, D)."""
     return np.array(list(itertools.product(*axes)), dtype=np.float64)
 
 
 def _posterior(target: PseudoPosterior, q: Floats, chains: int) -> Posterior:
-    """Unconstrained draws q (S, D) of a target as a fit without a fault."""
+    """Unconstrained draws q (S, D) of a target, as a fit with good diagnostics."""
     sizes = float(len(q) + 400)
     return Posterior(
         draws=target.model.constrain(q, target.cells.n_coefficients),
@@ -43,7 +43,7 @@ def _posterior(target: PseudoPosterior, q: Floats, chains: int) -> Posterior:
 
 @dataclass
 class GridEngine:
-    """Draws independently and exactly from a target on a grid.
+    """An engine that draws independently and exactly from a target on a grid.
 
     Attributes
     ----------
@@ -79,14 +79,14 @@ class GridEngine:
 
 @dataclass
 class KnownDraws:
-    """Gives draws that were made before, whatever the target.
+    """An engine that returns given draws, whatever the target.
 
     Attributes
     ----------
     fits : sequence of ndarray, each of shape (S, D)
-        Unconstrained draws of one fit after the other; the last ones serve all further fits.
+        Unconstrained draws, one array for each fit; all further fits return the last array.
     targets : list of PseudoPosterior
-        What was to be sampled, a target a fit.
+        The target of each fit so far.
     """
 
     fits: Sequence[Floats]

@@ -1,7 +1,7 @@
-"""The largest term that a record's log-likelihood is a sum or product of, in nats, by family.
+"""The largest term, in nats, of the sums and products in a record's log-likelihood, by family.
 
-A log-likelihood is good to some ulp of this, not of itself: its terms cancel, and a rounding of
-eta = X beta is passed on multiplied.
+The rounding error of a log-likelihood is some ulp of its largest term, not of the log-likelihood
+itself: the terms cancel, and the log-likelihood multiplies a rounding of eta = X beta.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pyvws.models.model import Draws
 
 __all__ = ["largest_terms"]
 
-# log Gamma below 10 is moved up to x in [10, 11): a difference of terms of up to x log x.
+# The package computes log Gamma below 10 from x in [10, 11), with terms of up to x log x.
 _MOVED_UP: Final = 26.0
 
 
 def largest_terms(model: str, draws: Draws, y: Floats, X: Floats) -> Floats:
-    """Of each record (N,), encoded, at each of P draws: (P, N); at least 1."""
+    """The largest term of each encoded record (N,) at each of P draws: (P, N), at least 1."""
     eta = draws["beta"] @ X.T
     steepness = np.maximum(1.0, np.abs(draws["beta"]) @ np.abs(X).T)
     return np.maximum(1.0, _FAMILIES[model](draws, y, eta, steepness))
@@ -63,7 +63,7 @@ def _logistic(_draws: Draws, _y: Floats, _eta: Floats, steepness: Floats) -> Flo
 
 
 def _ordinal(draws: Draws, y: Floats, _eta: Floats, steepness: Floats) -> Floats:
-    """A level's probability is a difference over its gap: the smaller the gap, the more is lost."""
+    """A level's probability is a difference between cuts: the closer, the more digits are lost."""
     gaps = draws["gaps"]
     edge = np.full((len(gaps), 1), np.inf)
     own = np.column_stack([edge, gaps, edge])[:, y.astype(int) - 1]

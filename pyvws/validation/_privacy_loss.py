@@ -1,8 +1,9 @@
-"""The privacy loss of whole runs, computed, on small databases and all their neighbours.
+"""Compute the privacy loss of whole runs on small databases and all their neighbours.
 
-A loss is the largest |log ratio| of what a release shows under two neighbouring databases. Here it
-is computed from what `synthesize` sampled or counted, the preparation of its table included, and
-from nothing that the run says of itself.
+A loss is the largest |log ratio| between the probabilities of one release under two neighbouring
+databases. This module computes the loss from the distribution that `synthesize` sampled or from
+the counts that `synthesize` made, including the preparation of the table. The module uses nothing
+that the run says of itself.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from pyvws.validation._grid_engine import GridEngine
 __all__ = ["CensoredRuns", "HistogramRuns", "Losses", "Word", "neighbourhood", "word"]
 
 Record = float | tuple[float, float]
-"""An outcome, or an outcome and a predictor."""
+"""A record: an outcome, or an outcome and a predictor."""
 
 Outcomes = tuple[Record, ...]
 Word = tuple[str, str]
 
 _SEED: Final = 2**60 + 1
 _BINS: Final = 4
-_REACH: Final = 40  # Noisy counts are enumerated this far to either side of 0.
+_REACH: Final = 40  # The largest size of the noisy counts that the module enumerates.
 _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 
 
 @dataclass
 class Losses:
-    """The largest losses found so far, in nats, and the smallest claims made beside them.
+    """The largest losses found so far, and the smallest claims of the same releases, in nats.
 
-    `words` are the guarantees that releases state, each with the neighbours it is certified for.
+    `words` holds the releases' guarantees, each with the neighbours that the certificate covers.
     """
 
     by_neighbours: dict[str, float] = field(default_factory=dict)
@@ -57,11 +58,11 @@ class Losses:
     words: set[Word] = field(default_factory=set)
 
     def see(self, neighbours: str, loss: float) -> None:
-        """Take in one pair's loss."""
+        """Record the loss of one pair of databases."""
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
     def hear(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
-        """Take in a statement's claims; the settings ask for `epsilon` under a relation."""
+        """Record a statement's claims; the settings ask for `epsilon` under the relation."""
         strict = said["certified"]
         claims = [(name, of["per_dataset"]) for name, of in said["epsilon_by_neighbours"].items()]
         claims += [(relation, epsilon), (said["neighbours"], said["epsilon_per_dataset"])]
@@ -73,13 +74,13 @@ class Losses:
 
 
 def word(said: dict[str, Any]) -> Word:
-    """The guarantee of a statement, and the neighbours it is certified for."""
+    """The guarantee of a statement, and the neighbours that the certificate covers."""
     strict = said["certified"]
     return said["guarantee"], "none" if strict is None else strict["neighbours"]
 
 
 def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outcomes], ...]:
-    """All databases with one record fewer, and those with one extreme record more.
+    """All databases with one record fewer, and all databases with one extreme record more.
 
     Two records are the fewest that a table may have.
     """
@@ -89,13 +90,13 @@ def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outc
 
 @dataclass(frozen=True, kw_only=True)
 class _Runs(ABC):
-    """Runs on every base and on all its neighbours; outcomes are such as the runs can have."""
+    """Runs on every base and on all its neighbours; the runs accept every outcome in them."""
 
     bases: tuple[Outcomes, ...]
     extremes: Outcomes
 
     def losses(self, epsilon: float) -> Losses:
-        """Every base against its neighbours, and these against each other."""
+        """Losses between every base and its neighbours, and between the neighbours themselves."""
         found = Losses()
         for base in self.bases:
             at_base = self.shown(base, epsilon, found)
@@ -109,7 +110,7 @@ class _Runs(ABC):
 
     @abstractmethod
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
-        """Log probabilities of what one run shows; `found` hears what the run claims."""
+        """Log probabilities of one run's possible outputs; `found` records the run's claims."""
 
     @abstractmethod
     def distance(self, one: Floats, other: Floats) -> float:
@@ -120,7 +121,7 @@ class _Runs(ABC):
 class CensoredRuns(_Runs):
     """Runs of Censored without weights on a grid of parameters, points (G, D), unconstrained.
 
-    Records with a predictor are fitted with a slope. `in_steps` takes the path of large tables.
+    The runs fit a slope to records with a predictor. `in_steps` takes the path of large tables.
     """
 
     model: Model
@@ -143,7 +144,7 @@ class CensoredRuns(_Runs):
             engine=engine,
         )
         with warnings.catch_warnings(), TemporaryDirectory() as folder:
-            # That a clamp leaves the prior alone is for the agency to know.
+            # The run warns the agency that the clamp left only the prior; ignore the warning.
             warnings.simplefilter("ignore", ConvergenceWarning)
             if self.in_steps:
                 said = run.fit_to(table.lazy(), Path(folder, "out"), seed=_SEED)
@@ -153,7 +154,7 @@ class CensoredRuns(_Runs):
         return engine.log_posterior
 
     def distance(self, one: Floats, other: Floats) -> float:
-        """Infinite where a point is possible under one alone."""
+        """The largest |log ratio|; infinite where only one result gives a point a probability."""
         with np.errstate(invalid="ignore"):
             apart = np.abs(one - other)
         return float(np.where(one == other, 0.0, apart).max())
@@ -161,7 +162,7 @@ class CensoredRuns(_Runs):
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramRuns(_Runs):
-    """Runs of the perturbed histogram on [0, 1]; values outside count in the first or last bin."""
+    """Runs of the perturbed histogram on [0, 1]; outer values count in the first or last bin."""
 
     neighbours: Literal["replace", "loo"]
 
@@ -188,5 +189,5 @@ class HistogramRuns(_Runs):
         return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)
 
     def distance(self, one: Floats, other: Floats) -> float:
-        """Of whole histograms: bins have noise of their own, so theirs add."""
+        """The largest |log ratio| of whole histograms: bins add, as noise is independent."""
         return float(np.abs(one - other).max(axis=1).sum())

@@ -1,6 +1,6 @@
-"""Cases that hold a model of the package against a Stan program of the same model.
+"""Cases that compare a model of the package with a Stan program of the same model.
 
-They have no stored results: Stan runs now, or the row is skipped with the reason.
+These cases have no stored results: either Stan runs now, or the row is "skipped" with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["FAMILIES", "Judgement", "StanCase", "seeded_target"]
 
 
 class Judgement(NamedTuple):
-    """Whether all comparisons pass, and what was measured in words and in numbers."""
+    """Whether all comparisons pass, and the measured differences in words and in numbers."""
 
     passed: bool
     measured: str
@@ -33,14 +33,14 @@ class Judgement(NamedTuple):
 
     @classmethod
     def of(cls, measured: str, *found: tuple[str, float, float]) -> Judgement:
-        """From sizes of differences: (what, size, the largest that passes) each."""
+        """The judgement of differences, each (name, size, the largest size that passes)."""
         numbers = tuple(Measurement(what, float(size), 0.0, limit) for what, size, limit in found)
         return cls(all(made.value <= made.high for made in numbers), measured, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StanCase:
-    """One model against one Stan: `judge` compares now."""
+    """One model to compare with one Stan engine: `judge` compares them now."""
 
     id: str
     kind: str
@@ -53,14 +53,14 @@ class StanCase:
 
     @property
     def programs(self) -> str:
-        """The Stan program; rstan runs the papers' own, whose name may end in `suffix`."""
+        """The Stan program; rstan runs the papers' program, whose name may end in `suffix`."""
         name = self.model.replace("-", "_")
         if self.engine == "rstan":
             return f"r_reference/stan/{name}{self.suffix}.stan"
         return f"stan/{name}.stan"
 
     def rows(self) -> Iterator[Row]:
-        """The row: passed, failed, or skipped where its Stan is missing."""
+        """The row: passed, failed, or skipped where the Stan engine is missing."""
         verdict: Verdict
         found = Judgement(False, "")
         try:
@@ -115,13 +115,13 @@ def _levels(draws: Draws, trend: Floats) -> Floats:
 
 
 def _groups(draws: Draws, trend: Floats) -> Floats:
-    """Two groups far apart, the smaller one without spread, as incomes of 0 among others."""
+    """Two groups far apart; the smaller group has no spread, like incomes of 0 among others."""
     near = draws.uniform(len(trend)) < 0.3
     return np.where(near, -3.0, 2.0 + trend + draws.bell(len(trend), 0.0, 1.0))
 
 
-# An outcome that the family can have, n values around a trend (n,), multiplied where noise is large
-# so that its coefficient lies far from 0.
+# For each family, n outcomes that the family can have, around a trend (n,). Where the noise is
+# large, the function multiplies the trend so that the coefficient lies far from 0.
 _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "poisson": _counts,
     "negative-binomial": _counts,
@@ -134,7 +134,7 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
 }
 
 FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
-"""Regressions that `seeded_target` makes outcomes for; the mixture has cases of its own."""
+"""Regressions that `seeded_target` makes outcomes for; the mixture has separate cases."""
 
 
 def seeded_target(
@@ -142,8 +142,8 @@ def seeded_target(
 ) -> PseudoPosterior:
     """A pseudo posterior of n records and K columns, some weights exactly 0 and some exactly 1.
 
-    `slope` is the coefficient of the columns after the first, the intercept. With `ends` some
-    outcomes of beta stay at the ends of their range, which only a clamp can take.
+    The first column is the intercept; `slope` is the coefficient of the other columns. With `ends`
+    some outcomes of beta stay at the ends of their range, which only a clamp can take.
     """
     draws = Draws(seed)
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])

@@ -1,8 +1,8 @@
 """A lower limit of a mechanism's epsilon from its releases on two neighbouring databases.
 
 If a mechanism has epsilon, no event is more than e^epsilon times as likely on one database as on
-the other. An event is chosen on one half of the releases and counted on the other, where its two
-probabilities get exact (Clopper-Pearson) limits.
+the other. The tester chooses an event on one half of the releases. The tester counts the event on
+the other half, and gives the event's two probabilities exact (Clopper-Pearson) limits.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _MOST_EVENTS: Final = 200
 
 
 def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
-    """What epsilon surely reaches, up to a chance of `failure`.
+    """A lower limit of the mechanism's epsilon, wrong with a chance of at most `failure`.
 
     Parameters
     ----------
     first, second : ndarray, shape (R,)
-        One number of each release: R releases of either database, independent of each other.
+        One number of each release: R independent releases of either database.
     failure : float
-        The chance in (0, 1) that what is returned lies above the mechanism's epsilon.
+        The chance in (0, 1) that the returned limit lies above the mechanism's epsilon.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
     found = 0.0
     for one, other in ((first, second), (second, first)):
         events = _events(one[chosen], other[chosen])
-        # The event that shows most on the half that chooses, by the same limits.
+        # Choose the event with the highest limit on the choosing half.
         shown = [_limit(one[chosen], other[chosen], event, failure) for event in events]
         best = events[int(np.argmax(shown))]
         found = max(found, _limit(one[counted], other[counted], best, failure / 2.0))

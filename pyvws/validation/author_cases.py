@@ -1,7 +1,7 @@
-"""Cases against the authors' public scripts of [risk2024]: their function, our data, our function.
+"""Cases that compare the authors' public scripts of [risk2024] with the package, on seeded data.
 
-Where their code is known to differ from the paper, a quantity has two cases: the code as written,
-which must differ, and the code after a named edit, which must agree.
+Where the authors' code is known to differ from the paper, a quantity has two cases: the code as
+written, which must differ, and the code after a named edit, which must agree.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["CASES", "AuthorCall", "AuthorCase", "InputEdit"]
 
 @dataclass(frozen=True, slots=True)
 class AuthorCall:
-    """One call of the authors' function, and the records that its result belongs to.
+    """One call of the authors' function, and the records that the call's result belongs to.
 
-    `known` holds the pattern of each record, for the edit that splits a call by pattern; `part`
-    names the entries of a list that the function returns.
+    `known` holds the pattern of each record, for the edit that splits a call by pattern. If the
+    function returns a list, `part` names the list's entries to compare.
     """
 
     arguments: dict[str, Any]
@@ -42,12 +42,12 @@ class AuthorCall:
 
 
 Compared = Callable[[int, int], tuple[AuthorCall, Floats]]
-"""The case of a seed and a size: the call of theirs, and our result."""
+"""From a seed and a size to the call of the authors' function and the package's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputEdit:
-    """A change of what the authors' function is given: one call becomes one or several."""
+    """A change of the input to the authors' function: one call becomes one or several calls."""
 
     name: str
     erratum: str
@@ -56,10 +56,10 @@ class InputEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorCase:
-    """One quantity: a call of theirs and a number of ours for each seed and size.
+    """One quantity: a call of the authors' function and the package's numbers, by seed and size.
 
-    `case(seed, n)` returns the call and our result. `expect="differs"` fails when both agree; a
-    function of theirs that stops counts as a difference.
+    `case(seed, n)` returns the call and the package's result. `expect="differs"` fails when both
+    agree. If the authors' function stops, the case counts a difference.
     """
 
     id: str
@@ -75,7 +75,7 @@ class AuthorCase:
     erratum: str = ""
 
 
-# Arguments of theirs, and the package's numbers for the same data
+# Arguments of the authors' functions, and the package's numbers for the same data
 
 _RADII: Final = (0.2, 0.15, 0.3, 0.25, 0.1)
 _SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (1.5, 0.0))
@@ -101,7 +101,7 @@ def _scaled(risk: Floats, c: float, g: float) -> AuthorCall:
 
 
 def _neighbours(y: Floats, seed: int, datasets: int) -> list[Floats]:
-    """Synthetic values near and far, in whole steps."""
+    """Synthetic values near to and far from y, in whole steps."""
     steps = Draws(seed + 900).whole(datasets * len(y), 81) - 40
     return [y + step for step in steps.reshape(datasets, len(y))]
 
@@ -117,7 +117,10 @@ def _values(seed: int, n: int, kind: str) -> Floats:
 def _confidential(
     ours: Callable[..., Floats], kind: str = "counts", known: bool = False
 ) -> Compared:
-    """Risk or pairwise weights of the confidential data: theirs takes them as one dataset."""
+    """Risk or pairwise weights of the confidential data.
+
+    The authors' function takes the confidential data as one synthetic dataset.
+    """
 
     def case(seed: int, n: int) -> tuple[AuthorCall, Floats]:
         y, radius = _values(seed, n, kind), _RADII[seed - 1]
@@ -139,7 +142,7 @@ def _synthetic(seed: int, n: int) -> tuple[AuthorCall, Floats]:
 
 
 def _filtered(seed: int, n: int) -> tuple[AuthorCall, Floats]:
-    """A frame that kept its row names when every other row was dropped."""
+    """Risks from a frame that kept its row names when a user dropped every other row."""
     y, radius = Draws(seed).counts(n), _RADII[seed - 1]
     names = np.arange(2, 2 * n + 1, 2)
     frame = _frame(y, names)
@@ -155,7 +158,7 @@ def _two_outcomes(seed: int, n: int) -> tuple[AuthorCall, Floats]:
 
 
 def _at_the_end(seed: int, n: int) -> tuple[AuthorCall, Floats]:
-    """Synthetic values at y + r y exactly, the end of the ball, which belongs to it."""
+    """Risks of synthetic values exactly at y + r y: the ball includes its end."""
     y, radius = Draws(seed).uniform(n, 1.0, 1000.0), _RADII[seed - 1]
     call = AuthorCall(_risk(_frame(y), [_frame(y + radius * y)], radius))
     return call, identification_risk(y, [y + radius * y], radius=radius)
@@ -167,7 +170,7 @@ def _marginal(seed: int, n: int) -> tuple[AuthorCall, Floats]:
 
 
 def _pairwise_scaled(seed: int, n: int) -> tuple[AuthorCall, Floats]:
-    """Their driver hands 1 - alpha to the function of the marginal weights."""
+    """The authors' driver hands 1 - alpha to the function of the marginal weights."""
     y, (c, g) = Draws(seed).counts(n), _SCALES[seed - 1]
     risk = 1.0 - pairwise_weights(y, radius=0.2)
     return _scaled(risk, c, g), pairwise_weights(y, radius=0.2, c=c, g=g)
@@ -279,7 +282,7 @@ def _twice(
     edit: Edit | InputEdit,
     **more: Any,
 ) -> tuple[AuthorCase, AuthorCase]:
-    """The code as written, which must differ, and the edited one, which must agree."""
+    """Two cases: the code as written must differ, and the edited code must agree."""
     case_as_written = _case(
         f"{name}-as-written",
         *(cites, function, python, case),

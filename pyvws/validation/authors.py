@@ -1,11 +1,12 @@
-"""The authors' public scripts of [risk2024], from a user's checkout, against the package.
+"""Compare the authors' public scripts of [risk2024], in a user's checkout, with the package.
 
-Nothing of theirs is stored here. Their files are parsed in R, function definitions are found by
-name, and only those are evaluated, with our own seeded data; drivers are read, never run. Each row
-carries the SHA-256 of the file that the function came from.
+The package stores nothing of the authors' scripts. R parses the scripts, this module finds function
+definitions by name, and R evaluates only those functions, on the package's seeded data. The module
+reads the authors' drivers but never runs the drivers. Each row carries the SHA-256 of the
+function's file.
 
-Some slips no number of a run can show: files that a driver reads but that are not there, arguments
-that a function never uses, names that nobody gives it.
+No number of a run can show some slips: missing files that a driver reads, arguments that a
+function never uses, and names that no caller gives to a function.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from pyvws.validation.report import Row, Verdict
 
 __all__ = ["LIMIT", "SLIPS", "AuthorFunction", "find_functions", "missing_files", "run"]
 
-# Their program names the weights after the letter; the data are otherwise those of the package.
+# The authors' Stan program names the weights after the letter alpha; other data names are equal.
 _DATA_NAMES: Final = {"weights": "alphas"}
 _LIKELIHOOD: Final = "neg_binomial_2_log_lpmf"
 
-# Both sides add the same whole numbers and divide: they may round apart, by a few units of the
-# last place of 1. Anything that is not rounding is at least 1 / (60 * 60 * 3), the smallest step of
-# a risk or a weight at the largest size.
+# Both sides add the same whole numbers and divide, so roundings differ by a few units in the last
+# place of 1. Any other difference is at least 1 / (60 * 60 * 3), the smallest step of a risk or a
+# weight at the largest size.
 LIMIT: Final = 8 * 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorFunction:
-    """A function definition: its file, that file's SHA-256, and its text."""
+    """A function definition: the file, the file's SHA-256, and the definition's text."""
 
     file: str
     sha256: str
@@ -59,15 +60,15 @@ def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[R
     Parameters
     ----------
     checkout : Path
-        A folder with their R files, at any depth.
+        A folder with the authors' R files, at any depth.
     progress : callable, optional
-        Called with each row as it is done.
+        `run` calls this function with each finished row.
 
     Returns
     -------
     list of Row
-        One a quantity. A function that is not in the checkout, or a missing R, makes a row
-        "skipped".
+        One row for each quantity. A row is "skipped" if the checkout lacks the function, or if R
+        is missing.
 
     Raises
     ------
@@ -113,7 +114,10 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
 
 
 def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
-    """Largest difference of one seed and size, relative to 1 or the value; inf if theirs stops."""
+    """Largest difference for one seed and size, relative to 1 or a larger value.
+
+    The difference is inf if the authors' function stops.
+    """
     call, ours = case.case(seed, n)
     calls = [call]
     for edit in case.inputs:
@@ -165,11 +169,11 @@ def _as_row(
     )
 
 
-# Files of their checkout
+# Files of the authors' checkout
 
 
 def _r_files(checkout: Path) -> list[Path]:
-    """All R files at any depth, sorted; InputError where there is none."""
+    """All R files at any depth, sorted; InputError if there is no R file."""
     found = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
     if not found:
         raise InputError(f"There is no R file in {checkout}. Give the checkout of the scripts.")
@@ -182,9 +186,9 @@ def _sha256_of(path: Path) -> str:
 
 
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
-    """Function definitions of all R files by name; of two with one name, the first file's.
+    """Function definitions of all R files by name; the first file wins where two share a name.
 
-    A file that R cannot parse holds none. Needs R.
+    A file that R cannot parse gives no definitions. Needs R.
     """
     found: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
@@ -200,7 +204,7 @@ def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
 
 
 def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
-    """Files that a script reads and that are not beside it, by name, with that script. Needs R."""
+    """Files that a script reads and that are missing beside the script: name to script. Needs R."""
     found: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:
@@ -214,12 +218,12 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
     return found
 
 
-# Slips of structure, and their Stan program
+# Slips of structure, and the authors' Stan program
 
 
 @dataclass(frozen=True, slots=True)
 class _Slip:
-    """A slip of structure: `find` gives where it is, or None when it has gone."""
+    """A slip of structure: `find` gives the slip's place, or None when the slip has gone."""
 
     id: str
     erratum: str

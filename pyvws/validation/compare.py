@@ -1,8 +1,8 @@
 """The one comparison of two results: same shape and equal bits, else the distance in ulp.
 
-A unit in the last place (ulp) is one step to the next double. NaN equals NaN, whatever its payload,
-because R's own arithmetic does not keep payloads. -0.0 equals 0.0, because no paper's quantity has
-a signed zero and neither R's nor Python's == tells them apart.
+A unit in the last place (ulp) is one step to the next double. NaN equals NaN, whatever the
+payload, because R's own arithmetic does not keep payloads. -0.0 equals 0.0, because no paper's
+quantity has a signed zero, and because == tells the two zeros apart neither in R nor in Python.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ __all__ = ["largest_ulp"]
 
 
 def largest_ulp(first: NDArray[np.float64], second: NDArray[np.float64]) -> int | None:
-    """Largest distance of two arrays of doubles, in ulp; 0 = equal.
+    """Largest distance between two arrays of doubles, in ulp; 0 = equal.
 
-    None when there is no distance: the shapes differ, or a NaN stands against a number.
+    The distance is None if the shapes differ, or if one array has a NaN where the other has a
+    number.
 
     Examples
     --------
@@ -36,6 +37,6 @@ def largest_ulp(first: NDArray[np.float64], second: NDArray[np.float64]) -> int 
 
 
 def _ordered(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole numbers in the order of the doubles, neighbours one apart, both zeros at 0."""
+    """Whole numbers in the order of the doubles; neighbours differ by 1, both zeros give 0."""
     bits = np.ascontiguousarray(values).view(np.int64)
     return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)

@@ -48,15 +48,15 @@ def write_report(
     folder : Path
         A folder that does not exist or is empty, unless `overwrite`.
     rows : sequence of Row
-        What was compared, and what could not be.
+        The rows of the comparisons, skipped ones included.
     began : datetime
-        When the run began, with its zone.
+        When the run began, with the time zone.
     seconds : float
-        How long it took.
+        Duration of the run.
     command : str
-        The command that was run, for the reader.
+        The user's command, for the reader of the document.
     overwrite : bool
-        Replace what the folder holds.
+        Replace the folder's content.
 
     Returns
     -------
@@ -66,7 +66,8 @@ def write_report(
     Raises
     ------
     OutputError
-        If the folder is not empty or cannot be written; nothing is left behind.
+        If the folder is not empty, or the function cannot write to it. The function then leaves
+        nothing behind.
     """
     found = content(rows, began=began, seconds=seconds, command=command)
     with whole_folder(folder, overwrite=overwrite) as partial:
@@ -82,7 +83,7 @@ def write_report(
 def content(
     rows: Sequence[Row], *, began: datetime, seconds: float, command: str = ""
 ) -> dict[str, Any]:
-    """All that the document says, as plain values; parameters as of `write_report`."""
+    """The document's content as plain values; `write_report` explains the parameters."""
     verdicts: Counter[str] = Counter(row.verdict for row in rows)
     return {
         "verdict": _verdict(verdicts),
@@ -104,7 +105,7 @@ def content(
 
 
 def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
-    """The page of a `content`: no script, style or image from elsewhere."""
+    """The HTML page of a `content`; the page loads no script, style or image from elsewhere."""
     groups = {level: [row for row in rows if _of(row) == level] for level in _LEVELS}
     page = template("page.html.j2").render(
         **found,
@@ -120,10 +121,10 @@ def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
 
 
 def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
-    """The rows as JUnit XML, which build servers read: a suite a level, a test case a row.
+    """The rows as JUnit XML for build servers: a suite for each level, a test case for each row.
 
-    A skipped row is a skipped test, never a passed one. `began` is when the run began, with its
-    zone, and `seconds` how long it took.
+    A skipped row is a skipped test, never a passed test. `began` is the start of the run with its
+    time zone, and `seconds` the run's duration.
     """
     levels = dict.fromkeys(row.level for row in rows)
     suites = {level: [row for row in rows if row.level == level] for level in levels}
@@ -135,7 +136,7 @@ def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
 
 
 def _said(row: Row) -> str:
-    """What a row was held against, and what was found, a line each."""
+    """The comparison and the finding of a row, a line for each non-empty value."""
     gap = None if row.largest_difference is None else f"{row.largest_difference} ulp"
     said = {
         "paper": row.paper,
@@ -149,21 +150,21 @@ def _said(row: Row) -> str:
 
 
 def _breakable(text: str) -> Any:
-    """A name that a narrow column may break after its marks."""
+    """A name as HTML that a narrow column may break after punctuation marks."""
     from markupsafe import Markup, escape
 
     return Markup(_MARK.sub(r"\1<wbr>", str(escape(text))))
 
 
 def _verdict(verdicts: Counter[str]) -> str:
-    """ "fail" if a row failed, "incomplete" if one could not run or none did, else "pass"."""
+    """ "fail" if a row failed, "incomplete" if a row could not run or no row ran, else "pass"."""
     if verdicts["fail"]:
         return "fail"
     return "incomplete" if verdicts["skipped"] or not verdicts["pass"] else "pass"
 
 
 def _of(row: Row) -> str:
-    """The level of a row, or "others" where code of others was run."""
+    """The level of a row, or "others" for a row that ran code of others."""
     return "others" if row.id.partition("/")[0] in ("authors", "listings") else row.level
 
 
@@ -174,7 +175,7 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _finite(value: Any) -> Any:
-    """Numbers that JSON does not know as text, at any depth."""
+    """The value with infinities and NaN as text, at any depth, because JSON has no such numbers."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -190,7 +191,7 @@ def _duration(seconds: float) -> str:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """ "1 to 5" for neighbours, else the numbers themselves."""
+    """ "1 to 5" for consecutive numbers, else the numbers themselves."""
     run = list(range(numbers[0], numbers[0] + len(numbers))) if numbers else []
     if len(run) > 2 and list(numbers) == run:
         return f"{run[0]} to {run[-1]}"

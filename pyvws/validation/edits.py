@@ -1,8 +1,8 @@
-"""Named edits: the documented errata, applied at run time to code that others wrote.
+"""Named edits: they apply the documented errata at run time to code that others wrote.
 
-Nothing of that code is stored here. An edit finds its place by a short pattern, carries the id of
-its entry in ``validation/errata.toml``, and fails where it no longer applies: then the code has
-changed, and the entry is out of date.
+The package stores nothing of that code. An edit finds its place by a short pattern, and carries the
+id of its entry in ``validation/errata.toml``. An edit that no longer applies fails: then the code
+has changed, and the entry is out of date.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ __all__ = ["Edit", "EditError", "apply_edits"]
 
 
 class EditError(PyvwsError):
-    """An edit whose place is not in the code."""
+    """The code lacks the place that an edit changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of a piece of code.
+    """A change to a piece of code.
 
     Attributes
     ----------
     name : str
-        What the edit does, for the rows.
+        The edit's name in the rows, which tells what the edit does.
     erratum : str
-        Id of the erratum that it corrects, or of the convention that it follows.
+        Id of the erratum that the edit corrects, or of the convention that the edit follows.
     pattern, replacement : str
-        Of `re.sub`, line by line; every place that matches is changed.
+        Arguments of `re.sub`, line by line; the edit changes every place that matches.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Edit:
     replacement: str
 
     def apply(self, code: str) -> str:
-        """The code with the change; EditError where the pattern matches nowhere."""
+        """The code with the change; EditError if the pattern matches nowhere."""
         changed, places = re.subn(self.pattern, self.replacement, code, flags=re.MULTILINE)
         if not places:
             raise EditError(
@@ -51,7 +51,7 @@ class Edit:
 
 
 def apply_edits(code: str, edits: Iterable[Edit]) -> str:
-    """The code after all edits, in their order."""
+    """The code after all edits, applied in the given order."""
     for edit in edits:
         code = edit.apply(code)
     return code

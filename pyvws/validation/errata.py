@@ -1,6 +1,7 @@
-"""The errata list: slips of the papers and scripts, each quoted, with a number and its test.
+"""The errata list: slips of the papers and scripts, each with a quote, a number and a test.
 
-A second list holds conventions, which merely differ. Both are in ``validation/errata.toml``.
+A second list holds conventions, on which sources merely differ. Both lists are in
+``validation/errata.toml``.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ class Erratum:
     Attributes
     ----------
     id : str
-        Unique; named edits and rows refer to it.
+        Unique name that named edits and rows refer to.
     sources : tuple of str
         Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's
         scripts).
     place : str
         Section, equation, step or function.
     says, meant : str
-        What is there, and what was meant and why.
+        The source's statement, and the statement that the authors meant, with the reason.
     number : str
-        What `as_printed` and `as_meant` count.
+        The quantity that `as_printed` and `as_meant` measure.
     as_printed, as_meant : float or str
-        The number that follows from each; "stops" or "nan" where there is none.
+        The quantity's value under either statement; "stops" or "nan" where there is no value.
     test : str
-        The pytest node that computes both.
+        The pytest node that computes both values.
     package : str
-        What the package does.
+        The package's own choice.
     quotes : tuple of str
-        What stands in the sources, word for word but for white space; empty for scripts.
+        The sources' text, word for word except for white space; empty for scripts.
     """
 
     id: str
@@ -65,10 +66,10 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
-    """What differs between sources where no side is wrong, and which the package takes.
+    """A point on which sources differ and no source is wrong, with the package's choice.
 
-    `quotes` are word for word, as in `Erratum`; `test` is the pytest node that shows the
-    difference, "" without one.
+    `quotes` are word for word, as in `Erratum`. `test` is the pytest node that shows the
+    difference, or "" if there is none.
     """
 
     id: str
@@ -95,7 +96,7 @@ def count() -> str:
 
 
 def render(console: Console) -> None:
-    """Print both lists, a paragraph an entry."""
+    """Print both lists, a paragraph for each entry."""
     console.print(Text("Errata", style="bold"))
     for slip in errata():
         lines = [
@@ -141,7 +142,7 @@ def _content() -> dict[str, Any]:
 
 
 def _entry(kind: Any, table: dict[str, Any]) -> Any:
-    """An entry, with exactly the fields of its kind and known sources."""
+    """An entry of the list; the entry must have exactly its kind's fields, and known sources."""
     known = {field.name for field in fields(kind)}
     strange = set(table) - known | set(table["sources"]) - _SOURCES
     if strange:

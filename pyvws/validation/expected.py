@@ -1,9 +1,9 @@
 """Results of R that travel with the package, for comparisons where R is missing.
 
-One file a script, ``validation/expected/<script>.json``. It holds the hash of the script and, for
-each case, the hash of its arguments and one line a cell. A result whose script or arguments have
-changed since is stale, and a stale result is a failure: `python -m pyvws.validation.refresh`
-writes all of them anew.
+Each script has one file, ``validation/expected/<script>.json``. The file holds the script's hash
+and, for each case, the hash of the case's arguments and one line for each cell. A result is stale
+if its script or its arguments have changed since. A stale result is a failure:
+`python -m pyvws.validation.refresh` writes all results anew.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pyvws.validation._draws import digest
 
 __all__ = ["LONG_DOUBLE_BITS", "StaleError", "Stored", "load", "save", "script_hash"]
 
-# R adds in long double, so its last bits depend on how wide that is on a machine.
+# R adds in long double, so the last bits depend on the width of long double on a machine.
 LONG_DOUBLE_BITS: Final = int(np.finfo(np.longdouble).nmant) + 1
 REFRESH: Final = "Run: python -m pyvws.validation.refresh"
 
 
 class StaleError(PyvwsError):
-    """A stored result that is absent or belongs to another script or to other arguments."""
+    """A stored result is absent, or belongs to another script or to other arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Stored:
 
 
 def script_hash(script: str) -> str:
-    """SHA-256 of an R reference, with line ends made equal."""
+    """SHA-256 of an R reference, the same for every kind of line end."""
     text = (_resources.folder("r_reference") / f"{script}.R").read_text(encoding="utf-8")
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
@@ -55,7 +55,7 @@ def arguments_hash(case: Case) -> str:
 
 
 def load(case: Case, folder: Path | None = None) -> Stored:
-    """The stored results of a case; StaleError when they are not of this script and arguments."""
+    """The stored results of a case; StaleError if the script or the arguments have changed."""
     path = _place(folder) / f"{case.script}.json"
     content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"cases": {}}
     entry = content["cases"].get(f"{case.id} {case.r_function}")

@@ -1,8 +1,8 @@
-"""Code listings in a paper's text, HTML or LaTeX source: found by what surrounds them.
+"""Find the code listings in a paper's text, HTML or LaTeX source.
 
-Nothing of a listing is stored here. Typesetting is undone first, by named steps; then each listing
-is found by the short patterns of its first and last lines. White space is made plain last, so that
-one listing has one SHA-256 whatever the form of the paper.
+The package stores nothing of a listing. This module first undoes the typesetting, by named steps,
+then finds each listing by short patterns of its first and last lines. Last, the module makes white
+space plain, so that one listing has one SHA-256 whatever the form of the paper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 
 __all__ = ["NORMALISED", "Listing", "Paper", "find_listings", "read_papers"]
 
-# What typesetting did to code, and back: named steps, applied to every document in this order.
+# Named steps that undo typesetting; the module applies the steps to every document in this order.
 NORMALISED: Final[tuple[tuple[str, str, str], ...]] = (
     ("line-ends", r"\r\n?|\u2028|\f", "\n"),
     ("typeset-blanks", r"[\u00a0\u00af\u2000-\u200a\u202f\u3000\t]", " "),
@@ -43,7 +43,7 @@ _SUFFIXES: Final = {
     ".txt": "text", ".md": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
     ".tex": "latex", ".ltx": "latex",
 }  # fmt: skip
-# First and last line of each listing; of the two in R the first reads the unweighted fit.
+# First and last line of each listing; the first of the two R listings reads the unweighted fit.
 _FIRST: Final = {
     "weights": r"^ *log_lik *<- *\w*_unweighted\$",
     "bounds": r"^ *log_lik *<- *\w*_weighted\$",
@@ -55,7 +55,7 @@ _LAST_BLOCK: Final = re.compile(r"^ *generated +quantities *\{", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A document: which paper it is, the files that it came from, and its text as printed."""
+    """A document: the paper's key, the document's files, and its text as printed."""
 
     key: str
     files: tuple[str, ...]
@@ -64,14 +64,14 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A listing after the normalising steps: its kind, code, and the SHA-256 of that code."""
+    """A listing after the normalising steps: the kind, the code, and the code's SHA-256."""
 
     kind: str
     code: str
 
     @property
     def sha256(self) -> str:
-        """Of the lines without leading, trailing or repeated blanks, empty ones left out."""
+        """SHA-256 of the lines without leading, trailing or repeated blanks and empty lines."""
         return hashlib.sha256(self.code.encode("utf-8")).hexdigest()
 
 
@@ -81,13 +81,13 @@ def read_papers(path: Path) -> list[Paper]:
     Parameters
     ----------
     path : Path
-        A text, HTML or LaTeX file, or a folder with any of them at any depth. LaTeX files of one
+        A text, HTML or LaTeX file, or a folder with such files at any depth. The LaTeX files of one
         folder are one document.
 
     Returns
     -------
     list of Paper
-        Those whose title is that of a paper with listings, one a document.
+        The documents that have the title of a paper with listings.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def read_papers(path: Path) -> list[Paper]:
 def find_listings(paper: Paper) -> dict[str, Listing]:
     """The listings of a paper by kind: "weights" and "bounds" in R, "poisson" in Stan.
 
-    One that is not found is not among them.
+    The result leaves out a listing that the paper's text lacks.
     """
     text = paper.text
     for _, pattern, replacement in NORMALISED:
@@ -159,7 +159,7 @@ def _read(file: Path) -> str:
 
 
 def _plain(text: str, form: str) -> str:
-    """HTML without its tags, one line a block; other forms as they are."""
+    """HTML text without tags, one line for each block; other forms unchanged."""
     if form != "html":
         return text
     text = re.sub(r"(?is)<(script|style)\b.*?</\1>", "", text)
@@ -168,5 +168,5 @@ def _plain(text: str, form: str) -> str:
 
 
 def _key(text: str) -> str:
-    """The paper whose title the document has, "" for another document."""
+    """The key of the paper whose title the document has; "" for another document."""
     return next((key for key, pattern in _TITLES if pattern.search(text)), "")

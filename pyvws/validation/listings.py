@@ -1,8 +1,9 @@
-"""The papers' own R and Stan listings, read at run time, against the package.
+"""Compare the papers' own R and Stan listings, read at run time, with the package.
 
-Each listing is found in the paper's text, its SHA-256 recorded, the documented errata applied as
-named edits, and what results run in R or Stan. A listing is also run without each edit in turn,
-and must then stop or differ: where it no longer does, the erratum is out of date.
+This module finds each listing in the paper's text, records the listing's SHA-256, applies the
+documented errata as named edits, and runs the edited listing in R or Stan. The module also runs
+each listing without each edit in turn. Without an edit the listing must stop or differ; if the
+listing agrees, the erratum is out of date.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ LISTING_EDITS: Final[dict[tuple[str, str], tuple[Edit, ...]]] = {
     ("vws2020", "poisson"): (),
     ("vws2024", "poisson"): (_CLOSED, _OF_A_RECORD),
 }
-# Stan 2.33 took away what these programs were written in; rstan 2.21 knows nothing else.
+# Stan 2.33 removed the array syntax of these programs; rstan 2.21 knows only that syntax.
 TODAYS_STAN: Final = (
     Edit("array-argument-of-today", "old-array-syntax", r"\bint\[\] (\w+)", r"array[] int \1"),
     Edit(
@@ -86,7 +87,7 @@ Numbers = dict[str, Floats]
 
 _SEEDS: Final = (1, 2, 3, 4, 5)
 _SHAPES: Final = ((1, 6), (4, 9), (12, 30))
-# Weights that clip at 1, at 0 and at neither; thresholds that drop draws.
+# c, g and threshold: weights that clip at 1, at 0 and at neither; thresholds that drop draws.
 _TUNING: Final = (
     (1.0, 0.0, 1.0),
     (1.7, 0.3, 0.9),
@@ -95,7 +96,7 @@ _TUNING: Final = (
     (2.0, 0.1, 0.99),
 )
 _FIT: Final = {"weights": "stan_estimate_unweighted", "bounds": "stan_estimate_weighted"}
-# Our name of a quantity, the listing's variable, and where both are defined.
+# The package's name of a quantity, the listing's variable, and the places that define both.
 _BOUNDS: Final = "pyvws.bounds.lipschitz:lipschitz_bounds"
 _QUANTITIES: Final = {
     "weights": (
@@ -120,12 +121,12 @@ def run(papers: Path, progress: Callable[[Row], None] | None = None) -> list[Row
     papers : Path
         Text, HTML or LaTeX source, as a file or a folder.
     progress : callable, optional
-        Called with each row as it is done.
+        `run` calls this function with each finished row.
 
     Returns
     -------
     list of Row
-        A listing that is not found makes a row "fail", a missing R or Stan one "skipped".
+        A listing that the text lacks makes a row "fail"; a missing R or Stan makes it "skipped".
 
     Raises
     ------
@@ -198,7 +199,7 @@ def r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Ro
 
 
 def _largest(kind: str, code: str) -> dict[str, int | None]:
-    """Largest distance in ulp of each quantity of an R listing, None where shapes differ."""
+    """Largest distance in ulp of each quantity of an R listing; None if shapes or NaNs differ."""
     found: dict[str, int | None] = {}
     for shape in _SHAPES:
         for seed in _SEEDS:
@@ -233,7 +234,7 @@ def _ours(log_lik: Floats, tuning: Sequence[float]) -> Numbers:
 
 
 def _spoilt(kind: str, code: str) -> bool:
-    """Whether one record at -Inf leaves the listing without a finite bound of the others."""
+    """Whether one record at -Inf leaves the listing without finite bounds of the other records."""
     log_lik = Draws(1).log_lik(4, 9)
     log_lik[0, 2] = -np.inf
     try:
@@ -289,7 +290,7 @@ def _compiles(engine: str, program: str) -> bool:
 def _without(
     row: Row, left_out: Edit, runs: Callable[[str], bool], listing: Listing, edits: tuple[Edit, ...]
 ) -> Row:
-    """The listing with all edits but one, which must stop."""
+    """The row of the listing with all edits but one; that code must stop or differ."""
     rest = tuple(edit for edit in edits if edit.name != left_out.name)
     row = replace(
         row,

@@ -1,4 +1,4 @@
-"""What a validation ran on: versions, machine, and a SHA-256 of every reference and program."""
+"""The environment of a validation: versions, machine, SHA-256 of every reference and program."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FILES: Final = {
 
 
 def versions() -> dict[str, dict[str, str]]:
-    """Versions by group (Python, R, Stan) and name; "not installed" where a part is missing.
+    """Versions by group (Python, R, Stan) and name; "not installed" if a part is missing.
 
-    Starts R where there is one.
+    The function starts R if R is installed.
     """
     return {
         "Python": {
@@ -55,7 +55,7 @@ def versions() -> dict[str, dict[str, str]]:
 
 
 def machine() -> dict[str, str]:
-    """Operating system, C library and processor: what last bits can depend on. No host name."""
+    """Operating system, C library and processor, on which last bits can depend. No host name."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "distribution": _distribution(),
@@ -68,7 +68,7 @@ def machine() -> dict[str, str]:
 
 
 def hashes() -> dict[str, str]:
-    """SHA-256 by file: R references, Stan programs, stored results, errata; the package as one.
+    """SHA-256 by file of R references, Stan programs, stored results and errata.
 
     The last entry covers every Python file of the package: the digest of the lines
     "<SHA-256>  <path>" of its files in order, as ``sha256sum`` prints them.

@@ -1,7 +1,7 @@
 """Store R's results anew: ``python -m pyvws.validation.refresh``.
 
-Run it after a change of an R reference or of a case, from a checkout with R, and commit what it
-writes. It compares nothing: run the cases live as well.
+Run this module after a change to an R reference or to a case, from a checkout with R, and commit
+the written files. The module compares nothing: run the cases live as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["main", "refresh"]
 def refresh(folder: Path | None = None) -> list[Path]:
     """Write the results of every script and return the files.
 
-    Raises MissingDependencyError without R, RError when a reference fails.
+    Raises MissingDependencyError without R, and RError if a reference fails.
     """
     r_version = bridge.r_versions()["R"]
     against_r = sorted(CASES, key=lambda case: case.script)

@@ -19,7 +19,7 @@ _COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A number, and the interval `low` to `high` in which it passes; `what` has its unit."""
+    """A number with its name; the number passes between `low` and `high`, `what` has its unit."""
 
     what: str
     value: float
@@ -31,13 +31,13 @@ class Measurement:
 class Row:
     """The outcome of one case.
 
-    `largest_difference` is in units in the last place over all seeds and shapes; None where nothing
-    was compared, or shapes differ, or a NaN stands against a number. `source` says what the package
-    was held against: "R <version>", "stored R <version>", or "" for nothing. `measured` says in
-    words what a comparison with Stan, with code of others, with a printed figure or with a claim
-    found, and `measurements` in numbers. `tolerance` is the largest difference that passes, 0
-    unless `why` says why. `sha256` is that of code of others, before the named `edits`; `erratum`
-    is the entry of the errata list that the row shows.
+    `largest_difference` is in units in the last place over all seeds and shapes. It is None if the
+    case compared nothing, if shapes differ, or if a NaN meets a number. `source` names the other
+    side of the comparison: "R <version>", "stored R <version>", or "" for none. `measured` is the
+    finding in words, for a comparison with Stan, code of others, a printed figure or a claim;
+    `measurements` is the same finding in numbers. `tolerance` is the largest difference that
+    passes: 0, or more for the reason `why`. `sha256` is the hash of the others' code before the
+    named `edits`. `erratum` is the entry of the errata list that the row shows.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Row:
 
 
 def template(name: str) -> Any:
-    """A template of this folder; what it writes is escaped, and a name it lacks is an error."""
+    """A template of this folder; the template escapes values, and an unknown name is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -75,7 +75,7 @@ def template(name: str) -> Any:
 
 
 def render(rows: Sequence[Row], console: Console) -> None:
-    """Print one line a case, the reasons of those that did not pass, and a count."""
+    """Print one line for each case, the reasons of cases that did not pass, and a count."""
     table = Table(title="Python against R, Stan and its own claims", title_justify="left")
     for heading in ("quantity", "paper", "level", "R", "Python"):
         table.add_column(heading, overflow="fold")
@@ -112,7 +112,7 @@ def render(rows: Sequence[Row], console: Console) -> None:
 
 
 def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One dict of plain values a row."""
+    """One dict of plain values for each row."""
     return [{name: _plain(value) for name, value in asdict(row).items()} for row in rows]
 
 
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
-    """Files and listings with their SHA-256, and the edits that any of their rows applied."""
+    """Edits that any row applied, by file or listing of others and its SHA-256."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.sha256:
@@ -136,7 +136,7 @@ def _gap(row: Row) -> str:
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Ids of the rows that did not pass, by reason; "all" where it is everyone's."""
+    """Ids of the rows that did not pass, by reason; "all" if every row has the same reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.verdict != "pass":

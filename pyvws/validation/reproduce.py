@@ -1,4 +1,4 @@
-"""What the scripts of ``validation/reproduce`` share: their options, their tables, an exit code."""
+"""The shared part of the scripts of ``validation/reproduce``: options, tables, exit code."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WIDTH = 200
 def main(
     recompute: Callable[..., Recomputed], about: str, *, arguments: Sequence[str] | None = None
 ) -> int:
-    """Recompute printed tables and print them; 1 if a printed figure lies outside, else 0.
+    """Recompute printed tables and print them; return 1 if a printed figure lies outside, else 0.
 
-    `arguments` replace those of the command line; what they leave out is the study's own.
+    `arguments` replace the command line's arguments. The study has a default for each argument.
     """
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--replicates", type=int, help="at least 2; the study's own without it")
@@ -34,7 +34,7 @@ def main(
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for table in dict.fromkeys(cell.table for cell in found.cells):
         own = [cell for cell in found.cells if cell.table == table]
-        # Eight intervals in a row are wider than a page: a table for each statistic.
+        # Eight intervals in a row are wider than a page, so print a table for each statistic.
         for part in dict.fromkeys(cell.column.partition(":")[0] for cell in own):
             chosen_cells = [cell for cell in own if cell.column.partition(":")[0] == part]
             console.print(printed_table(f"{own[0].paper}, {table}", chosen_cells))

@@ -1,4 +1,4 @@
-"""Run the cases: the package's numbers against R's, live or as stored."""
+"""Run the cases: compare the package's numbers with R's numbers, live or stored."""
 
 from __future__ import annotations
 
@@ -36,21 +36,23 @@ def run(
     Parameters
     ----------
     levels : sequence of str, optional
-        Kinds of case to run, some of `KINDS`; all of them without it.
+        Kinds of case to run, some of `KINDS`; by default all kinds.
     source : {"auto", "live", "cached"}
-        "live" runs R now; where it is missing, every row is skipped with the reason. "cached"
-        takes the stored results of R, and "auto" is "live": a check that never ran R has to be
-        asked for. Comparisons with Stan and with printed tables have no stored results and always
-        run; "cached" without levels leaves them out. Privacy losses need none and always run.
+        "live" runs R now; without R every row is skipped with the reason. "cached" takes the stored
+        results of R. "auto" is "live": a user must ask for a check that never runs R. Comparisons
+        with Stan and with printed tables have no stored results and always run, but "cached"
+        without levels leaves these comparisons out. Privacy losses need no stored results and
+        always run.
     progress : callable, optional
-        Called with each row as it is done.
+        `run` calls this function with each finished row.
     cases : sequence of Case, optional
-        Cases instead of the registry.
+        Cases to run instead of the registry's cases.
 
     Returns
     -------
     list of Row
-        In the order of the registry, one a case; one a printed figure at the level "paper".
+        One row for each case, in the registry's order; at the level "paper" one row for each
+        printed figure.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def run(
 
 
 def exit_code(rows: Sequence[Row]) -> int:
-    """1 when a row failed, 2 when one could not run, 0 when all passed."""
+    """1 if a row failed, else 2 if a row could not run, else 0."""
     verdicts = {row.verdict for row in rows}
     return 1 if "fail" in verdicts else 2 if "skipped" in verdicts else 0
 
@@ -107,7 +109,7 @@ def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
 
 
 def _judged(case: Case, live: str) -> Row:
-    """The row of a case against live R, or against the stored results when `live` is empty."""
+    """The row of a case, compared with live R, or with stored results when `live` is empty."""
     results: Results
     source = live
     try:

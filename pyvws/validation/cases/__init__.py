@@ -1,4 +1,4 @@
-"""The registry of cases: the modules have the names of the rooms, or of what they check in one."""
+"""The registry of cases: a module has the name of the package's folder or part that it checks."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ CASES: Final[tuple[Case, ...]] = (
 
 
 class MeasuredCase(Protocol):
-    """What is judged by a measured number and its limits, not by bits; some rows each."""
+    """A case whose rows pass by measured numbers within limits, not by equal bits."""
 
     @property
     def kind(self) -> str: ...
 
     def rows(self) -> Iterable[Row]:
-        """Compare now."""
+        """Compare now, and give the rows."""
 
 
 def measured_cases() -> tuple[MeasuredCase, ...]:
-    """All measured cases: against Stan, against printed tables, and against what runs claim."""
+    """All measured cases: comparisons with Stan, with printed tables, and with runs' claims."""
     return (
         *stan_cases(),
         *printed.CASES,
@@ -65,7 +65,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
 
 
 def stan_cases() -> tuple[StanCase, ...]:
-    """Models against Stan; CmdStan, which no registry has, only where there is one."""
+    """Cases that compare models with Stan; cases with CmdStan only where CmdStan is installed."""
     return (
         *density.CASES,
         *censored_density.CASES,

@@ -1,7 +1,7 @@
-"""Cases of `pyvws.statement.accounting`: what whole runs write, against R from the same outcomes
-and draws.
+"""Cases of `pyvws.statement.accounting`: statements of whole runs, compared with R.
 
-An engine that gives known draws takes the sampler out, so every figure follows from arguments.
+R gets the same outcomes and draws. An engine with known draws replaces the sampler, so every
+figure follows from the arguments.
 """
 
 from __future__ import annotations
@@ -104,11 +104,11 @@ def records_statement(
 
 
 def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
-    """The terms' sum (S,) in what a censored run hands to its engine, in steps of 2^-30 nats."""
+    """The sum of terms (S,) that a censored run hands to its engine, in steps of 2^-30 nats."""
     mechanism = Censored(epsilon=epsilon, weights=weights)
     _, engine = _run(outcome, mean, log_scale, mechanism)
     target = engine.targets[-1]
-    # The prior at the same points takes its own part out.
+    # Subtract the prior at the same points.
     prior = PseudoPosterior(target.model, target.cells, np.zeros(len(outcome)))
     densities = [one.density_and_gradient() for one in (target, prior)]
     sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
@@ -118,7 +118,7 @@ def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weig
 def _run(
     outcome: Any, mean: Any, log_scale: Any, mechanism: Mechanism, **options: Any
 ) -> tuple[Release, KnownDraws]:
-    """A whole run of a normal model without predictors, each of its fits with the same draws."""
+    """A whole run of a normal model without predictors; each fit has the same draws."""
     engine = KnownDraws([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
     release = synthesize(
         pl.DataFrame({"y": outcome}),
@@ -135,7 +135,7 @@ def _run(
 
 
 def _figures(release: Release) -> Floats:
-    """As `statement` in accounting.R."""
+    """The statement's figures in the order of `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
     steps = _in_steps([exact[name] for name in _FIGURES])
     spent = next(of for of in released["ledger"] if of["epsilon"] != "not accounted")
@@ -152,7 +152,7 @@ def _figures(release: Release) -> Floats:
 
 
 def _in_steps(figures: Any) -> Floats:
-    """In whole steps of 2^-30: how a density is evaluated moves its last digits."""
+    """Round figures to steps of 2^-30, as the last digits depend on how code computes a density."""
     return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
 
 
@@ -160,7 +160,7 @@ def _in_steps(figures: Any) -> Floats:
 
 
 def outcomes_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Outcomes about 0, some far out, and draws of which some make densities above 1."""
+    """Outcomes about 0, some far out, and draws; some draws make densities above 1."""
     stream, (S, N) = Draws(seed), shape
     outcome = stream.bell(N, 0.0, 1.0)
     outcome[stream.uniform(N) < 0.2] *= 2.5

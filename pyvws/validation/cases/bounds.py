@@ -62,7 +62,7 @@ def _leave_one_out_threshold(seed: int, shape: tuple[int, ...]) -> dict[str, Any
 
 
 def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Weights of which some are 0 and some 1."""
+    """Weights in [0, 1], some 0 and some 1."""
     weights = np.clip(Draws(seed + 100).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
     return {**_threshold(seed, shape), "weights": weights}
 

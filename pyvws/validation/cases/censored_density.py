@@ -1,6 +1,6 @@
-"""Clamped log densities and their gradients against Stan's own, on either side of the clamp.
+"""Compare clamped log densities and their gradients with Stan's, on either side of the clamp.
 
-At each point the bound lies at the median size of the weighted terms, so half of them are clamped.
+At each point the bound is the median size of the weighted terms, so half of the terms are clamped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyvws.validation._stan_case import Judgement, StanCase, seeded_target
 
 __all__ = ["CASES"]
 
-# The sums run over the same terms in another order, and terms near 0 cancel.
+# The two sums add the same terms in different orders, and terms near 0 cancel.
 VALUE_LIMIT: Final = 1e-11
 GRADIENT_LIMIT: Final = 1e-9
 
@@ -29,7 +29,7 @@ _COLUMNS: Final = (1, 3)
 
 
 def _judged(model: str, engine: str) -> Judgement:
-    """Whether the differences are within the limits, and the largest ones."""
+    """Whether the differences are within the limits, and the largest differences."""
     value, gradient = np.max([_at(model, engine, K) for K in _COLUMNS], axis=0)
     return Judgement.of(
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative",
@@ -57,7 +57,7 @@ def _at(model: str, engine: str, K: int) -> tuple[float, float]:
 
 
 def _median_size(target: PseudoPosterior, point: Floats) -> float:
-    """A bound between the sizes of two terms, about half of them above."""
+    """A bound between the sizes of two terms; about half of the terms are larger."""
     draws = target.model.constrain(point[None], target.cells.n_coefficients)
     terms = target.model.log_likelihood(draws, target.cells)[0][target.cells.cell_of_record]
     used = target.weights > 0

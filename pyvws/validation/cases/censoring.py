@@ -1,4 +1,4 @@
-"""Cases of `pyvws.posterior.censoring`: clamped terms, and which they are."""
+"""Cases of `pyvws.posterior.censoring`: clamped terms, and which terms are clamped."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Log densities, their gradients and record log-likelihoods against Stan's own.
+"""Compare log densities, their gradients and record log-likelihoods with Stan's.
 
-Points are random on the unconstrained scale. Coefficients, log scales and what follows the partial
-correlations, such as log 1/phi, lie in (-2, 2); the entries of L_beta in (-1, 1), partial
-correlations of up to 0.76. Beyond that, with 8 columns, Stan's own transform of a correlation
-matrix loses digits: it takes square roots of 1 - sum z^2.
+Points are random on the unconstrained scale. Coefficients, log scales and the entries after the
+partial correlations, such as log 1/phi, lie in (-2, 2). The entries of L_beta lie in (-1, 1), which
+gives partial correlations of up to 0.76. With larger entries and 8 columns, Stan's own transform of
+a correlation matrix loses digits, because the transform takes square roots of 1 - sum z^2.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
     "seeded_points",
 ]
 
-# The two sums run over the same terms in another order: a few hundred roundings.
+# The two sums add the same terms in different orders: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12
 # A gradient is a difference of sums of the size of its largest entry.
 GRADIENT_LIMIT: Final = 1e-9
-# A log-likelihood is a sum of terms that cancel, and a rounding of eta = X beta is passed on y-fold
-# and mu-fold: so the unit is an ulp of the largest such term, not of their sum. Each side rounds up
-# to 8 products in eta by half an ulp, and up to 5 terms, of which log Gamma is itself good to an
-# ulp or two: 8 from eta and as many from the terms. Measured: at most 4.8, and 7.5 for the negative
+# A log-likelihood is a sum of terms that cancel, and multiplies a rounding of eta = X beta by y and
+# by mu. So the unit is an ulp of the largest such term, not of the sum. Each side rounds up to 8
+# products in eta by half an ulp, and up to 5 terms; log Gamma alone has an error of an ulp or two.
+# That allows 8 ulp from eta and 8 from the terms. Measured: at most 4.8, and 7.5 for the negative
 # binomial.
 POINTWISE_LIMIT: Final = 16.0
 
@@ -51,13 +51,17 @@ COLUMNS: Final = (1, 3, 8)
 _SAME: Final[Mapping[str, str]] = {}
 
 LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
-"""Draws (P), outcomes (N,) and design (N, K) to the largest term of each record, (P, N)."""
+"""From P draws, outcomes (N,) and design (N, K) to the largest term of each record, (P, N)."""
 
 
 def judge_program(
     model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
 ) -> tuple[bool, str]:
-    """As the case of the model judges; of another program, with other names of its data."""
+    """Whether a Stan program agrees with the package's model, and the differences in words.
+
+    Without a `program` the function judges the package's own program. `names` are the names of the
+    program's data where these differ from the package's names.
+    """
     return _judgement(model, engine, program, names)[:2]
 
 
@@ -72,7 +76,7 @@ def _judgement(
 
 
 def judgement(found: Iterable[tuple[float, float, float]], *, pointwise_limit: float) -> Judgement:
-    """Whether all `differences` are within the limits, and the largest ones."""
+    """Whether all `differences` are within the limits, and the largest differences."""
     value, gradient, pointwise = np.max(list(found), axis=0)
     measured = (
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
@@ -97,17 +101,17 @@ def differences(
 ) -> tuple[float, float, float]:
     """Largest differences from Stan over points (P, D).
 
-    `program` stands for the package's program of the model; `names` are those of its data;
-    `largest` gives records' largest terms, by default those of the model's family.
+    `program` replaces the package's program of the model, and `names` are the names of the
+    program's data. `largest` gives the records' largest terms, by default for the model's family.
 
     Returns
     -------
     value : float
-        Of log densities, up to one constant, relative to Stan's.
+        Largest difference of log densities, up to one constant, relative to Stan's.
     gradient : float
-        Of gradients, relative to the largest entry at the point.
+        Largest difference of gradients, relative to the largest entry at the point.
     pointwise : float
-        Of weighted record log-likelihoods, in ulp of the largest term.
+        Largest difference of weighted record log-likelihoods, in ulp of the largest term.
     """
     data: dict[str, Any] = {names.get(key, key): v for key, v in stan_data(target).items()}
     if program is None and engine == "pystan":

@@ -119,7 +119,7 @@ def bootstrap_interval(statistic: str, **arguments: Any) -> bootstrap.BootstrapI
 
 
 def _pooled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """One to five datasets, counts or amounts; samples of another size than the dataset."""
+    """One to five datasets, counts or amounts; most samples and datasets differ in size."""
     (records,) = shape
     draws = Draws(seed)
     datasets = [draws.counts(records + number) for number in range(seed)]
@@ -299,7 +299,7 @@ _LEAST_SQUARES: Final = tuple(
 
 
 def _designs(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """A constant and one to three columns; synthetic records moved a little, another number."""
+    """A constant and one to three columns; more synthetic than original records, moved a little."""
     (records,) = shape
     draws = Draws(seed)
     width = 1 + seed % 3
@@ -410,7 +410,7 @@ def top(by: Any, risk: Any, count: int) -> Floats:
 
 
 def _risks(seed: int, records: int) -> Floats:
-    """Shares of a pattern: ties, and 0 among them."""
+    """Risks as shares of a pattern, with ties and with 0 among them."""
     return np.asarray(Draws(seed).whole(records, 21) / 20.0)
 
 

@@ -1,8 +1,8 @@
-"""Claims of differential privacy beside privacy losses that are computed: needs neither R nor Stan.
+"""Compare claims of differential privacy with computed privacy losses, without R and Stan.
 
-Every mechanism and family whose statement can say `dp` is run on small adversarial databases and on
-all their neighbours. The tester does without any knowledge of the mechanism: it only looks at
-releases.
+The cases run every mechanism and family whose statement can say `dp` on small adversarial databases
+and on all neighbours of these databases. The stochastic tester knows nothing of the mechanism: the
+tester looks only at releases.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LONG: Final = 2**60
 
 @dataclass(frozen=True, kw_only=True)
 class ComputedLoss:
-    """The computed loss of one mechanism and family, between a share of its claim and the claim.
+    """The computed loss of one mechanism and family, between a share of the claim and the claim.
 
-    A loss far below its claim would show that the databases are too kind to find an error; `share`
-    is what some of them has to reach.
+    A loss far below the claim would show that the databases are too kind to reveal an error. So the
+    loss on some database must reach `share` of the claim.
     """
 
     id: str
@@ -52,7 +52,7 @@ class ComputedLoss:
     kind: str = "guarantee"
 
     def rows(self) -> Iterator[Row]:
-        """The row, computed now."""
+        """Compute the row now."""
         try:
             found = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
         except PyvwsError as error:
@@ -73,11 +73,11 @@ class ComputedLoss:
 
 @dataclass(frozen=True, kw_only=True)
 class SampledLoss:
-    """A lower limit of the loss from releases on two neighbouring databases, at most the claim.
+    """A lower limit of the loss, from releases on two neighbouring databases, at most the claim.
 
-    `releases(database, count, seed)` gives a number of each of `count` independent releases, and
-    what they say; `databases` are the two outcomes. At least `share` of the claim has to
-    show, which is far below what does.
+    `releases(database, count, seed)` gives one number from each of `count` independent releases,
+    and the guarantees that the releases state. `databases` holds the outcomes of the two databases.
+    The limit must reach `share` of the claim; the limits of working mechanisms are far larger.
     """
 
     id: str
@@ -90,7 +90,7 @@ class SampledLoss:
     kind: str = "guarantee"
 
     def rows(self) -> Iterator[Row]:
-        """The row, from releases made now, with a new seed each time."""
+        """Make releases now, with a new seed each time, and give their row."""
         seed = secrets.randbits(32)
         words: set[Word] = set()
         seen = []
@@ -114,7 +114,7 @@ class SampledLoss:
 def censored_releases(
     database: tuple[float, ...], count: int, seed: int
 ) -> tuple[Floats, set[Word]]:
-    """The means of `count` synthetic datasets, each from its own exact draw, by whole runs."""
+    """The means of `count` synthetic datasets from whole runs, each from its own exact draw."""
     each = min(count, _DATASETS)
     means, words = [], set()
     for run in range(0, count, each):
@@ -137,9 +137,9 @@ def censored_releases(
 def histogram_releases(
     database: tuple[float, ...], count: int, seed: int
 ) -> tuple[Floats, set[Word]]:
-    """Of each of `count` noisy histograms of two bins, how far it is from the second database.
+    """The distance of each of `count` noisy histograms of two bins from the second database.
 
-    Their noise is secret: `seed` is of what is drawn from them.
+    The histograms' noise is secret: `seed` decides only the records drawn from the histograms.
     """
     distances, words = [], set()
     synthesizer = Synthesizer(
@@ -158,7 +158,7 @@ def histogram_releases(
 
 _TESTED: Final = 2.0
 _DATASETS: Final = 100
-# Two points far apart, and one where a record at -3 is not clamped.
+# Two points far apart, and a point at which a record at -3 is not clamped.
 _TWO_SIDES: Final = np.array(
     [[mean, 0.0, np.log(0.05)] for mean in (-3.0, -2.9, 3.0)], dtype=np.float64
 )
@@ -186,7 +186,7 @@ def _judged(
 
 
 def _without(error: PyvwsError) -> Verdict:
-    """The verdict on a case that a run's error ended."""
+    """The verdict on a case that an error ended."""
     return "skipped" if isinstance(error, MissingDependencyError) else "fail"
 
 

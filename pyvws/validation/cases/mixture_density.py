@@ -1,7 +1,8 @@
-"""The mixture's density against Stan's, and its posterior in quantities without labels.
+"""Compare the mixture's density, and its posterior in quantities without labels, with Stan's.
 
-Points as in `density`: 200 for each of 1, 3 and 8 columns, three components; every entry but the
-partial correlations lies in (-2, 2), so weights of components differ by up to a factor of 50.
+The points are as in `density`: 200 for each of 1, 3 and 8 columns, with three components. Every
+entry but the partial correlations lies in (-2, 2), so the components' weights differ by up to a
+factor of 50.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from pyvws.validation.cases.posterior import compared
 
 __all__ = ["CASES"]
 
-# A log-likelihood is the log of a sum of exponentials of squared residuals over sigma: a rounding
-# of eta = X beta is passed on by the largest residual in sigmas over sigma. 8 products of beta's
-# own 8 products by half an ulp, on each side, and a few for the terms.
+# A log-likelihood is the log of a sum of exponentials of squared residuals over sigma, and
+# multiplies a rounding of eta = X beta by the largest residual in sigmas over sigma. Each side
+# rounds 8 products in eta, with beta from 8 products, by half an ulp, and a few terms.
 POINTWISE_LIMIT: Final = 32.0
 
 _COMPONENTS: Final = 3
@@ -47,7 +48,7 @@ def _density(engine: str) -> Judgement:
 
 
 def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
-    """Of each record (N,) at each of P draws, (P, N); at least 1."""
+    """The largest term of each record (N,) at each of P draws, (P, N); at least 1."""
     sigma = draws["sigma"][..., None]
     reach = np.abs(draws["beta"]) @ np.abs(X).T
     residual = y - draws["beta"] @ X.T
@@ -56,15 +57,17 @@ def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
 
 
 def _posterior(engine: str) -> Judgement:
-    """What does not depend on labels, under the native engine and under one Stan engine."""
+    """Compare quantities without labels under the native engine and under one Stan engine."""
     model = NormalMixture(components=_COMPONENTS, smallest_sd=0.5)
     target = seeded_target(model, _SAMPLED, 1, seed=11)
     return compared(target, engine, _SETTINGS, _quantities)
 
 
 def _quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
-    """(chains, draws, Q): what `diagnosed` lists, the mixture's mean and sd at an average row, and
-    the weighted log-likelihood.
+    """Quantities without labels, shape (chains, draws, Q).
+
+    The quantities are the list of `diagnosed`, the mixture's mean and sd at an average row, and the
+    weighted log-likelihood.
     """
     model, cells, draws = target.model, target.cells, posterior.draws
     sums = cells.weight_sums(target.weights)

@@ -1,6 +1,7 @@
 """Cases of `pyvws.mechanisms.histogram.perturbed_histogram` and `pyvws.mechanisms.histogram.bins`.
 
-Secret noise cannot be repeated, so it is handed over as an argument, or drawn from R's stream.
+A run cannot repeat secret noise, so these cases pass the noise as an argument, or draw the noise
+from R's stream.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _EPSILONS: Final = (5.0, 4.0, 3.0, 0.7, 1e-3)
 
 
 class _Uniform:
-    """R's uniform numbers in the place of a generator of NumPy's."""
+    """R's uniform numbers in the place of NumPy's generator."""
 
     def __init__(self, seed: int) -> None:
         self._stream = RRandom(seed)
@@ -31,13 +32,13 @@ class _Uniform:
 
 
 def probabilities_with_noise(outcome: Any, lower: float, upper: float, noise: Any) -> Floats:
-    """Probabilities of the equal bins of [lower, upper], as many as there is noise for."""
+    """Probabilities of equal bins of [lower, upper], one bin for each entry of `noise`."""
     counts = bin_counts(outcome, equal_edges(lower, upper, bins=len(noise)))
     return bin_probabilities(counts + noise)
 
 
 def synthesized(counts: Any, edges: Any, size: int, seed: int) -> Floats:
-    """Records drawn from noisy counts by the uniform numbers of R's stream."""
+    """Records that the uniform numbers of R's stream draw from noisy counts."""
     cuts = np.asarray(edges, dtype=np.float64)
     noisy = NoisyHistogram(
         cuts, counts, bin_probabilities(counts), 1.0, "replace", 2.0, "none", False
@@ -47,7 +48,7 @@ def synthesized(counts: Any, edges: Any, size: int, seed: int) -> Floats:
 
 
 def _cubes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Around a cube, where a rounded power would go wrong."""
+    """Numbers of records around a cube, where a rounded power would go wrong."""
     (root,) = shape
     return {"n": max(1, root**3 + (-2, -1, 0, 1, 2)[seed - 1])}
 
@@ -104,7 +105,7 @@ def _given_noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _whole_way(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Each way to the bins, and a range that some records are outside of."""
+    """Each way to choose the bins, and a range with some records outside."""
     edges = _edges(seed, 4)
     ends = edges[[0, -1]]
     ways: tuple[dict[str, Any], ...] = (

@@ -1,11 +1,11 @@
-"""Posteriors of the native engine against Stan's, in Monte Carlo standard errors.
+"""Compare posteriors of the native engine with Stan's, in Monte Carlo standard errors.
 
-Means and 5, 50 and 95 % quantiles of every beta_k, of phi or its like, and of Delta at a draw, that
-is max_i |alpha_i l_i(theta_s)| (its maximum over draws has no standard error). Standard errors are
-those of arviz_stats, of both engines together.
+The cases compare means and 5, 50 and 95 % quantiles of every beta_k, of phi or the family's similar
+parameter, and of Delta at a draw. Delta at a draw is max_i |alpha_i l_i(theta_s)|; the maximum over
+draws has no standard error. arviz_stats gives the standard errors, of both engines together.
 
-Coefficients are far from 0: a coefficient near 0 lets its scale shrink with it, and in that funnel
-Stan's sampler diverges on the papers' parametrization, so that its standard errors mean nothing.
+Coefficients are far from 0. A coefficient near 0 lets its scale shrink too. In that funnel Stan's
+sampler diverges on the papers' parametrization, so that Stan's standard errors mean nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pyvws.validation._stan_case import FAMILIES, Judgement, StanCase, seeded_ta
 
 __all__ = ["CASES", "compared", "largest_gap", "quantities"]
 
-# Of some twenty comparisons a right sampler exceeds 4 standard errors about once in 800 runs; the
-# seeds are fixed, so the verdict is too.
+# With some twenty comparisons a right sampler exceeds 4 standard errors about once in 800 runs. The
+# seeds are fixed, so the verdict is fixed too.
 LIMIT: Final = 4.0
 
 _SETTINGS: Final = SamplerSettings(draws=1000, warmup=1000, chains=4, target_accept=0.95)
@@ -60,7 +60,7 @@ def compared(
 
 
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
-    """What the model predicts from, and Delta at each draw: (chains, draws, quantities)."""
+    """The parameters that predict, and Delta at each draw: (chains, draws, quantities)."""
     largest = target.cells.largest_weights(target.weights)
     delta = np.zeros(posterior.n_draws)
     for rows, columns, block in log_likelihood_blocks(target.model, posterior, target.cells):
@@ -92,7 +92,8 @@ def _estimates(values: Floats) -> tuple[Floats, Floats]:
     return np.vstack([flat.mean(axis=0), np.quantile(flat, _QUANTILES, axis=0)]), np.array(errors)
 
 
-# The families beside the papers' own under one Stan: their densities are held against both.
+# Families other than the papers' families run under one Stan engine; the density cases compare
+# every family with both Stan engines.
 _PAPERS: Final = ("poisson", "negative-binomial")
 CASES: Final = tuple(
     StanCase(

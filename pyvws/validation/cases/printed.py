@@ -1,4 +1,4 @@
-"""Printed tables recomputed on simulated data: needs neither R nor Stan, but some minutes."""
+"""Recompute printed tables on simulated data, in some minutes, without R and Stan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEED: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedCase:
-    """The printed figures of one function of `pyvws.studies`, "module:function"."""
+    """The printed figures that one function of `pyvws.studies`, "module:function", recomputes."""
 
     id: str
     python_function: str
@@ -26,7 +26,7 @@ class PrintedCase:
     kind: str = "paper"
 
     def rows(self) -> Iterator[Row]:
-        """A row a printed figure; one that fails if the study itself fails."""
+        """A row for each printed figure; a single failed row if the study itself fails."""
         module, name = self.python_function.split(":")
         recompute: Callable[..., Recomputed] = getattr(import_module(module), name)
         try:

@@ -1,7 +1,7 @@
 """Cases of `pyvws.r_numbers`: R's arithmetic and R's generators.
 
-Each generator has parameters that reach all its branches. The longest streams of those without
-parameters take more than the generator's 624 words.
+Each generator has parameters that reach all its branches. The longest streams of generators
+without parameters take more than the 624 words of R's state.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ _RARITH: Final = tuple(
 
 # R's generators
 
-# The least and the largest of R's integers among them.
+# The seeds include the smallest and the largest of R's integers.
 _SEEDS: Final = (123, 0, -2147483647, 2147483647, 1234)
-# One value, a power of 2 and one more, more than 16 bits, and nearly 31.
+# 1, a power of 2 and the next number, a number above 16 bits, and a number of nearly 31 bits.
 _BELOW: Final = (1000, 1, 65536, 65537, 2147483646)
 
 
@@ -212,7 +212,7 @@ def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
 
 
 def _recycled(**parameters: tuple[float, ...]) -> Arguments:
-    """Vectors that R recycles along n, begun at another place for each seed."""
+    """Vectors that R recycles along n; each seed begins at another place."""
 
     def arguments(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         moved = {name: np.roll(values, 1 - seed) for name, values in parameters.items()}
@@ -226,13 +226,13 @@ def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _distinct(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """The last two are many enough for R's look-up."""
+    """Sizes for sampling without replacement; the last two are large enough for R's look-up."""
     below = (1000, 401, 65537, 20_000_001, 2147483647)[seed - 1]
     return {"seed": _SEEDS[seed - 1], "n": below, "size": shape[0]}
 
 
 def _weights(seed: int) -> Floats:
-    """Equal, tied, some of 0, and all different; few, and more than 200."""
+    """Weights that are equal, tied, partly 0, or all different; few weights, or more than 200."""
     some = Draws(seed).uniform(300)
     tied = 1.0 + np.floor(5.0 * some)
     return (np.ones(7), tied[:30], np.maximum(tied - 2.0, 0.0)[:50], some[:201], tied)[seed - 1]

@@ -16,7 +16,7 @@ _DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
 
 
 def _amounts(seed: int, shape: tuple[int, ...], shares: Any = _RISK_SHARES) -> dict[str, Any]:
-    """Amounts of both signs with zeros, whose ball is one point; odd seeds take counts."""
+    """Amounts of both signs, and zeros, whose ball is one point; odd seeds take counts."""
     draws = Draws(seed)
     original = draws.counts(*shape) if seed % 2 else draws.amounts(*shape)
     return {"original": original, "radius": shares[seed - 1]}
@@ -47,7 +47,7 @@ def _patterns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _synthetic(seed: int, shape: tuple[int, ...], datasets: int) -> dict[str, Any]:
-    """Datasets near the original, so that some records fall in their ball and some do not."""
+    """Datasets near the original: some synthetic records fall in the record's ball, some do not."""
     arguments = _pattern(seed, shape)
     draws = Draws(seed + 10)
     original = arguments["original"]
@@ -117,7 +117,7 @@ _RISKS: Final = tuple(
 # Weights from pairs and from triples
 
 _PAIR_SHARES: Final = (0.2, 0.15, 0.3, 0.05, 1.0)
-# The default, one that clips at 1, one that clips at 0, one in between, and a plain shift.
+# (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
 _SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (0.0, 0.4))
 
 
@@ -126,7 +126,7 @@ def _paired(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Whole distances in up to four patterns of two known columns, each of two records or more."""
+    """Whole distances; up to four patterns of two known columns, each with two or more records."""
     (records,) = shape
     groups = np.arange(records) % min(4, records // 2)
     return {
@@ -143,7 +143,7 @@ def _scaled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _lonely(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """About half the patterns have one record."""
+    """Patterns of which about half have one record."""
     (records,) = shape
     known = Draws(seed + 50).whole(records, 2 * records)
     kind = "weight-zero" if seed % 2 else "weight-one"
@@ -154,7 +154,7 @@ _LARGE: Final = (100, 200, 300)
 
 
 def _added_up(*sizes: int) -> dict[str, Any]:
-    """Sizes of the largest pattern, and the difference in ulp that they allow."""
+    """Sizes of the largest pattern, and the difference in ulp that the sizes allow."""
     return {
         "shapes": tuple((size,) for size in sizes),
         "tolerance": 2 * max(sizes),

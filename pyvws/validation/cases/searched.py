@@ -1,4 +1,4 @@
-"""Runs with a target epsilon: what they report, over the target and over what their draws give."""
+"""Compare the epsilon of runs with a target epsilon with the target and with the runs' draws."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ __all__ = ["CASES", "SearchedStatement"]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchedStatement:
-    """What runs with a target epsilon report, whose fits differ from each other as chains do.
+    """The epsilon that runs with a target report, where fits differ from each other as chains do.
 
-    A released figure is at most the target, and what the final weights and draws give.
+    A released epsilon is at most the target, and equals or slightly exceeds the epsilon of the
+    final weights and draws.
     """
 
     id: str
@@ -37,7 +38,7 @@ class SearchedStatement:
     kind: str = "statement"
 
     def rows(self) -> Iterator[Row]:
-        """The row, computed now."""
+        """Compute the row now."""
         pairs = [found for seed in self.seeds if (found := self._ratios(seed)) is not None]
         if not pairs:
             yield self._row((), "No search ended.")
@@ -57,13 +58,13 @@ class SearchedStatement:
         yield self._row(measured, f"Outside its limits: {', '.join(wrong)}." if wrong else "")
 
     def _ratios(self, seed: int) -> tuple[float, float] | None:
-        """What a run reports over its target, and over the bound of its draws; None without one."""
+        """A run's epsilon over the target and over the draws' epsilon; None if the search fails."""
         stream = Draws(seed)
         arguments = outcomes_and_draws(seed, _SEARCHED)
         q = np.column_stack(
             [arguments["mean"], np.zeros(len(arguments["mean"])), arguments["log_scale"]]
         )
-        # Each fit's spread is its own, so the bound of a refit is not what the last one foretold.
+        # Each fit has its own spread, so an earlier fit does not foretell the bound of a refit.
         shifts = stream.uniform(_FITS, -0.012, 0.012)
         fits = [q + np.array([0.0, 0.0, shift]) for shift in shifts]
         try:
@@ -105,7 +106,7 @@ class SearchedStatement:
 
 
 _SEARCHED: Final = (20, 40)
-_MOST: Final = 1.1  # A figure may be larger than that of the draws that made the datasets.
+_MOST: Final = 1.1  # A released figure may exceed the figure of the draws behind the datasets.
 _FITS: Final = 40
 _TARGET: Final = 12.0
 

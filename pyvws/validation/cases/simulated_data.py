@@ -8,7 +8,7 @@ from pyvws.validation._case import cases_of
 
 __all__ = ["CASES"]
 
-_SEEDS: Final = (123, 1234, 0, -2147483647, 2147483647)  # The papers' two first.
+_SEEDS: Final = (123, 1234, 0, -2147483647, 2147483647)  # The first two are the papers' seeds.
 
 
 def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ _PLACE: Final = "pyvws.weights.weights"
 _SHAPES: Final = ((1, 2), (5, 8), (20, 40))
 _RECORDS: Final = ((1,), (12,), (60,))
 _LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 0.75)
-# The default, one that clips at 1, one that clips at 0, one in between, and a plain shift.
+# (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
 _SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (0.0, 0.4))
 
 
@@ -79,7 +79,7 @@ def _outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """A bound to meet; that of seed 1 lies above the unweighted one, so that the weight is 1."""
+    """A bound to meet; seed 1's bound lies above the unweighted bound, so that the weight is 1."""
     target, gap = Draws(seed).uniform(2, 2.0, 6.0)
     unweighted = target - 0.25 * gap if seed == 1 else target + gap
     return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
@@ -130,7 +130,7 @@ _TARGETS: Final = (0.95, 0.5, 0.9, 0.99, 0.75)
 
 
 def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Weights with 0 and 1 among them, and their bounds; one bound of 0 with a positive weight."""
+    """Weights, some 0 and some 1, and their bounds; one bound of 0 has a positive weight."""
     (records,) = shape
     draws = Draws(seed)
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
@@ -146,7 +146,7 @@ _FACTORS: Final = (0.95, 0.5, 0.9, 0.75, 0.2)
 
 
 def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Bounds on either side of epsilon / 2, one just there, one 0, one infinite."""
+    """Bounds on either side of epsilon / 2; one equals epsilon / 2, one is 0, one is infinite."""
     (records,) = shape
     draws = Draws(seed)
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)

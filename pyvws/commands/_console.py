@@ -1,4 +1,4 @@
-"""What a run shows on a terminal: progress of fits, tries of a search, warnings."""
+"""Show a run on a terminal: progress of fits, tries of a search, warnings."""
 
 from __future__ import annotations
 

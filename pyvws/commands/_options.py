@@ -1,4 +1,4 @@
-"""The declared settings as options, and what the command line gives for them as values."""
+"""Turn the declared settings into options, and the command line's words into settings."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _HINTS = {
 class DeclaredCommand(TyperCommand):
     """A command that takes every declared setting besides its own options.
 
-    Settings are read when they are first asked for, since the families load a compiler: `--help` of
-    other commands does not wait for it.
+    The command reads the settings only when needed, because the families load a compiler. So
+    `--help` of other commands does not wait for the compiler.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -56,7 +56,7 @@ def _declared() -> dict[str, list[Setting]]:
 
 
 def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
-    """The function with an option for each declared setting; it finds them in its context."""
+    """The function with an option for each declared setting; the context holds their values."""
     own = inspect.signature(function, eval_str=True).parameters
     options = [_parameter(name, alike) for name, alike in _declared().items()]
     first = [one for one in own.values() if one.default is one.empty]
@@ -94,7 +94,7 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
 
 
 def _kind(one: Setting) -> tuple[Any, str | None]:
-    """The type of an option, and what stands for its value in --help; None is typer's own word."""
+    """An option's type, and the word for its value in --help; None leaves typer's own word."""
     if one.several:
         if one.several[0] is str:
             return str, "COL,COL"
@@ -110,7 +110,7 @@ def _kind(one: Setting) -> tuple[Any, str | None]:
 
 
 def given_settings(context: typer.Context) -> dict[str, Any]:
-    """The declared settings that the command line or its file gives, as Python takes them."""
+    """The declared settings that the command line or its file gives, as Python values."""
     found = {}
     for name, alike in _declared().items():
         source = context.get_parameter_source(name)
@@ -133,7 +133,10 @@ def _value(one: Setting, given: Any) -> Any:
 
 
 def names(text: str | None) -> tuple[str, ...]:
-    """The names of a "COL,COL" option; one in quotes, those within it doubled, may hold commas."""
+    """The names of a "COL,COL" option.
+
+    A name in quotes may hold commas; such a name doubles every quote inside.
+    """
     found = (part.groups() for part in _NAME.finditer(text or ""))
     return tuple(
         bare.strip() if quoted is None else quoted.replace('""', '"')
@@ -143,7 +146,7 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
-    """The numbers of an "N,N" option, or the two of an "L,U" option."""
+    """The numbers of an "N,N" option, or the two numbers of an "L,U" option."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:

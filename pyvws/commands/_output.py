@@ -1,4 +1,4 @@
-"""What commands print: tables for people, one JSON object for programs, or nothing."""
+"""Print a command's result: tables for people, one JSON object for programs, or nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ AsJson = Annotated[
 
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
-    """Progress of fits on a console, or none."""
+    """A listener that shows the progress of fits on a console, or shows nothing if silent."""
     from pyvws._base.kernels import told_of_compiling
     from pyvws.commands._console import console_listener
     from pyvws.synthesis.loop import SILENT
@@ -84,14 +84,14 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on stdout; arrays as lists, and null for a number that is not finite."""
+    """Print one JSON object on stdout; arrays become lists, and NaN and infinity null."""
     print(json.dumps(_plain(content), indent=2, allow_nan=False))
 
 
 def print_table(
     title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *said: str
 ) -> None:
-    """A table of figures, the first column of which says what they are of, and lines below it."""
+    """Print a table of figures, whose first column names each row, and lines below the table."""
     table = Table(title=escape(title))
     for place, heading in enumerate(("", *headings)):
         table.add_column(heading, justify="right" if place else "left")
@@ -106,7 +106,7 @@ def print_table(
 def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
-    """What a run made: the statement as released, and where it is; nothing exact."""
+    """Print the released statement of a run and the folder of the release, but no exact figures."""
     from pyvws.statement.words import caveat_keys
 
     if as_json:

@@ -1,4 +1,4 @@
-"""Files that several subcommands read: an original and synthetic datasets made by any tool."""
+"""Read an original and synthetic datasets made by any tool, for several subcommands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_outcomes(
 
 
 def synthetic_files(paths: Sequence[Path]) -> list[Path]:
-    """The paths, with the datasets of each one that is the folder of a run in its place."""
+    """The paths, with each run's folder replaced by the run's datasets."""
     return [
         file
         for path in paths
@@ -50,8 +50,9 @@ def read_records(
 ) -> tuple[Floats, list[Floats], dict[str, Any] | None]:
     """Outcomes of files that hold the same records in the same order, and the known columns.
 
-    A path may be the folder of a run, whose datasets are lined up with the records. Raises
-    InputError where a synthetic file has other rows, or other values in a known column.
+    A path may be the folder of a run; the function then lines the run's datasets up with the
+    records. Raises InputError if a synthetic file has other rows, or other values in a known
+    column.
     """
     frame = open_frame(read_table(original).frame)
     y = _outcome(frame, outcome, original)
@@ -82,7 +83,7 @@ def read_records(
 
 
 def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers | None]]:
-    """Each file, and which of its rows is that of each record (N,); None where as they stand."""
+    """Each file, and the row of each record (N,); None if the rows have the records' order."""
     for path in synthetic:
         if is_output_folder(path):
             files, rows = aligned_files(path)
@@ -104,12 +105,12 @@ def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
 
 
 def _different(first: Any, second: Any) -> NDArray[np.bool_]:
-    """Where two columns differ; files of two formats may type the same values in two ways."""
+    """The rows where two columns differ; two file formats may type the same values differently."""
     if first.dtype != second.dtype:
         numeric = first.dtype.is_numeric() and second.dtype.is_numeric()
         common = nw.Float64 if numeric else nw.String
         try:
             first, second = first.cast(common), second.cast(common)
-        except pl.exceptions.PolarsError:  # Such as a duration and text: nothing is equal.
+        except pl.exceptions.PolarsError:  # A duration and text, for example, are never equal.
             return np.ones(len(first), dtype=np.bool_)
     return np.asarray((first != second).fill_null(True).to_numpy(), dtype=np.bool_)

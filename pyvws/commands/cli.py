@@ -99,9 +99,9 @@ def main() -> None:
 
 
 def _said(error: Exception) -> tuple[str, int]:
-    """The line and the exit code of an error."""
+    """An error's message and exit code."""
     kind, code = type(error).__name__, 1
-    if hasattr(error, "format_message"):  # a usage error of typer's own
+    if hasattr(error, "format_message"):  # typer's own usage error
         said, code = error.format_message() or "Name a command; --help lists them.", 2
         said = said.replace(": Value error, ", ": ")
     elif isinstance(error, PyvwsError):
@@ -145,7 +145,7 @@ def _interrupt(_signal: int, _frame: Any) -> None:
 
 
 def _pass_on(lost: Any) -> None:
-    """An interrupt that fell into a finalizer goes no further, so it comes again at once."""
+    """Raise an interrupt again at once if Python lost the interrupt in a finalizer."""
     if not issubclass(lost.exc_type, KeyboardInterrupt) or not hasattr(signal, "setitimer"):
         sys.__unraisablehook__(lost)
         return
@@ -154,7 +154,7 @@ def _pass_on(lost: Any) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    for word in sys.argv[1:]:  # A file's name may hold a line's end.
+    for word in sys.argv[1:]:  # A file's name may hold a line break.
         for name in (word, os.path.basename(word)):
             if not name.isprintable():
                 message = message.replace(name, name.encode("unicode_escape").decode())

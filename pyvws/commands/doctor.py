@@ -1,4 +1,4 @@
-"""pyvws doctor: every engine and R package with its version and path, or what to do."""
+"""pyvws doctor: list every engine and R package with version and path, or with advice."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _COMPILERS: Final = ("c++", "g++", "clang++")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that may be installed.
+    """One engine or package that may be installed.
 
-    `usable` says whether it works; `version` and `path` are empty where it does not, and `reason`
-    then says why and what to install.
+    `usable` says whether the part works. If not, `version` and `path` are empty, and `reason` says
+    why and what to install.
     """
 
     name: str
@@ -51,7 +51,7 @@ def doctor() -> None:
 
 
 def examine() -> list[Check]:
-    """Check the engines and what they stand on. Starts R where there is one; never raises."""
+    """Check the engines and the parts that they need. Starts R if installed; never raises."""
     dp = partial(_distribution, "opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. ")
     looks: dict[str, Callable[[], tuple[str, str]]] = {
         "pyvws": partial(_distribution, "pyvws"),
@@ -69,7 +69,7 @@ def examine() -> list[Check]:
 
 
 def render(checks: list[Check], console: Console) -> None:
-    """Print a line a check: what is usable with version and path, what is not with the reason."""
+    """Print a line for each check: a usable part's version and path, or the reason why not."""
     table = Table(title="pyvws doctor", title_justify="left")
     for heading in ("part", "usable", "version", "where, or what to do"):
         table.add_column(heading, overflow="fold")
@@ -81,7 +81,7 @@ def render(checks: list[Check], console: Console) -> None:
 
 
 def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:
-    """A check whose look raises where the part is missing or broken."""
+    """The check of a part; `look` raises if the part is missing or broken."""
     try:
         version, path = look()
     except PyvwsError as error:
@@ -109,7 +109,7 @@ def _ensemble() -> tuple[str, str]:
 
 
 def _native() -> tuple[str, str]:
-    """The compiled density of a one-record table, evaluated once."""
+    """Evaluate the compiled density of a one-record table once."""
     import numpy as np
 
     from pyvws.engines import nuts
@@ -145,7 +145,7 @@ def _pystan() -> tuple[str, str]:
 
 
 def _r() -> list[Check]:
-    """R, its packages and the engine that stands on them."""
+    """Check R, R's packages and the engine that needs them."""
     try:
         from pyvws.r.bridge import call
 

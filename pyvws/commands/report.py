@@ -1,4 +1,4 @@
-"""pyvws report: two pages from an output folder, one for the board and one that may leave."""
+"""pyvws report: two pages from an output folder, one for the board and one for the public."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _evidence(
     *,
     told: bool,
 ) -> Any:
-    """Risks and utility against the confidential table; utility alone where rows differ."""
+    """Risks and utility against the confidential table; utility alone without the rows' order."""
     from pyvws.commands._tables import read_outcomes, read_records
     from pyvws.report.evidence import RiskSettings, gather
     from pyvws.report.output_folder import output_part

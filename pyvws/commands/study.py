@@ -1,4 +1,4 @@
-"""pyvws study: the studies of the papers, repeated, resumed and run over all processors."""
+"""pyvws study: repeat the studies of the papers on all processors, and resume a stopped study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyvws.studies.registry import STUDIES
 __all__ = ["study"]
 
 _INTERRUPTED = 130
-_LINES = 20  # Of progress where there is no terminal.
+_LINES = 20  # Lines of progress without a terminal.
 
 study = typer.Typer(
     help="Run a study of the papers. --out keeps each replicate, so an interrupted study goes on.",
@@ -109,7 +109,7 @@ def _replicated(name: str) -> Callable[..., None]:
 
 @contextmanager
 def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, some lines elsewhere; both on stderr."""
+    """Show progress on stderr, as a bar on a terminal and as some lines elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
@@ -125,7 +125,7 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
         yield tick
 
 
-# Studies on a user's own file: run it, show its table, write its figures.
+# Studies on a user's own file: a command runs the study, shows the table and writes the figures.
 
 _File = Annotated[Path | None, typer.Option(help="Your file, csv or parquet.")]
 _Out = Annotated[

@@ -31,7 +31,7 @@ class LogLik(StrEnum):
 
 
 def _take_config(context: typer.Context, path: Path | None) -> Path | None:
-    """What the file sets becomes the default of each option; the command line goes before it."""
+    """Make the file's settings the options' defaults; the command line overrides the file."""
     if path is not None:
         from pyvws.synthesis.config import read_config
 
@@ -135,7 +135,7 @@ def synthesize(
 
 
 def _size_in_bytes(text: str) -> float:
-    """2GB, 500MB or a number of bytes."""
+    """The number of bytes in a text such as 2GB, 500MB or 1000."""
     found = _SIZE.fullmatch(text.strip())
     if found is None or float(found["number"]) == 0:
         raise InputError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
@@ -150,5 +150,5 @@ def _file_text(path: Path) -> str:
 
 
 def drawn_seed() -> int:
-    """63 bits, the most that TOML has room for; the highest is set, so that none looks short."""
+    """A random seed of 63 bits, the most that TOML holds; the highest bit is always 1."""
     return 1 << 62 | secrets.randbits(62)

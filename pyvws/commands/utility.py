@@ -1,4 +1,4 @@
-"""pyvws utility: how near synthetic datasets come to the original."""
+"""pyvws utility: how close synthetic datasets are to the original."""
 
 from __future__ import annotations
 

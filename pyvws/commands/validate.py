@@ -1,4 +1,4 @@
-"""pyvws validate: every number against R and Stan, and against code of others."""
+"""pyvws validate: compare every number with R and Stan, and with code of others."""
 
 from __future__ import annotations
 

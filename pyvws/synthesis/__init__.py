@@ -1,1 +1,1 @@
-"""The settings of a run, its table, and the loop of its fits."""
+"""The settings of a run, the run's table, and the loop of the run's fits."""

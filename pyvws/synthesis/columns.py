@@ -1,4 +1,4 @@
-"""Which columns of a table a run takes, and which it releases."""
+"""The columns of a table that a run models, and the columns that the run releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """Columns that the fit can tell apart, the outcome last, and those released, in their order."""
+    """Columns of a run: `modelled` in the fit, the outcome last, and `released` in their order."""
 
     modelled: list[str]
     released: list[str]
@@ -30,7 +30,7 @@ class RunColumns:
 
     @property
     def public(self) -> list[str]:
-        """Columns released unchanged, in their order."""
+        """Columns that the run releases unchanged, in their order."""
         return [name for name in self.released if name != self.outcome]
 
     @property
@@ -40,7 +40,7 @@ class RunColumns:
 
 
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
-    """The columns of a run on a table; InputError for one that is not there."""
+    """The columns of a run on a table; InputError for a column that the table lacks."""
     known = list(cast(Mechanism, settings.mechanism).known)
     predictors = list(read_formula(settings.formula).columns)
     kept = settings.keep
@@ -59,7 +59,7 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
 
 
 def columns_used(settings: RunSettings) -> int | None:
-    """How many columns a run models or releases at most; None where it keeps all."""
+    """Largest number of columns that a run models or releases; None if the run keeps all."""
     if settings.keep == "all":
         return None
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
@@ -68,10 +68,11 @@ def columns_used(settings: RunSettings) -> int | None:
 
 
 def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:
-    """A lazy frame's columns that the run reads, brought into memory once; another table as is.
+    """A lazy frame's columns that the run reads, loaded once, or another table unchanged.
 
-    Also whether its rows have an order: an engine that promises none has its rows sorted by their
-    cells, the public ones first, so that the same seed gives the same release.
+    The function also says whether the rows have an order of their own. If the frame's engine
+    promises no order, the function sorts the rows by their values, public columns first, so that
+    the same seed gives the same release.
     """
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):

@@ -1,4 +1,4 @@
-"""A confidential table, checked before any work, as the parts that a run needs."""
+"""Check a confidential table before any work, and split the table into a run's parts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ __all__ = ["ConfidentialTable", "check_table"]
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialTable:
-    """Outcome (N,) in its own unit, and as it was before rounding, the model prepared for it,
-    design, the known columns' values, and the columns to release in order.
+    """The parts of a confidential table.
+
+    The parts are the outcome (N,) in its own unit, the outcome before rounding, the prepared model,
+    the design, the known columns' values, and the columns to release in order.
     """
 
     y: Floats
@@ -59,8 +61,9 @@ class ConfidentialTable:
     ) -> list[Any]:
         """The columns to release of the native table `source`, once for each synthetic outcome.
 
-        The column `outcome` is replaced, by whole numbers where `round` is set. Row j is of record
-        order[j], without the label that pandas has for it, or of record j.
+        The synthetic outcome replaces the column `outcome`, as whole numbers if `round` is set. Row
+        j belongs to record order[j], without pandas' label of the record; without an order row j
+        belongs to record j.
         """
         frame = open_frame(source).select(self.released)
         if order is not None:
@@ -90,9 +93,10 @@ def check_table(
     round: bool,
     least: int = 2,
 ) -> ConfidentialTable:
-    """Raise InputError for what the method cannot take; `keep` is "all" or column names.
+    """The checked table; InputError if the method cannot take the table.
 
-    `least` is the fewest rows: 1 of a tally, whose rows stand for several records.
+    `keep` is "all" or column names. `least` is the smallest number of rows: 1 for a tally, whose
+    rows stand for several records.
     """
     frame = open_frame(table, least=least)
     found = outcome_column(frame, outcome)

@@ -21,9 +21,9 @@ _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 
 
 def config_text(settings: RunSettings, *, seed: int | None) -> str:
-    """What `pyvws synthesize TABLE --out FOLDER --config FILE` needs to repeat a run.
+    """The text of FILE for `pyvws synthesize TABLE --out FOLDER --config FILE` to repeat a run.
 
-    Without a seed it holds nothing confidential: what a user chose, and nothing that was found.
+    Without a seed the text holds nothing confidential: only a user's choices, and no findings.
     """
     chosen: dict[str, Any] = {}
     for one in settings_of(type(settings)):
@@ -52,7 +52,7 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
 
 
 def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
-    """What a user set of a family, mechanism or sampler, by name; or only what was changed."""
+    """The user's settings of a family, mechanism or sampler, by name; or only changed settings."""
     found = {}
     for one in fields(owner):
         value, finder = getattr(owner, one.name), ""
@@ -73,9 +73,9 @@ def _is_given(value: Any) -> bool:
 
 
 def toml_line(name: str, value: Any) -> str:
-    """One setting; several values become one text with commas, as on the command line.
+    """One setting as a line of TOML; several values become one text with commas.
 
-    A number keeps every digit: it is the shortest text that gives the same float again.
+    A number keeps every digit: the text is the shortest that gives the same float again.
     """
     plain = _line_text(value) if isinstance(value, (tuple, list)) else _plain(value)
     text = json.dumps(plain, ensure_ascii=False)
@@ -83,7 +83,7 @@ def toml_line(name: str, value: Any) -> str:
 
 
 def _line_text(values: Iterable[Any]) -> str:
-    """Names or numbers with commas between them, as `pyvws.commands` reads them."""
+    """Names or numbers with commas between, in the form that `pyvws.commands` reads."""
     return ",".join(
         _name_text(value) if isinstance(value, str) else _number_text(_plain(value))
         for value in values
@@ -91,7 +91,7 @@ def _line_text(values: Iterable[Any]) -> str:
 
 
 def _name_text(name: str) -> str:
-    """A name, in quotes where it would be read as another, or as several."""
+    """A name, in quotes if a reader would take the bare name for another or for several names."""
     if name in ("", "all") or name != name.strip() or "," in name or name.startswith('"'):
         doubled = name.replace('"', '""')
         return f'"{doubled}"'
@@ -103,14 +103,14 @@ def _number_text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as TOML has it: NumPy's and other numbers as Python's own, digit for digit."""
+    """A setting for TOML: NumPy's and other numbers become Python's numbers, digit for digit."""
     if isinstance(value, (str, bool, int, float)):
         return value
     return value.item() if hasattr(value, "item") else float(value)
 
 
 def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
-    """The settings in a TOML file, whose names may have hyphens; InputError for unknown ones."""
+    """The settings in a TOML file; names may have hyphens, and an unknown name is an InputError."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -142,7 +142,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:
-    """A TOML file with every option, its help above it, each commented out."""
+    """A TOML text with every option commented out, below the option's help."""
     parts = [
         "# Settings of pyvws synthesize. Take the # away before those that you set.\n"
         "# Run: pyvws synthesize TABLE --out FOLDER --config THIS-FILE\n"

@@ -1,9 +1,9 @@
-"""Start from a fit that exists already: weigh it, bound it, re-weight it, without refitting.
+"""Start from an existing fit: compute its bounds and its weights without refitting.
 
-Algorithms 1 and 3 of [vws2024] need nothing of a fit but its log-likelihood matrix. Mind what the
-matrix holds: the papers' Stan programs write weights[i] * l_i into log_lik, so the log_lik of a
-weighted fit is weighted already, and its largest size is Delta_{alpha,x} as it stands. A program
-that leaves the weights out of log_lik is told apart with log_lik="plain".
+Algorithms 1 and 3 of [vws2024] need only the log-likelihood matrix of a fit. The papers' Stan
+programs write weights[i] * l_i into log_lik. So the log_lik of a weighted fit contains the weights,
+and its largest size is Delta_{alpha,x}. For a program that leaves the weights out of log_lik, give
+log_lik="plain".
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ExistingFit:
     Attributes
     ----------
     log_lik : ndarray, shape (S, N)
-        alpha_i l_i(theta_s) in nats: with the weights in it.
+        alpha_i l_i(theta_s) in nats, the weights included.
     weights : ndarray, shape (N,), optional
-        alpha_i in [0, 1] that the fit was made with; None for an unweighted fit.
+        The fit's weights alpha_i in [0, 1]; None for an unweighted fit.
     """
 
     log_lik: Floats
@@ -47,14 +47,14 @@ class ExistingFit:
     def bounds(self, *, threshold: float = 1.0) -> LipschitzBounds:
         """Delta_{alpha,x_i}, Delta_{alpha,x} and epsilon_x of the fit, in nats.
 
-        They are local to the database and asymptotic, as `lipschitz_bounds` says.
+        The bounds are local to the database and asymptotic, as `lipschitz_bounds` says.
         """
         return lipschitz_bounds(self.log_lik, threshold=threshold)
 
     def lipschitz_weights(
         self, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0
     ) -> Floats:
-        """LW weights (N,) in [0, 1] for the refit; InputError unless the fit is unweighted."""
+        """LW weights (N,) in [0, 1] for the refit; InputError if a weight is under 1."""
         if self.weights is not None and (self.weights != 1).any():
             raise InputError(
                 "LW weights come from the unweighted fit, and this fit has weights under 1. Start "
@@ -65,7 +65,7 @@ class ExistingFit:
     def reweight(self, k: float) -> Floats:
         """Algorithm 3's weights (N,) in [0, 1] for the refit; k strictly between 0 and 1.
 
-        Raises InputError unless the fit has its weights.
+        Raises InputError if the fit has no weights.
         """
         if self.weights is None:
             raise InputError(
@@ -85,7 +85,7 @@ def from_log_lik(
     matrix : array_like, shape (S, N)
         Log-likelihood of N records at S posterior draws, in nats.
     weights : array_like, shape (N,), optional
-        alpha_i in [0, 1] that the fit was made with; leave out for an unweighted fit.
+        The fit's weights alpha_i in [0, 1]; leave out for an unweighted fit.
     log_lik : {"weighted", "plain"}
         Whether the matrix holds alpha_i l_i, as the papers' programs write it, or l_i.
 
@@ -141,7 +141,7 @@ def from_stanfit(
     Raises
     ------
     InputError
-        If there is no such file, or it holds no stanfit with log_lik.
+        If there is no such file, or the file holds no stanfit with log_lik.
     MissingDependencyError
         If R, rpy2 or rstan is missing.
     """
@@ -168,12 +168,12 @@ def from_cmdstan_csv(
     *,
     log_lik: Content = "weighted",
 ) -> ExistingFit:
-    """A fit of CmdStan, from the CSV files of its chains. Needs no CmdStan.
+    """A fit of CmdStan, from the CSV files of its chains. The function needs no CmdStan.
 
     Parameters
     ----------
     files : path or sequence of paths
-        One file a chain.
+        One file for each chain.
     weights : array_like, shape (N,), optional
         As in `from_log_lik`.
     log_lik : {"weighted", "plain"}
@@ -187,7 +187,7 @@ def from_cmdstan_csv(
     Raises
     ------
     InputError
-        If a file is missing, has no log_lik columns, or differs in their number from the first.
+        If a file is missing, has no log_lik columns, or has another number of them than the first.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not paths:
@@ -201,7 +201,7 @@ def from_cmdstan_csv(
 
 
 def _csv_log_lik(path: Path) -> Floats:
-    """log_lik (draws, N) of one chain, warm-up left out."""
+    """log_lik (draws, N) of one chain, without warm-up."""
     names, values = read_draws(
         path, lambda name: re.fullmatch(r"log_lik(\.\d+)?", name) is not None
     )

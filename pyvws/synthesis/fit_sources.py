@@ -25,7 +25,7 @@ __all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything"]
 
 
 class FitSource(Protocol):
-    """Samples under weights (N,) and bounds what it sampled."""
+    """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood."""
 
     def sample(
         self,
@@ -39,14 +39,14 @@ class FitSource(Protocol):
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
 
-        With a `bound` each term is clamped to it, in the fit and in its bounds. `previous` is a fit
-        under other weights to start from.
+        With a `bound` the source clamps each term to the bound, in the fit and in the fit's bounds.
+        The chains start from `previous`, a fit under other weights.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model of the package under any engine; its log-likelihood is computed from the draws."""
+    """A model of the package under any engine; the draws give the model's log-likelihood."""
 
     model: Model
     cells: Cells
@@ -82,7 +82,7 @@ class ModelSource:
 def clamps_everything(
     model: Model, cells: Cells, posterior: Posterior, weights: Floats, bound: float
 ) -> bool:
-    """Whether no draw leaves any record's term inside the bound: the posterior is the prior."""
+    """Whether the posterior is the prior: no draw leaves any record's term inside the bound."""
     least = cells.smallest_positive_weights(weights)
     used = np.isfinite(least)
     for _, columns, block in log_likelihood_blocks(model, posterior, cells):
@@ -94,11 +94,12 @@ def clamps_everything(
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:
-    """A user's Stan program: its own log_lik is bounded, and its draws must predict like a model.
+    """A user's Stan program, whose log_lik gives the bounds and whose draws predict like a model.
 
     `predicts_from` names the parameters that the model's predictive draw reads, beta among them.
-    InputError where the program's parameters block lacks one: what the program computes under that
-    name may hold more of the records than their weighted terms let through.
+    The class raises InputError if the program's parameters block lacks such a name. A quantity that
+    the program computes elsewhere under the name may tell more of the records than the records'
+    weighted terms let through.
     """
 
     program: UserProgram
@@ -131,7 +132,7 @@ class ProgramSource:
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`; a record of weight 0 has a bound of 0.
 
-        A program of one's own starts where Stan does, whatever was fitted before.
+        A user's program starts at Stan's own starting point and ignores `previous`.
         """
         if bound is not None:
             raise InputError(
@@ -157,7 +158,7 @@ class ProgramSource:
 
 
 def _posterior(fit: UserFit, engine: str) -> Posterior:
-    """The program's draws with diagnostics over every variable that varies."""
+    """The program's draws, with diagnostics of every variable that varies."""
     S = len(fit.log_lik)
     flat = np.concatenate([value.reshape(S, -1) for value in fit.draws.values()], axis=1)
     varying = flat[:, np.ptp(flat, axis=0) > 0]

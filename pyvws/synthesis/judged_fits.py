@@ -1,4 +1,4 @@
-"""What a run does about chains that fail their diagnostics, and a clamp that leaves the prior."""
+"""Warn or stop if a run's chains fail their diagnostics, or if a clamp leaves only the prior."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PRIOR = (
 
 
 def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bool) -> None:
-    """Warn where diagnostics fall short; raise ConvergenceError where the run would say "dp"."""
+    """Warn if the diagnostics find problems; raise ConvergenceError if the run would say "dp"."""
     problems = loop.problems()
     if not problems:
         return
@@ -42,7 +42,10 @@ def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bo
 
 
 def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighting) -> bool:
-    """Whether a clamp left the prior alone: refused, but where that would tell of the data."""
+    """Whether a clamp left only the prior; InputError if so, unless the run is strict.
+
+    A strict run only warns, because a refusal would tell of the data.
+    """
     fit, bound = weighting.fit, weighting.bound
     if bound is None or not clamps_everything(
         loop.model, loop.cells, fit.posterior, fit.weights, bound

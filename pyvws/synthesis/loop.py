@@ -30,12 +30,12 @@ __all__ = ["SILENT", "Listener", "SynthesisLoop"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
-_LEFT_OUT = 0.01  # From this share of the records on, those that LW takes out are told of.
+_LEFT_OUT = 0.01  # Tell the user if LW gives weight 0 to this share of the records or more.
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What a run tells while it works: `fit` opens a fit and gives its progress; `line` says."""
+    """A receiver of a run's news: `fit` opens a fit and gives its progress; `line` takes a text."""
 
     fit: Callable[[str], Progress | None]
     line: Callable[[str], None]
@@ -45,9 +45,9 @@ SILENT = Listener(fit=lambda _label: None, line=lambda _text: None)
 
 
 class SynthesisLoop:
-    """Fits of one table from one source and seed; the unweighted and LW fits are kept.
+    """Fits of one table from one source and seed; the loop keeps the unweighted and LW fits.
 
-    `model` predicts the synthetic outcomes; `source` samples and bounds.
+    `model` predicts the synthetic outcomes; `source` samples and computes the bounds.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class SynthesisLoop:
     def fit(
         self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
     ) -> WeightedFit:
-        """Sample the pseudo posterior under weights (N,) and take its bounds.
+        """Sample the pseudo posterior under weights (N,) and compute the fit's bounds.
 
-        With a `bound`, epsilon / 2 in nats, each record's term is clamped to it. The chains start
-        from draws of the latest fit; each has `longer` times the draws of the settings.
+        With a `bound`, epsilon / 2 in nats, the source clamps each record's term to the bound. The
+        chains start from draws of the latest fit, and have `longer` times the settings' draws.
         """
         posterior, bounds, maxima = self.source.sample(
             weights,
@@ -92,30 +92,30 @@ class SynthesisLoop:
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """Fit again under the same weights, from a fresh seed and with `LONGER` times the draws.
 
-        Its bounds are the larger ones of both fits, so all of its draws lie below them.
+        The new fit has the larger bounds of both fits, so the bounds hold for all of its draws.
         """
         fit = self.fit(earlier.weights, f"{earlier.label}, confirmed", longer=LONGER)
         self.fits[-1] = fit.confirming(earlier)
         return self.fits[-1]
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
-        """The fit kept under a key; it is made where there is none."""
+        """The fit kept under a key; the loop makes the fit the first time."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
     def unweighted(self) -> WeightedFit:
-        """The ordinary posterior, fitted once."""
+        """The fit of the ordinary posterior, made once."""
         return self.once(
             "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
         )
 
     def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
-        """LW: Algorithm 1, fitted once for each c and g."""
+        """The LW fit of Algorithm 1, made once for each c and g."""
         return self.once((c, g), lambda: self.fit(self.lipschitz_weights(c=c, g=g), "LW"))
 
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
-        """LW's weights (N,), from the unweighted fit; the listener hears of a kind left out."""
+        """LW's weights (N,), from the unweighted fit; tells the listener of many weights of 0."""
         weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
         total = self.cells.total_records
         left_out = round(self.cells.mean(weights == 0.0) * total)
@@ -130,9 +130,9 @@ class SynthesisLoop:
     def met(
         self, weights_at: Callable[[float], Floats], window: Window, **search: Any
     ) -> tuple[WeightedFit, float]:
-        """Refits until the bound lies in the window; the fit and the value of its symbol.
+        """Refit until the bound lies in the window; return the fit and the searched value.
 
-        `weights_at` gives weights (N,) that rise with the value; `search` as of `_search`.
+        `weights_at` gives weights (N,) that rise with the value; `_search` takes `search`.
         """
         return meet(weights_at=weights_at, window=window, **self._search(**search))
 
@@ -144,9 +144,10 @@ class SynthesisLoop:
         confirm: bool = True,
         **search: Any,
     ) -> tuple[WeightedFit, float]:
-        """Refits until the bound is usually as high as the window lets a confirmed one be.
+        """Refit until the bound is usually as high as the window lets a confirmed bound be.
 
-        As `met`; the fit that ends the search has been confirmed, unless `confirm` is off.
+        The result is as of `met`. The fit that ends the search is confirmed, unless `confirm` is
+        off.
         """
         return stay_below(
             confirm=(lambda earlier: self.confirmed(earlier.fit).reached) if confirm else None,
@@ -164,7 +165,7 @@ class SynthesisLoop:
         first: float | None = None,
         largest: float = _LARGEST_C,
     ) -> dict[str, Any]:
-        """What both searches take; `start` is the unweighted fit unless given."""
+        """Arguments of both searches; `start` is the unweighted fit by default."""
         return {
             "fit": lambda weights: self.fit(weights, label).reached,
             "first": first,
@@ -176,7 +177,7 @@ class SynthesisLoop:
         }
 
     def _tell(self, before: int, made: Try) -> None:
-        """Note a try, and say it with its number in a search that began after `before` tries."""
+        """Note a try, and tell the listener its number in a search after `before` earlier tries."""
         self.tries.append(made)
         self._listener.line(f"  try {len(self.tries) - before}: {made}")
 
@@ -188,9 +189,10 @@ class SynthesisLoop:
         tolerance: float = 0.05,
         window: Window | None = None,
     ) -> tuple[WeightedFit, float]:
-        """Algorithm 3: refits, from k on, until the bound meets the weighted one's; fit and k.
+        """Algorithm 3: refit, starting from k, until the bound meets the bound of `weighted`.
 
-        With a `window` the confirmed bound has to end there instead; k is a share of its upper end.
+        Return the fit and k. With a `window` the confirmed bound must end in the window instead,
+        and k is a share of the window's upper end.
         """
         alpha, by_record = weighted.weights, weighted.bounds.by_record
         label = f"{weighted.label}_final"
@@ -205,7 +207,10 @@ class SynthesisLoop:
     def synthetic(
         self, fit: WeightedFit, design: Floats, datasets: int, order: RowNumbers | None = None
     ) -> list[Floats]:
-        """Outcomes (N,) of each dataset, one draw each, evenly thinned; row j: order[j], or j."""
+        """Outcomes (N,) of each dataset, from one draw each, evenly thinned.
+
+        Row j belongs to record order[j], or to record j without an order.
+        """
         cells = self.cells
         seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [
@@ -216,7 +221,7 @@ class SynthesisLoop:
     def predictors(
         self, fit: WeightedFit, datasets: int
     ) -> list[tuple[Draws, np.random.Generator]]:
-        """The posterior draw that each dataset is made from, and its own stream."""
+        """The posterior draw behind each dataset, and the dataset's own random stream."""
         S = fit.posterior.n_draws
         if datasets > S:
             raise InputError(
@@ -230,7 +235,7 @@ class SynthesisLoop:
         ]
 
     def problems(self) -> list[str]:
-        """What the diagnostics of every fit so far found, a sentence each."""
+        """The problems that the diagnostics of every fit so far found, a sentence each."""
         return [
             f"{fit.label}: {problem}"
             for fit in self.fits

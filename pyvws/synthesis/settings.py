@@ -1,4 +1,4 @@
-"""The settings of a run, each declared once, and which of them go together."""
+"""Declare each setting of a run once, and check which settings go together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mechanisms_that(have: str) -> list[str]:
 
 
 def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:
-    """Refuse a setting that is given without the one that it needs."""
+    """Refuse a setting if the user leaves out another setting that it needs."""
     for name in given:
         needs = declarations[name].needs
         if needs and not given.get(needs):
@@ -40,7 +40,7 @@ def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """Settings of a run, checked when they are made. Each field declares its own setting."""
+    """Settings of a run, checked on creation. Each field declares its own setting."""
 
     outcome: str = field(
         metadata=about(
@@ -293,7 +293,7 @@ class RunSettings:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What of mechanism, model and engine is the user's own, so that no claim of it counts."""
+        """Names of the parts (mechanism, model, engine) that are the user's own and unchecked."""
         own = {
             "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
             "model": own_model(cast(Model, self.model)),
@@ -303,7 +303,7 @@ class RunSettings:
 
     @property
     def _clamped_one_by_one(self) -> bool:
-        """Whether each term is clamped, and nothing but its own record and settings decides it."""
+        """Whether the run clamps each term, and only the term's record and settings decide it."""
         model, mechanism = cast(Model, self.model), cast(Mechanism, self.mechanism)
         return mechanism.claim == "dp" and not (
             self.unchecked
@@ -331,7 +331,7 @@ class RunSettings:
 
     @property
     def target_epsilon(self) -> float | None:
-        """The epsilon asked for, of a search, of downscaling, or of the mechanism itself."""
+        """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
         own = cast(Mechanism, self.mechanism).own_epsilon
         return self.epsilon if own is None else own
 

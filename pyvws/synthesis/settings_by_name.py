@@ -1,4 +1,4 @@
-"""Settings by name: which there are, and which part of a run takes each."""
+"""Settings by name: all names, and the part of a run that takes each setting."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def declared() -> dict[str, list[Setting]]:
 
 
 def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `RunSettings` for settings by name, each handed to what takes it.
+    """The arguments of `RunSettings` for settings by name, each passed to the part that takes it.
 
-    Where a run and its mechanism both declare a name, the mechanism takes it, unless the run's own
-    needs a setting that is given, as `passes` needs `downscale`. None counts as not given.
+    If a run and its mechanism both declare a name, the mechanism takes the setting. The run takes
+    the setting only if the run's declaration needs another setting that the user gave, as `passes`
+    needs `downscale`. None counts as not given.
     """
     given = {name: value for name, value in given.items() if value is not None}
     of_run = {one.name: one for one in settings_of(RunSettings)}

@@ -1,1 +1,1 @@
-"""Utility, match risks and combining rules, of plain columns and tables."""
+"""Functions that measure utility and match risks, and rules that combine estimates."""

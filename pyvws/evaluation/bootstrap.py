@@ -26,7 +26,7 @@ class BootstrapInterval:
 
     @property
     def length(self) -> float:
-        """upper - lower; larger = less certain."""
+        """The length of the interval, upper - lower; larger = less certain."""
         return self.upper - self.lower
 
 
@@ -41,19 +41,20 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     """Bootstrap estimate and interval of a statistic over synthetic datasets (section 2.3.1).
 
-    `replicates` samples of n values with replacement from each dataset; the statistics of all
-    datasets pooled; their mean, and their type 7 quantiles at (1 - level) / 2 and 1 minus that. One
-    random stream, R's after ``set.seed(seed)``, with datasets in the outer loop and replicates in
-    the inner, so that R's own loop gives these numbers. (A dataset of a single value is repeated;
-    R's ``sample`` would take it for a range.)
+    The function draws `replicates` samples of n values with replacement from each dataset, and
+    pools the statistics of all samples. The estimate is the mean of the pooled statistics. The ends
+    of the interval are their type 7 quantiles at (1 - level) / 2 and 1 - (1 - level) / 2. All
+    samples come from one random stream, R's after ``set.seed(seed)``. The outer loop runs over
+    datasets and the inner loop over replicates, so an equal loop in R gives the same numbers.
+    (A dataset of a single value is repeated; R's ``sample`` would take the value for a range.)
 
     Parameters
     ----------
     datasets : sequence of array_like, each of shape (N_l,)
-        Synthetic values; a list even for one dataset, or for the confidential data.
+        Synthetic values. One dataset, or the confidential data, stands in a list too.
     statistic : callable
-        Takes a sample (n,) and returns a number. `pyvws.r_numbers.rarith.mean` and a quantile
-        through `pyvws.quantile` give R's bits.
+        The function of a sample (n,) that returns a number. `pyvws.r_numbers.rarith.mean`, and a
+        quantile through `pyvws.quantile`, give the same bits as R.
     n : int
         Size of a bootstrap sample, usually the number of records.
     replicates : int
@@ -81,7 +82,7 @@ def bootstrap_interval(
     """
     size = whole_number(n, "n", least=1)
     repeats = whole_number(replicates, "replicates", least=1)
-    # 1 - 0.95 is not 0.05 in doubles; the tail that is meant is the short decimal.
+    # In doubles 1 - 0.95 is not 0.05. The user means the short decimal.
     tail = round((1.0 - open_unit_interval(level, "level")) / 2.0, 12)
     if not callable(statistic):
         raise InputError(

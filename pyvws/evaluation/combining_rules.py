@@ -4,7 +4,7 @@ With estimates q_l and their variances v_l: q = mean(q_l), b = var(q_l), v = mea
 
 - Partially synthetic [reiter2003]: T = b / m + v with (m - 1) (1 + v m / b)^2 degrees of freedom.
 - Fully synthetic [raghunathan2003]: T = (1 + 1/m) b - v with (m - 1) (1 - v / ((1 + 1/m) b))^2.
-  That T can be negative; it is then (n_syn / n) v [reiter2002].
+  Where this T is negative, (n_syn / n) v takes its place [reiter2002].
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = ["Combined", "combine", "combine_formula"]
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """A combined estimate: in its unit, its variance in that unit squared, degrees of freedom.
+    """A combined estimate, its variance in the unit squared, and its degrees of freedom `df`.
 
-    `df` is infinite where the datasets agree on the estimate. Larger variance = less certain.
+    `df` is infinite where all datasets give the same estimate. Larger variance = less certain.
     """
 
     estimate: float
@@ -43,9 +43,9 @@ class Combined:
     df: float
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Lower and upper end of the t interval (normal for infinite df) of that level.
+        """Lower and upper end of the t interval of a level; for infinite df the normal interval.
 
-        All numbers, (-inf, inf), for 0 df: where v = (1 + 1/m) b of fully synthetic data.
+        For 0 df the interval is (-inf, inf). Fully synthetic data have 0 df where v = (1 + 1/m) b.
         """
         upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
         if self.df == 0:
@@ -69,12 +69,12 @@ def combine(
     estimates : array_like, shape (m,)
         q_l, the estimate from each dataset.
     variances : array_like, shape (m,)
-        v_l, its estimated variance (a standard error squared), at least 0.
+        v_l, the estimated variance of q_l (a squared standard error), at least 0.
     kind : {"partial", "full"}
-        Whether some values were synthesized, or every record was drawn anew.
+        "partial" where some values were synthesized, "full" where every record was drawn anew.
     size_ratio : float
-        n_syn / n for "full": records of a synthetic dataset over records of the confidential one.
-        Used only where T would be negative.
+        n_syn / n for "full": the number of records of a synthetic dataset, divided by the number of
+        records of the confidential dataset. The rule reads this ratio only where T is negative.
 
     Returns
     -------
@@ -143,13 +143,13 @@ def combine_formula(
     size_ratio : float
         As in `combine`.
     names : sequence of m str, optional
-        What messages call the tables, such as their files; "dataset 1" and so on without it.
+        Names of the tables in messages, such as their files; by default "dataset 1" and so on.
 
     Returns
     -------
     dict
-        A `Combined` for each coefficient, by the name that R gives it, such as "(Intercept)" and
-        "regionNorth".
+        A `Combined` for each coefficient. The keys are R's names of the coefficients, such as
+        "(Intercept)" and "regionNorth".
 
     Raises
     ------

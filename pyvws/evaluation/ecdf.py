@@ -18,8 +18,8 @@ __all__ = ["EcdfUtility", "ecdf_utility"]
 class EcdfUtility:
     """Distances between distribution functions, without unit, in [0, 1]; smaller = more useful.
 
-    `maximum` is U_m, the largest absolute difference; `average` is U_a, the mean squared one; both
-    averaged over the synthetic datasets.
+    `maximum` is U_m, the largest absolute difference. `average` is U_a, the mean squared
+    difference. Both are averages over the synthetic datasets.
     """
 
     maximum: float
@@ -29,15 +29,16 @@ class EcdfUtility:
 def ecdf_utility(original: Any, synthetic: Sequence[Any]) -> EcdfUtility:
     """U_m and U_a of synthetic datasets against the confidential data [risk2024].
 
-    For each dataset: merge both sets of values, duplicates kept; d = F_original - F_synthetic at
-    every merged value; U_m = max |d|, U_a = mean(d^2). Then the mean over the datasets.
+    For each dataset the function merges both sets of values, with duplicates, and takes
+    d = F_original - F_synthetic at every merged value. U_m = max |d| and U_a = mean(d^2). The
+    result has the means of U_m and U_a over the datasets.
 
     Parameters
     ----------
     original : array_like, shape (N,)
         Confidential outcome.
     synthetic : sequence of array_like, each of shape (N_l,)
-        Synthetic outcomes, in the same unit; a list even for one dataset.
+        Synthetic outcomes, in the same unit. A single dataset stands in a list too.
 
     Returns
     -------

@@ -13,10 +13,10 @@ __all__ = ["interval_overlap"]
 
 
 def interval_overlap(original: Any, synthetic: Any) -> Any:
-    """Mean share of the two intervals that they have in common.
+    """The share of an interval that lies in the other interval, averaged over the two intervals.
 
-    With I the length of the intersection, 0 where there is none:
-    (I / length of the original interval + I / length of the synthetic interval) / 2.
+    The overlap is (I / length of the original interval + I / length of the synthetic interval) / 2.
+    I is the length of the intersection, or 0 where there is none.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def interval_overlap(original: Any, synthetic: Any) -> Any:
     Raises
     ------
     InputError
-        For another shape, a missing end, or an interval whose upper end is not above its lower.
+        For another shape, a missing end, or an upper end that is not above the lower end.
 
     Examples
     --------

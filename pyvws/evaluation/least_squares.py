@@ -1,4 +1,4 @@
-"""Least squares for a formula: coefficients and their estimated variances, as R's ``lm`` has them.
+"""Least squares for a formula: the coefficients of R's ``lm`` and their estimated variances.
 
 b = (X'X)^-1 X'y by a QR decomposition; var(b) = s^2 diag (X'X)^-1 with s^2 = RSS / (N - K).
 """
@@ -21,7 +21,7 @@ __all__ = ["LeastSquares", "fit_formula", "least_squares"]
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
-    """`coefficients` (K,) in units of y per unit of x, `variances` (K,) of them, their `names`."""
+    """`coefficients` (K,) in units of y per unit of x, with their `variances` (K,) and `names`."""
 
     coefficients: Floats
     variances: Floats
@@ -52,7 +52,7 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
 def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
     """Least squares of a formula such as "income ~ region + urban" on a table called `name`.
 
-    As in R, a name that is no plain word stands in backticks, on either side, and a call such as
+    As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~".
 
     Raises InputError for a formula with nothing before "~", an unknown column or missing values.

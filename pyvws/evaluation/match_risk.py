@@ -1,10 +1,12 @@
 """Match risks of synthetic data: expected match risk, true and false match rate.
 
-The measures of the R package of Hornby and Hu [hornby2021], after Reiter and Mitra. They differ
-from `pyvws.identification_risk`, which is the share of a pattern *outside* a record's ball: here an
-intruder picks one of the c_i records inside it. Both are offered under their own names. Their
-package gives a loss a radius below 0, so that nothing matches it, and takes a Euclidean distance
-for one wider radius of every outcome; here both are as in `pyvws.identification_risk`.
+These are the measures of the R package of Hornby and Hu [hornby2021], after Reiter and Mitra. Here
+an intruder picks one of the c_i records inside a record's ball. `pyvws.identification_risk` is
+another measure: the share of the record's pattern *outside* the ball.
+
+Two things differ from the R package, and are as in `pyvws.identification_risk`. The R package gives
+a negative outcome a radius below 0, so that no record matches the outcome. Its Euclidean distance
+has one radius for all outcomes.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ __all__ = ["MatchRisk", "match_risk"]
 class MatchRisk:
     """Match risks; larger = riskier, except for `false_rate`, where larger = safer.
 
-    `expected` (L,) is the number of records an intruder is expected to find in each dataset,
-    between 0 and N. `true_rate` (L,) is the share of all records that are a single, correct match.
-    `false_rate` (L,) is the share of the single matches that are wrong, NaN where no record has a
-    single match. `by_record` (N,) is T_i / c_i averaged over the datasets, in [0, 1].
+    `expected` (L,) is the number of records, from 0 to N, that an intruder is expected to find in
+    each dataset. `true_rate` (L,) is the share of all records that have a single match, and a
+    correct one. `false_rate` (L,) is the share of the single matches that are wrong; a dataset
+    without single matches has NaN. `by_record` (N,) is T_i / c_i, averaged over the datasets, in
+    [0, 1].
     """
 
     expected: Floats
@@ -40,9 +43,9 @@ class MatchRisk:
 
     @property
     def mean_false_rate(self) -> float | None:
-        """Average of `false_rate` over the datasets with a single match, None where there is none.
+        """Average of `false_rate` over the datasets with single matches, in [0, 1]; larger = safer.
 
-        In [0, 1]; larger = safer.
+        None where no dataset has a single match.
         """
         found = self.false_rate[np.isfinite(self.false_rate)]
         return float(found.mean()) if len(found) else None
@@ -60,16 +63,16 @@ def match_risk(
 ) -> MatchRisk:
     """Expected match risk, true and false match rate of each synthetic dataset [hornby2021].
 
-    c_i counts the records with i's known values and a synthetic value in B(y_i, r); T_i = 1 when i
-    is one of them. The expected match risk is the sum of T_i / c_i, the true match rate
-    #{c_i T_i = 1} / N, the false match rate #{c_i (1 - T_i) = 1} / #{c_i = 1}.
+    c_i counts the records with i's known values and a synthetic value in B(y_i, r). T_i = 1 when
+    record i is one of these records. The expected match risk is the sum of T_i / c_i. The true
+    match rate is #{c_i T_i = 1} / N. The false match rate is #{c_i (1 - T_i) = 1} / #{c_i = 1}.
 
     Parameters
     ----------
     original : array_like, shape (N,) or (N, P)
         Confidential outcome, or P outcomes that an intruder knows together.
     synthetic : sequence of L array_like of the shape of `original`
-        Synthetic outcomes, rows as in `original`.
+        Synthetic outcomes, with the rows in the order of `original`.
     radius : float
         As in `pyvws.identification_risk`.
     radius_kind : {"percentage", "absolute", "fixed"}
@@ -79,8 +82,8 @@ def match_risk(
     norm : {"box", "euclidean"}
         As in `pyvws.identification_risk`.
     ball : {"open", "closed"}
-        Whether the edge of the ball is outside it, as in the R package, or inside, as in the risks
-        of [risk2024]. An open ball of radius 0 is empty.
+        An "open" ball leaves out its edge, as in the R package. A "closed" ball holds its edge, as
+        in the risks of [risk2024]. An open ball of radius 0 is empty.
 
     Returns
     -------

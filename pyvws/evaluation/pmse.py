@@ -1,11 +1,14 @@
 """pMSE: how well a model tells synthetic records from confidential ones [woo2009] [snoke2018].
 
-Stack N_o original and N_s synthetic records, N in all, a share c of them synthetic; estimate each
-record's probability p_i of being synthetic; pMSE = mean((p_i - c)^2). Under the null hypothesis
-that the synthetic records are drawn from the confidential ones' own distribution, those held fixed,
-a logistic model with k coefficients (the constant among them) has mean (k - 1) (1 - c)^2 c / N and
-standard deviation sqrt(2 (k - 1)) (1 - c)^2 c / N. For trees both come from permuted labels, which
-is the null of two independent samples: about 1 / (1 - c) times larger, so more lenient.
+N_o original and N_s synthetic records are stacked: N records, a share c of them synthetic. A model
+estimates each record's probability p_i of being synthetic, and pMSE = mean((p_i - c)^2).
+
+The null hypothesis holds the confidential records fixed and draws the synthetic records from the
+same distribution. Under this hypothesis the pMSE of a logistic model with k coefficients (the
+constant among them) has mean (k - 1) (1 - c)^2 c / N and standard deviation
+sqrt(2 (k - 1)) (1 - c)^2 c / N. For trees both numbers come from permuted labels. Permuted labels
+are the null hypothesis of two independent samples: their numbers are about 1 / (1 - c) times
+larger, so the comparison is more lenient.
 """
 
 from __future__ import annotations
@@ -29,10 +32,10 @@ _AGREES: Final = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class PropensityScore:
-    """`value` in [0, 1] and its null distribution, without unit; smaller = more useful.
+    """The pMSE `value` in [0, 1] and its null distribution, without unit; smaller = more useful.
 
-    `ratio` and `standardized` raise InputError where the null distribution is a single point, as
-    that of trees whose leaf takes all records.
+    `ratio` and `standardized` raise InputError where the null distribution is a single point. Trees
+    with a single leaf for all records have such a distribution.
     """
 
     value: float
@@ -41,7 +44,7 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """value / null mean: 1 is what a correct synthesizer is expected to give."""
+        """value / null mean; the expected ratio of a correct synthesizer is 1."""
         return self.value / _not_zero(self.null_mean)
 
     @property
@@ -76,15 +79,15 @@ def pmse(
     original, synthetic : pandas, polars or Arrow table
         Records with the same columns; the numbers of records may differ.
     formula : str, optional
-        One-sided, such as "~ income * region"; without it the main effects of all columns.
+        A one-sided formula such as "~ income * region"; by default the main effects of all columns.
     model : {"logistic", "tree"}
         Trees come from scikit-learn (``pip install 'pyvws[utility]'``).
     leaf : int
-        For trees: least records in a leaf.
+        For trees: the fewest records in a leaf.
     permutations : int
-        For trees: permutations for the null distribution.
+        For trees: the number of permutations for the null distribution.
     seed : int
-        Of the permutations.
+        The seed of the permutations.
 
     Returns
     -------
@@ -131,8 +134,9 @@ def pmse(
 def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
     """pMSE of a logistic regression on design matrices (N_o, K) and (N_s, K), constant included.
 
-    Fisher scoring until the fitted probabilities stay. Groups that a plane separates have no finite
-    fit; the probabilities then approach 0 and 1, and the value its largest, c (1 - c).
+    Fisher scoring runs until the fitted probabilities stay. Groups that a plane separates have no
+    finite fit: their probabilities approach 0 and 1, and the pMSE approaches c (1 - c), its largest
+    value.
 
     Examples
     --------
@@ -181,7 +185,7 @@ def _tree_pmse(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> float
 
 
 def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats, int]:
-    """The design matrix of both tables, the synthetic one below, and its number of records."""
+    """The design matrix of both tables, synthetic rows last, and the number of synthetic rows."""
     import pandas as pd
 
     first, second = open_frame(original), open_frame(synthetic)

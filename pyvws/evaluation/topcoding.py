@@ -16,7 +16,7 @@ __all__ = ["Topcoded", "topcode"]
 
 @dataclass(frozen=True, slots=True)
 class Topcoded:
-    """`values` (N,) and `threshold` in the outcome's unit; `share` of the values that changed."""
+    """Topcoded `values` (N,) and `threshold` in the outcome's unit; `share` of values changed."""
 
     values: Floats
     threshold: float
@@ -26,10 +26,11 @@ class Topcoded:
 def topcode(
     original: Any, *, value: float | None = None, quantile: float | None = None
 ) -> Topcoded:
-    """Replace what exceeds a threshold by the threshold (section 1 of [risk2024]).
+    """Replace the values above a threshold by the threshold (section 1 of [risk2024]).
 
-    The released values are true ones below the threshold, so topcoding protects the tail alone: it
-    has no privacy guarantee. Judge it by `pyvws.identification_risk(original, [topcoded.values])`.
+    The released values below the threshold are true values. So topcoding protects the tail alone
+    and has no privacy guarantee. `pyvws.identification_risk(original, [topcoded.values])` gives the
+    risks.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def topcode(
     value : float, optional
         The threshold itself, chosen without the data.
     quantile : float, optional
-        Level in (0, 1) of the type 7 quantile that is the threshold. It reveals that quantile.
+        Level in (0, 1). The type 7 quantile at this level is the threshold, and is thus revealed.
 
     Returns
     -------

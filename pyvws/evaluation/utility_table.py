@@ -21,9 +21,9 @@ _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 class UtilityTable:
     """Quantiles at the P `probabilities`, then the mean, each (P + 1,) in the outcome's unit.
 
-    `original` is of the confidential data. `average`, `lowest` and `highest` are over the synthetic
-    datasets: the mean, smallest and largest of their quantiles and means. The nearer to `original`,
-    the more useful.
+    `original` has the numbers of the confidential data. `average`, `lowest` and `highest` have the
+    mean, smallest and largest number over the synthetic datasets. The nearer these numbers are to
+    `original`, the more useful the datasets.
     """
 
     probabilities: Floats
@@ -34,7 +34,7 @@ class UtilityTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each entry is: quantiles as R's ``quantile`` names them, such as "10%", "mean"."""
+        """Names of the entries: R's names of the quantiles, such as "10%", then "mean"."""
         return (*(f"{100 * p:.7g}%" for p in self.probabilities), "mean")
 
 
@@ -43,22 +43,23 @@ def utility_table(
 ) -> UtilityTable:
     """Quantiles (type 7) and the mean of confidential data and of synthetic datasets.
 
-    In R's arithmetic, so the numbers are those of R's ``quantile`` and ``mean`` to the bit.
+    The function uses R's arithmetic: R's ``quantile`` and ``mean`` give the same numbers to the
+    bit.
 
     Parameters
     ----------
     original : array_like, shape (N,)
         Confidential outcome.
     synthetic : sequence of array_like, each of shape (N_l,)
-        Synthetic outcomes, in the same unit; a list even for one dataset.
+        Synthetic outcomes, in the same unit. A single dataset stands in a list too.
     probabilities : array_like, shape (P,)
         Levels of the quantiles, in [0, 1].
 
     Returns
     -------
     UtilityTable
-        .original, .average, .lowest and .highest, by .names. Those of the original are figures of
-        the confidential data.
+        .original, .average, .lowest and .highest, in the order of .names. The numbers in .original
+        are confidential.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Whack-a-mole: records whose risk rises when the model is weighted (section 2.3.2 of [risk2024]).
 
-Shrinking isolated records towards the others can leave a record of moderate risk alone. These
-summaries show it: which records rose, and what a disclosure board reads of a distribution of risks.
+Weights shrink isolated records towards the others, and can thus leave a record of moderate risk
+alone. The functions here show the records whose risk rose, and the figures that a disclosure board
+reads of a distribution of risks.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class RiskSummary:
 
 @dataclass(frozen=True, slots=True)
 class WhackAMole:
-    """What weighting did to each record's risk.
+    """The change of each record's risk from the unweighted to the weighted synthesizer.
 
-    `change` (N,) is the weighted minus the unweighted risk, larger = the weights did harm; `rose`
-    (N,) marks the records whose risk rose by at least the threshold. `unweighted` and `weighted`
-    summarise the two distributions.
+    `change` (N,) is the weighted minus the unweighted risk; larger = the weights did more harm.
+    `rose` (N,) marks the records whose risk rose by at least the threshold. `unweighted` and
+    `weighted` summarise the two distributions of risks.
     """
 
     change: Floats
@@ -49,9 +50,9 @@ class WhackAMole:
 
 @dataclass(frozen=True, slots=True)
 class TopRecords:
-    """`records` (K,), places from 0, the first the largest, and their `risks` (K,) by column.
+    """The largest `records` (K,) as places from 0, largest first, and `risks` (K,) by column.
 
-    The outcome itself is left out; even so the table is about confidential records.
+    The table leaves out the outcome. Even so the table is about confidential records.
     """
 
     records: NDArray[np.intp]
@@ -59,7 +60,7 @@ class TopRecords:
 
 
 def risk_summary(risk: Any, *, policy: float = 0.5) -> RiskSummary:
-    """Maximum, type 7 interquartile range and share of risks above `policy` (0.5 in the paper).
+    """Maximum, type 7 interquartile range, and share of risks above `policy` (0.5 in the paper).
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def whack_a_mole(
     unweighted, weighted : array_like, shape (N,)
         Risks of the same records on synthetic data, from `pyvws.identification_risk`.
     rise : float
-        Smallest increase, above 0, that counts.
+        The smallest increase, above 0, that counts as a rise.
     policy : float
         Threshold of `risk_summary`.
 
@@ -133,16 +134,16 @@ def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRec
     Parameters
     ----------
     by : array_like, shape (N,)
-        What to rank by: the confidential risk (Table 2) or the outcome (Table 3).
+        Values that rank the records: the confidential risk (Table 2) or the outcome (Table 3).
     risks : mapping of name to array_like of shape (N,)
         Columns of the table, such as the risk on the data and under each synthesizer.
     count : int
-        Rows, at least 1; all records where there are fewer.
+        Number of rows, at least 1; a table with fewer records gives them all.
 
     Returns
     -------
     TopRecords
-        Equal values keep the order of the records.
+        Records with equal values keep their order.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Identification risks: balls around outcomes, marginal and pairwise."""
+"""Identification risks of records, the weights from pairs of records, and balls of values."""

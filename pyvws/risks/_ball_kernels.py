@@ -1,8 +1,8 @@
 """Compiled counts of points in boxes and ellipsoids, among candidates found by a search.
 
-`points` (N, P) are ordered by their first outcome; those of rows start_i to end_i - 1 may lie in
-the ball with `centre` and `reach` (N, P) of record i. The arithmetic and its order are those of
-`pyvws.risks.balls.Balls.hold`.
+`points` (N, P) are ordered by their first outcome. The points of rows start_i to end_i - 1 may lie
+in the ball of record i, which has `centre` and `reach` (N, P). `pyvws.risks.balls.Balls.hold` does
+the same arithmetic in the same order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Places = NDArray[np.intp]
 def count_box(
     points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, closed: bool
 ) -> Places:
-    """Points with every outcome within its own reach, for each record (N,)."""
+    """Number of points with every outcome within its own reach, for each record (N,)."""
     inside = np.zeros(len(centre), dtype=np.intp)
     for i in range(len(centre)):
         for h in range(start[i], end[i]):
@@ -42,7 +42,7 @@ def count_box(
 def count_ellipsoid(
     points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, closed: bool
 ) -> Places:
-    """Points whose offsets over the reaches have a sum of squares of at most 1, for each record."""
+    """Number of points whose offsets over the reaches have a sum of squares of at most 1 (N,)."""
     inside = np.zeros(len(centre), dtype=np.intp)
     for i in range(len(centre)):
         for h in range(start[i], end[i]):

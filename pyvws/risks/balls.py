@@ -1,8 +1,9 @@
 """Balls around confidential values: how large they are, and what lies inside.
 
-B(y_i, r) is an interval for one outcome. For P outcomes it is by default a box, every outcome
-within its own reach rho_ip; under the Euclidean norm it is the ellipsoid with half-axes rho_ip, so
-that units of outcomes never mix. A closed ball includes its edge, as the papers' risks have it.
+For one outcome the ball B(y_i, r) is an interval. For P outcomes the ball is by default a box, with
+every outcome within its own reach rho_ip. Under the Euclidean norm the ball is the ellipsoid with
+half-axes rho_ip, so that units of outcomes never mix. A closed ball includes its edge, as in the
+papers' risks.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ __all__ = ["NORMS", "RADIUS_KINDS", "Balls", "amounts", "count_inside", "make_ba
 
 RADIUS_KINDS: Final = ("percentage", "absolute", "fixed")
 NORMS: Final = ("box", "euclidean")
-_MARGIN: Final = 1.0 + 1e-9  # The search along one outcome looks a little past a rounded edge.
+_MARGIN: Final = 1.0 + 1e-9  # The search along one outcome goes a little past a rounded edge.
 
 
 @dataclass(frozen=True, slots=True)
 class Balls:
-    """One ball a record: `centre` and `reach` (N, P), each in its outcome's unit, and the norm."""
+    """A ball for each record: `centre` and `reach` (N, P) in the outcomes' units, and the norm."""
 
     centre: Floats
     reach: Floats
     norm: str
 
     def in_order(self, order: NDArray[np.intp]) -> Balls:
-        """The same balls, records rearranged."""
+        """The same balls with the records in another order."""
         return Balls(self.centre[order], self.reach[order], self.norm)
 
     def ends(self) -> tuple[Floats, Floats]:
-        """centre - reach and centre + reach, (N, P) each; infinite where no number is as large."""
+        """centre - reach and centre + reach, (N, P) each; infinite where a float cannot hold it."""
         with np.errstate(over="ignore"):
             return self.centre - self.reach, self.centre + self.reach
 
@@ -58,7 +59,7 @@ class Balls:
 
 
 def amounts(values: Any, name: str) -> Floats:
-    """Values of any shape as floats; InputError, naming the column, for what is no amount."""
+    """Values of any shape as floats; InputError, with the column's name, for other than amounts."""
     array = np.asarray(values)
     label = getattr(values, "name", None)
     category = str(getattr(values, "dtype", "")) == "category" or array.dtype.kind not in "iufO"
@@ -107,7 +108,7 @@ def make_balls(y: Floats, radius: Any, radius_kind: str, norm: str) -> Balls:
         raise InputError(
             f"radius must be one number or one for each outcome. Got {len(size)} for {y.shape[1]}."
         )
-    with np.errstate(over="ignore"):  # A reach beyond any number holds them all.
+    with np.errstate(over="ignore"):  # An infinite reach holds all numbers.
         reach = size * np.abs(y) if radius_kind == "percentage" else np.tile(size, (len(y), 1))
     return Balls(y, reach, norm)
 
@@ -115,10 +116,10 @@ def make_balls(y: Floats, radius: Any, radius_kind: str, norm: str) -> Balls:
 def count_inside(
     values: Floats, balls: Balls, codes: NDArray[np.intp], *, closed: bool = True
 ) -> NDArray[np.intp]:
-    """How many rows of `values` (N, P) of a record's pattern are in its ball, shape (N,).
+    """Count the rows of `values` (N, P) of each record's pattern in the record's ball, shape (N,).
 
-    Records come in the order of their pattern `codes`. One outcome takes two searches a record;
-    several take a search along the first and a look at what it finds.
+    Records come in the order of their pattern `codes`. One outcome takes two searches a record.
+    Several outcomes take a search along the first outcome, and a check of each row found.
     """
     inside = np.empty(len(values), dtype=np.intp)
     starts = np.flatnonzero(np.diff(codes, prepend=-1))

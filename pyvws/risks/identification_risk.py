@@ -1,7 +1,7 @@
 """Identification risk by radius and pattern: how isolated a record's value is.
 
 IR_i = #{h in M_i : y_h not in B(y_i, r)} / |M_i| (Algorithm 2 of [vws2024], Equations 1 and 2 of
-[risk2024]). M_i holds the records that share i's known values, i among them; the ball
+[risk2024]). M_i holds the records that share i's known values, record i among them. The ball
 B(y_i, r) = [y_i - rho_i, y_i + rho_i] includes its ends.
 """
 
@@ -37,20 +37,21 @@ def identification_risk(
     original : array_like, shape (N,) or (N, P)
         Confidential outcome, or P outcomes that an intruder knows together.
     synthetic : sequence of array_like of the shape of `original`, optional
-        Synthetic outcomes, rows as in `original`. Given, the risk of dataset l is
-        T_i #{h in M_i : y*_h not in B(y_i, r)} / |M_i| with T_i = 1 when y*_i lies in B(y_i, r)
-        and 0 otherwise, averaged over the datasets.
+        Synthetic outcomes, with the rows in the order of `original`. With synthetic outcomes the
+        risk in a dataset is T_i #{h in M_i : y*_h not in B(y_i, r)} / |M_i|. T_i = 1 when y*_i lies
+        in B(y_i, r), and 0 otherwise. The result is the average over the datasets.
     radius : float, or sequence of P floats
-        r above 0: a share of |y_i| (0.2 = 20 %) or an absolute distance in the outcome's unit; one
+        r above 0: a share of |y_i| (0.2 = 20 %) or an absolute distance in the outcome's unit. One
         number holds for every outcome.
     radius_kind : {"percentage", "absolute"}
-        rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute". With the absolute
-        value a negative outcome has a ball as well.
+        rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute". Since |y_i| is an
+        absolute value, a negative outcome has a ball as well.
     known : array_like, shape (N,) or (N, K), table, mapping or sequence of K columns, optional
-        Public columns whose joint value is a record's pattern; without it all records share one.
+        Public columns. Their joint value is a record's pattern; by default all records share one.
     norm : {"box", "euclidean"}
-        For several outcomes: each within its own reach, or the sum over outcomes of
-        ((y_hp - y_ip) / rho_ip)^2 at most 1. Equal for one outcome.
+        The ball for several outcomes. In a "box" each outcome lies within its own reach. Under
+        "euclidean" the sum over outcomes of ((y_hp - y_ip) / rho_ip)^2 is at most 1. For one
+        outcome the two balls are equal.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def identification_risk(
     y = outcomes(original, "original")
     balls = make_balls(y, radius, radius_kind, norm)
     codes = pattern_codes(known, len(y))
-    # Neighbours in value search in the same place of memory.
+    # Records with near values then search in the same place of memory.
     order = np.lexsort((y[:, 0], codes))
     balls, codes = balls.in_order(order), codes[order]
     if synthetic is None:
@@ -88,7 +89,7 @@ def identification_risk(
 
 
 def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
-    """Synthetic outcomes, each of the shape (N, P) of y; InputError when one is not."""
+    """Synthetic outcomes of the shape (N, P) of y; InputError for a dataset of another shape."""
     datasets = []
     for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1):
         values = outcomes(dataset, f"synthetic dataset {number}")
@@ -150,12 +151,12 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value.
         return True
-    except ValueError:  # A list of several values has none either, and is there.
+    except ValueError:  # A list of several values has no truth value, and is not missing.
         return False
 
 
 def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
-    """What to call each known column, its name where it has one, and its values."""
+    """Each known column's name, or a word for a column without a name, and its values."""
     if hasattr(known, "collect_schema") and not hasattr(known, "__len__"):
         raise InputError("known is a lazy table. Collect it first: known.collect().")
     if isinstance(known, Mapping):
@@ -181,6 +182,6 @@ def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
 
 
 def _share_outside(values: Floats, balls: Balls, codes: NDArray[np.intp]) -> Floats:
-    """Share of a record's pattern whose values are outside its ball; codes ascend."""
+    """The share of each record's pattern outside the record's ball (N,); `codes` ascend."""
     size = np.bincount(codes)[codes]
     return np.asarray((size - count_inside(values, balls, codes)) / size)

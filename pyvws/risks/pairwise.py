@@ -1,16 +1,18 @@
 """Pairwise weights: likelihood weights from joint identification risks of pairs [risk2024].
 
-IR_ij = #{h in M : y_h outside both B(y_i, r) and B(y_j, r)} / |M| for two records of one pattern M
-(Equation 6); records of different patterns have IR_ij = 0 and are no pair. A record's weight is 1
+Two records of one pattern M have IR_ij = #{h in M : y_h outside both B(y_i, r) and B(y_j, r)} / |M|
+(Equation 6). Records of different patterns have IR_ij = 0 and are no pair. A record's weight is 1
 minus the mean of IR_ij over its |M| - 1 pairs (Equations 8 and 9).
 
-The sums are counted, not added up. Let u_h be the number of balls of the pattern that leave y_h
-outside. A record h outside i's ball is outside the balls of u_h - 1 other records as well, so
+The functions count the sums and do not add up IR_ij pair by pair. Let u_h be the number of balls of
+the pattern that leave y_h outside. A record h outside i's ball is outside the balls of u_h - 1
+other records as well, so
 
     sum over j != i of |M| IR_ij = sum over h outside i's ball of (u_h - 1),
 
-and h outside i's ball makes u_h - 1 over 2 triples. Both follow from one sort, two searches and two
-running sums in whole numbers: time O(n log n) and memory O(n) for each pattern.
+and a record h outside i's ball makes (u_h - 1 over 2) triples. Both counts follow from one sort,
+two searches and two running sums in whole numbers. A pattern of n records takes time O(n log n) and
+memory O(n).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Counts = NDArray[np.int64]
 Singletons = Literal["refuse", "weight-zero", "weight-one"]
 
 _SINGLETONS: Final = ("refuse", "weight-zero", "weight-one")
-MOST_IN_TRIPLES: Final = 2_000_000  # Their number times |M| stays below 2^63.
+MOST_IN_TRIPLES: Final = 2_000_000  # The number of triples times |M| stays below 2^63.
 
 
 def pairwise_weights(
@@ -47,8 +49,8 @@ def pairwise_weights(
 ) -> Floats:
     """Pairwise weights (Equations 6 to 9 of [risk2024], with c and g of supplement section 7).
 
-    alpha_i = c (1 - sum_{j != i} IR_ij / (|M| - 1)) + g, kept within [0, 1]. For c = 1 and g = 0
-    the weight is the double nearest to the true fraction, for patterns of up to 90 million records.
+    alpha_i = c (1 - sum_{j != i} IR_ij / (|M| - 1)) + g, kept within [0, 1]. For c = 1, g = 0 and
+    patterns of up to 90 million records the weight is the double nearest to the true fraction.
 
     Parameters
     ----------
@@ -60,14 +62,15 @@ def pairwise_weights(
     radius_kind : {"percentage", "absolute"}
         rho_i = r |y_i|, or rho_i = r; "fixed" is another name of "absolute".
     known : array_like, shape (N,) or (N, P), table, mapping or sequence of P columns, optional
-        Public columns whose joint value is a record's pattern; without it all records share one.
+        Public columns. Their joint value is a record's pattern; by default all records share one.
     c : float
         Scale of the weights, at least 0; larger = less protected.
     g : float
         Shift of the weights; larger = less protected.
     singletons : {"refuse", "weight-zero", "weight-one"}
-        A record alone in its pattern has no pair. "refuse" raises; "weight-zero" takes it out of
-        the fit; "weight-one" leaves it unprotected. The two set the final weight, whatever c and g.
+        The rule for a record alone in its pattern, which has no pair. "refuse" raises InputError.
+        "weight-zero" takes the record out of the fit. "weight-one" leaves the record unprotected.
+        These two rules set the final weight, whatever c and g.
 
     Returns
     -------
@@ -103,17 +106,19 @@ def three_way_weights(
 ) -> Floats:
     """Weights from joint risks of three records: an experiment (section 3.2.1 of [risk2024]).
 
-    IR_ijk = #{h in M : y_h outside all three balls} / |M|, and alpha_i is 1 minus its mean over the
-    (|M| - 1)(|M| - 2) / 2 triples of a pattern that hold i, then c and g. The paper reports little
-    gain over pairs and defines no more than this. Added up as defined the cost is O(n^3) triples
-    of n comparisons each; counted as here it is O(n log n), that of `pairwise_weights`. Parameters
-    and errors are those of `pairwise_weights`; "singletons" are patterns of one or two records,
-    and a pattern may have 2 million records, beyond which the counts leave 64 bits.
+    IR_ijk = #{h in M : y_h outside all three balls} / |M|. The mean of IR_ijk runs over the
+    (|M| - 1)(|M| - 2) / 2 triples of a pattern that hold i. alpha_i is 1 minus this mean, then
+    scaled by c and shifted by g. The paper reports little gain over pairs and defines no more than
+    this. A sum as defined would take O(n^3) triples of n comparisons each. The count here takes
+    O(n log n), as in `pairwise_weights`.
+
+    Parameters and errors are those of `pairwise_weights`. "singletons" are patterns of one or two
+    records. A pattern may have at most 2 million records, since the counts of more leave 64 bits.
 
     Returns
     -------
     ndarray, shape (N,)
-        Weights in [0, 1]; smaller = more protected. Never below the pairwise weight at c = 1.
+        Weights in [0, 1]; smaller = more protected. At c = 1 no weight is below the pairwise one.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def _weights(
     least: int,
     others: Callable[[Counts], Counts],
 ) -> Floats:
-    """Weights of groups of `least` records; `others(u_h)` of them leave h outside besides i."""
+    """Weights from groups of `least` records; `others(u_h)` counts i's groups with h outside."""
     y = finite_vector(amounts(original, "original"), "original")
     balls = make_balls(y[:, None], positive(radius, "radius"), radius_kind, "box")
     low, high = (end[:, 0] for end in balls.ends())
@@ -168,10 +173,10 @@ def _weights(
 def _covered(
     ordered: Floats, low: Floats, high: Floats, least: int, others: Callable[[Counts], Counts]
 ) -> tuple[Counts, int]:
-    """(record, group) pairs that a ball of the group covers, for each i, and how many there are.
+    """For each i (n,) the (record, group) pairs that a ball of the group covers, and all pairs.
 
-    A group of i is i with least - 1 other records; the pairs are of shape (n,), in the order of
-    `ordered`, which ascends; `low` and `high` are the ends of the records' balls.
+    A group of i is i with least - 1 other records. Pairs stand in the order of `ordered`, which
+    ascends. `low` and `high` are the ends of the records' balls.
     """
     n = len(ordered)
     if least == 3 and n > MOST_IN_TRIPLES:

@@ -1,8 +1,9 @@
 """Lipschitz bounds: how far one record can move the log pseudo posterior.
 
-Delta_{alpha,x_i} = max_s |alpha_i log p(x_i | theta_s)| by record, Delta_{alpha,x} = max_i of
-those for the database, and epsilon_x = 2 Delta_{alpha,x} (Algorithm 1, steps 1 to 3, 6 and 7 of
-[vws2024]). The bound is local to the database and estimated from S posterior draws.
+A record's bound is Delta_{alpha,x_i} = max_s |alpha_i log p(x_i | theta_s)|. The database bound is
+Delta_{alpha,x} = max_i Delta_{alpha,x_i}, and epsilon_x = 2 Delta_{alpha,x} (Algorithm 1, steps 1
+to 3, 6 and 7 of [vws2024]). The bounds are local to the database and estimated from S posterior
+draws.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class LipschitzBounds:
     by_draw : ndarray, shape (S,)
         The largest absolute value over the records, before any draw is dropped.
     database : float
-        Delta_{alpha,x}: the `threshold` quantile (type 7) of `by_draw`; its maximum at 1.
+        Delta_{alpha,x}: the `threshold` quantile (type 7) of `by_draw`; at 1 the maximum.
     kept_draws : ndarray of bool, shape (S,)
-        Draws whose `by_draw` does not exceed `database`; all of them at a threshold of 1.
+        Draws whose `by_draw` does not exceed `database`; all draws at a threshold of 1.
     """
 
     by_record: Floats
@@ -57,11 +58,11 @@ class LipschitzBounds:
 
     @property
     def epsilon(self) -> float:
-        """epsilon_x = 2 Delta_{alpha,x}, of one draw and so of one synthetic dataset."""
+        """epsilon_x = 2 Delta_{alpha,x}: the cost of one draw, and so of one synthetic dataset."""
         return 2.0 * self.database
 
     def clamped(self, bound: float) -> LipschitzBounds:
-        """The bounds of terms that are clamped to [-bound, bound], in nats."""
+        """The bounds, in nats, of terms that a fit clamps to [-bound, bound]."""
         return LipschitzBounds(
             np.minimum(self.by_record, bound),
             np.minimum(self.by_draw, bound),
@@ -81,15 +82,16 @@ def lipschitz_bounds(
     Parameters
     ----------
     log_lik : array_like, shape (S, N)
-        Log-likelihood of N records at S posterior draws, in nats; already multiplied by the
-        weights when the bounds of a weighted fit are wanted.
+        Log-likelihood of N records at S posterior draws, in nats. For the bounds of a weighted fit
+        the caller multiplies by the weights first.
     method : {"direct", "leave_one_out"}
         "direct" takes |l_i(theta_s)|. "leave_one_out" takes
-        |sum_j l_j(theta_s) - sum_{j != i} l_j(theta_s)| as the paper's R listing does, with R's
-        extended-precision sums; the same number but for rounding, at a cost of S N^2 / 2 sums.
+        |sum_j l_j(theta_s) - sum_{j != i} l_j(theta_s)|, as the paper's R listing does, with R's
+        extended-precision sums. The two methods give the same number but for rounding.
+        "leave_one_out" costs S N^2 / 2 sums.
     threshold : float
-        Quantile of the draws' maxima that the database bound takes, in (0, 1]. Only 1 supports
-        the guarantee; below 1 the bound is optimistic.
+        Level, in (0, 1], of the quantile of the draws' maxima that is the database bound. Only 1
+        supports the guarantee; below 1 the bound is optimistic.
 
     Returns
     -------
@@ -130,10 +132,10 @@ def blockwise_bounds(
 ) -> tuple[LipschitzBounds, Floats]:
     """Bounds of alpha_i l_i, and the unweighted max_s |l_i| (N,), without the (S, N) matrix.
 
-    `blocks` gives each `Block` of the unweighted log-likelihood by cell, in nats, from the start
-    each time it is called; below a threshold of 1 it is called twice. Weights alpha_i are (N,), the
-    largest in each cell (C,). A weight of 0 makes the record's bound 0. The same bits as
-    `lipschitz_bounds` of the whole weighted matrix, since rounding keeps order.
+    Each call of `blocks` gives every `Block` of the unweighted log-likelihood by cell, in nats.
+    Below a threshold of 1 the function calls `blocks` twice. Weights alpha_i are (N,), and the
+    largest weights of the cells are (C,). A weight of 0 makes the record's bound 0. The result has
+    the same bits as `lipschitz_bounds` of the whole weighted matrix, since rounding keeps order.
     """
     everything = np.ones(draws, dtype=np.bool_)
     by_draw, maxima = _reduced(blocks(), everything, largest_weights)
@@ -153,7 +155,7 @@ def _reduced(
 ) -> tuple[Floats, Floats]:
     """max_i alpha_i |l_i| of each draw (S,) and max_s |l_i| of each cell (C,), over kept draws.
 
-    A largest value is the same in any order, so threads change nothing.
+    The order of the blocks does not change a largest value, so threads change nothing.
     """
     by_draw, maxima = np.zeros(len(kept)), np.zeros(len(largest_weights))
     lock = threading.Lock()
@@ -186,8 +188,8 @@ def _threshold(by_draw: Floats, level: float) -> tuple[float, NDArray[np.bool_]]
 def _leave_one_out(log_lik: Floats) -> Floats:
     """|sum of a row - sum of the row without i|, every sum in order and in extended precision.
 
-    The sum without record i shares its first i - 1 terms with the full sum, so it starts from
-    that prefix; the terms after i are then added to all such sums at once.
+    The sum without record i starts from the sum of the first i - 1 terms, which the full sum has
+    too. The loop adds each later term to all such sums at once.
     """
     if not np.isfinite(log_lik).all():
         raise InputError(
@@ -205,8 +207,9 @@ def _leave_one_out(log_lik: Floats) -> Floats:
     return np.abs(full - without.astype(np.float64)).T
 
 
-# A double without its sign bit is ordered as a whole number is, infinity and NaN above all others;
-# and whole numbers have a largest one in any order, so the loops run several at once.
+# The bits of a double without its sign, read as a whole number, keep the order of the doubles.
+# Infinity and NaN come last. The largest whole number is the same in any order of comparison, so
+# the compiler may compare several numbers at once.
 _SIZE: Final = 0x7FFFFFFFFFFFFFFF
 _INFINITY: Final = 0x7FF0000000000000
 
@@ -215,7 +218,7 @@ _INFINITY: Final = 0x7FF0000000000000
 def add_largest(block: Any, weight: Any, by_row: Any, by_column: Any) -> None:
     """Raise by_row (B,) to max_c |x_bc| weight_c and by_column (C,) to max_b |x_bc|, in place.
 
-    Columns of weight 0 do not count by row; what is not a number counts as infinite.
+    Columns of weight 0 do not count by row. NaN counts as infinite.
     """
     weighted = np.empty(block.shape[1])
     bits, largest_in_column = weighted.view(np.int64), by_column.view(np.int64)
@@ -245,7 +248,7 @@ def _largest_bits(bits: Any, by_row: Any, by_column: Any) -> None:
 
 
 def largest_sizes(matrix: Floats) -> tuple[Floats, Floats]:
-    """max_i |x_si| (S,) and max_s |x_si| (N,); infinite where one is infinite or not a number."""
+    """max_i |x_si| (S,) and max_s |x_si| (N,); infinite where an entry is infinite or NaN."""
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:
         by_column, by_row = largest_sizes(matrix.T)
         return by_row, by_column

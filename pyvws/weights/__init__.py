@@ -1,1 +1,1 @@
-"""Weights from bounds and risks, and the search for a constant."""
+"""Weights of records from their bounds and risks, and the search for the weights' constant."""

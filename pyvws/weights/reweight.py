@@ -1,6 +1,4 @@
-"""Algorithm 3 of [vws2024], the subject of [vws2020]: raise the weights of records that sit below
-the database bound.
-"""
+"""Algorithm 3 of [vws2024], the subject of [vws2020]: raise weights of records below the bound."""
 
 from __future__ import annotations
 
@@ -22,15 +20,15 @@ def reweight(weights: Any, by_record: Any, *, k: float) -> Floats:
     weights : array_like, shape (N,)
         alpha_i in [0, 1] of the weighted fit.
     by_record : array_like, shape (N,)
-        Delta_{alpha,x_i} of the same fit, in nats; their largest is Delta_{alpha,x}.
+        Delta_{alpha,x_i} of the same fit, in nats; the largest of these is Delta_{alpha,x}.
     k : float
         Strictly between 0 and 1; larger = larger weights and a larger bound after the refit.
 
     Returns
     -------
     ndarray, shape (N,)
-        Weights in [0, 1]. A weight of 0 stays 0; a record with a positive weight and a bound of 0
-        gets 1.
+        Weights in [0, 1]. A weight of 0 stays 0. A record with a positive weight and a bound of 0
+        gets a weight of 1.
 
     Raises
     ------

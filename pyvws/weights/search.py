@@ -1,9 +1,10 @@
 """The searches for a scale of the weights, k or c, at which the database bound meets a target.
 
 `fit` fits under weights (N,), and `weights_at` gives weights that rise with the value of `symbol`.
-Values up to `largest` are tried from `first` on, or from the one that `start`, a fit under other
-weights, predicts; `tell` hears of each try. A search gives the fit that ends it, and its value. It
-raises SearchError where the weights reach 1, where a shift g keeps them up, or after 20 refits.
+A search tries values up to `largest`. The first value is `first`, or the value that the fit `start`
+under other weights predicts. The search passes each try to `tell`, and returns the last fit and its
+value. A search raises SearchError where the weights reach 1, where a shift g keeps the weights up,
+or after 20 refits.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 LONGER = 4
-"""A confirming fit draws so many times as much as another."""
+"""A confirming fit makes this many times as many draws as another fit."""
 
 _Fit = TypeVar("_Fit")
 
@@ -41,19 +42,20 @@ _TRIES = 20
 _SMALLEST_SCALE = 1e-6
 _HALVINGS = 60
 
-# Where the logs of draws have an exponential tail of mean b, the log of the largest of S is Gumbel:
-# its mean lies 0.58 b above its mode, its standard deviation is 1.28 b, and L S draws add b log L.
-_MISSES = 0.1  # How often confirming fits exceed a target that is aimed for with this room.
+# Where the logs of draws have an exponential tail of mean b, the log of the largest of S draws has
+# a Gumbel distribution. Its mean lies 0.58 b above its mode, its standard deviation is 1.28 b, and
+# L S draws add b log L.
+_MISSES = 0.1  # The share of confirming fits that exceed the target under this room.
 _ROOM = math.log(1 + LONGER) - math.log(-math.log(1.0 - _MISSES)) - float(np.euler_gamma)
 _NOISE = math.pi / math.sqrt(6.0)
-_DRIFT = 0.3  # What a prediction is wrong by, as a share of the log distance that it bridges.
-_FAR = 50.0  # No log distance counts as larger.
-_NEAR = 0.2  # Predictions that bridge no more say how noisy bounds are.
+_DRIFT = 0.3  # The error of a prediction, as a share of the log distance that it bridges.
+_FAR = 50.0  # The largest log distance that counts.
+_NEAR = 0.2  # Errors of predictions over at most this log distance tell the noise of bounds.
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One refit of a search: the value of k or c, the bound it reached, and the one to meet."""
+    """One refit of a search: the value of k or c, the bound reached, and the bound to meet."""
 
     label: str
     symbol: str
@@ -72,8 +74,9 @@ class Try:
 def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
     """Weights (N,) that bring every record's bound (N,) to `bound`, in nats, before a refit.
 
-    alpha_i bound / Delta_{alpha,x_i}, at most 1: Algorithm 3 of [vws2024] with k Delta_{alpha,x}
-    named as one number. A weight of 0 stays 0; a positive one with a bound of 0 becomes 1.
+    The weights are alpha_i bound / Delta_{alpha,x_i}, at most 1. This is Algorithm 3 of [vws2024],
+    where `bound` stands for k Delta_{alpha,x}. A weight of 0 stays 0. A positive weight with a
+    bound of 0 becomes 1.
     """
     made = np.where(weights > 0, 1.0, 0.0)
     moved = (weights > 0) & (by_record > 0)
@@ -93,8 +96,8 @@ def scale_to_meet(
 ) -> float | None:
     """The scale in (0, largest] at which `bound(scale)` meets `target`, both in nats.
 
-    The bound rises with the scale. Bisection on the log scale. Returns None where even `largest`
-    stays below the target.
+    The bound must rise with the scale. The search bisects on the log scale. The function returns
+    None where even `largest` stays below the target.
     """
     low, high = np.log(_SMALLEST_SCALE), np.log(largest)
     if bound(largest) < target:
@@ -110,7 +113,7 @@ def scale_to_meet(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Where a bound may end, in nats: between `low` and `high`; `aim` is what is tried for."""
+    """The range from `low` to `high`, in nats, where a bound may end; a search tries for `aim`."""
 
     low: float
     aim: float
@@ -118,12 +121,12 @@ class Window:
 
     @classmethod
     def around(cls, target: float, tolerance: float) -> Window:
-        """Within a share `tolerance` of the target, on either side."""
+        """A window of a share `tolerance` of the target on either side of the target."""
         return cls(target * (1.0 - tolerance), target, target * (1.0 + tolerance))
 
     @classmethod
     def below(cls, target: float, tolerance: float) -> Window:
-        """At most the target, and less by at most a share `tolerance` of it."""
+        """A window that ends at the target and starts a share `tolerance` below the target."""
         return cls(target * (1.0 - tolerance), target * (1.0 - 0.2 * tolerance), target)
 
 
@@ -131,7 +134,7 @@ class Window:
 class Reached(Generic[_Fit]):
     """A fit, its database bound and max_s |l_i| (N,) in nats, and the `log_spread` of its draws.
 
-    `longer` is by how many times its draws outnumber those of other fits.
+    `longer` is the number of this fit's draws over the number of another fit's draws.
     """
 
     fit: _Fit
@@ -142,11 +145,12 @@ class Reached(Generic[_Fit]):
 
 
 def log_spread(by_draw: Floats) -> float:
-    """How heavy the tail of the draws' bounds (S,), in nats, is: larger = a less settled maximum.
+    """The weight of the tail of the draws' bounds (S,), in nats; larger = a less settled maximum.
 
-    Hill's estimate: the mean excess of the largest draws' logs over the next one. Twice the draws
-    add about 0.7 of it to the log of their maximum, and the maximum of as many other draws differs
-    by about 1.3 of it. 0 for fewer than 40 draws, or where the largest is not finite.
+    This is Hill's estimate, the mean excess of the largest draws' logs over the next log. Twice the
+    draws add about 0.7 of the estimate to the log of the maximum. The log of the maximum of as many
+    other draws differs by about 1.3 of the estimate. The estimate is 0 for fewer than 40 draws, or
+    where the largest bound is not finite.
     """
     top = min(20, len(by_draw) // 20)
     falling = np.sort(by_draw)[::-1][: top + 1]
@@ -157,10 +161,10 @@ def log_spread(by_draw: Floats) -> float:
 
 
 def room_below(spread: float, missed: int = 0) -> float:
-    """The share of a target, at most 1, that usual fits should reach for more draws to keep to it.
+    """The share of a target, at most 1, to aim for so that a fit with more draws stays below it.
 
-    At this share nine in ten confirming fits lie at or below the target; `spread` as of
-    `log_spread`. It falls with each confirming fit that `missed`.
+    At this share nine in ten confirming fits lie at or below the target. `spread` comes from
+    `log_spread`. The share falls with each confirming fit that `missed` the target.
     """
     return math.exp(-(_ROOM + missed) * spread)
 
@@ -177,10 +181,10 @@ def meet(
     label: str,
     tell: Callable[[Try], None],
 ) -> tuple[_Fit, float]:
-    """Refit until the bound lies in the window; each value is predicted from the last fit.
+    """Refit until the bound lies in the window; the last fit predicts each next value.
 
-    The bound of the fit that ends the search has been chosen for lying in the window: fresh draws
-    under the same weights often give more.
+    The search selects its last fit for a bound in the window. So fresh draws under the same weights
+    often give a larger bound.
     """
 
     def predict(maxima: Floats) -> float | None:
@@ -224,16 +228,18 @@ def stay_below(
     label: str,
     tell: Callable[[Try], None],
 ) -> tuple[_Fit, float]:
-    """Refit until the bound is usually as high as it may be, and confirm that it stays below.
+    """Refit until the bound lies just below the window's `high`, and confirm it with fresh draws.
 
-    A first fit inside a window is often one whose largest draw happened to be low. So what is aimed
-    for leaves room for the noise of the bound and for what more draws add, and all fits so far
-    predict the bound at any value, near ones before far ones. A fit within noise of its aim is
-    confirmed: `confirm` fits under its weights from a fresh seed, with `LONGER` times the draws
-    that the search has not seen, and gives the larger figures of both. Where those exceed the
-    window they are one more fit to predict from, and the search goes on under other weights.
-    Without `confirm` the first fit within noise of its aim is the last. The bound ends at most at
-    the window's `high`, and at least at `low` but for noise.
+    The first fit inside a window is often a fit whose largest draw happened to be low. So the aim
+    leaves room for the noise of the bound, and for the rise that more draws bring. All fits so far
+    predict the bound at a value, and fits near the aim count for more.
+
+    A fit within noise of its aim is confirmed. `confirm` fits under the same weights from a fresh
+    seed, with `LONGER` times the draws, none of which the search has seen. `confirm` gives the
+    larger figures of the two fits. Where these figures exceed the window, the search predicts from
+    them too and goes on under other weights. Without `confirm` the search ends at the first fit
+    within noise of its aim. The bound ends at most at the window's `high`, and at least at `low`
+    but for noise.
     """
     seen, surprises, value = list[Reached[_Fit]](), list[float](), first
     tried, missed = 0.0, 0
@@ -276,10 +282,10 @@ def stay_below(
 
 
 class _Pool:
-    """What fits say of the bound under other weights: their mean in logs, near ones before far.
+    """Predictions of the bound under other weights: a mean of fits in logs, near fits first.
 
-    `spread` is that of the fits near the aim, or what `surprises` of earlier predictions, in logs,
-    make of it where they are larger.
+    `spread` is the spread of the fits near the aim, or a larger one where the `surprises` (errors
+    of earlier predictions, in logs) ask for it.
     """
 
     def __init__(self, seen: list[Reached[_Fit]], aim: float, surprises: list[float]) -> None:
@@ -290,12 +296,12 @@ class _Pool:
         self._shares = 1.0 / ((_NOISE * self.spread) ** 2 + (_DRIFT * far) ** 2 + 1e-12)
         self._shares /= self._shares.sum()
         self._seen = seen
-        if len(surprises) > 2:  # Each holds the noise of two fits.
+        if len(surprises) > 2:  # Each surprise holds the noise of two fits.
             off = math.sqrt(np.square(surprises).mean() / 2.0)
             self.spread = max(self.spread, off / _NOISE)
 
     def bound(self, weights: Floats) -> float:
-        """What a usual fit is likely to reach under weights (N,), in nats."""
+        """The bound, in nats, that a usual fit is likely to reach under weights (N,)."""
         logs = [
             _log(foreseen(weights, made.maxima)) - self.spread * math.log(made.longer)
             for made in self._seen
@@ -305,17 +311,17 @@ class _Pool:
     def scale(
         self, weights_at: Callable[[float], Floats], target: float, largest: float
     ) -> float | None:
-        """The value at which that is `target`."""
+        """The value at which the predicted bound is `target`."""
         return scale_to_meet(lambda at: self.bound(weights_at(at)), target, largest=largest)
 
 
 def _log(bound: float) -> float:
-    """The logarithm of a bound, finite, since bounds of 0 and of infinity are averaged too."""
+    """The logarithm of a bound, made finite for bounds of 0 and of infinity."""
     return math.log(min(max(bound, 1e-300), 1e300))
 
 
 def _unreached(symbol: str) -> str:
-    """What to say where no value of `symbol` brings the bound up."""
+    """The message where no value of `symbol` brings the bound up."""
     remedy = (
         "Leave re-weighting out, or raise the tolerance (--tolerance) above what the last try "
         "lacks."
@@ -326,7 +332,7 @@ def _unreached(symbol: str) -> str:
 
 
 def _kept_up(symbol: str) -> str:
-    """What to say where no value of `symbol` brings the bound down."""
+    """The message where no value of `symbol` brings the bound down."""
     return (
         f"Even a {symbol} near 0 leaves the bound above its target: g keeps every weight up, or "
         "the outcome has a density without limit. Lower g, ask for a larger bound, or choose "

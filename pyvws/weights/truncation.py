@@ -1,9 +1,9 @@
-"""Weights that aim at epsilon: those of records above epsilon / 2 become 0, or come down to it.
+"""Two rules that aim at epsilon: lower the weights of records with a bound above epsilon / 2.
 
-Both rules are named in the slides of [global2022], as Weighted-epsilon and as downscaling, in a
-sentence each; what is inferred stands with each function. They take the weights and by-record
-bounds of one fit. The bounds of the refit differ, so neither promises epsilon: compute and report
-the bound of the refit, never the target.
+The slides of [global2022] name both rules, Weighted-epsilon and downscaling, in a sentence each.
+Each function's docstring says what the package infers. Both rules take the weights and by-record
+bounds of one fit. The bounds of the refit differ, so neither rule promises epsilon: compute and
+report the bound of the refit, never the target.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = ["downscale", "weighted_epsilon_weights"]
 def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
     """alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2 (Weighted-epsilon of [global2022]).
 
-    The slides set a weight to 0 if the "log-likelihood contribution" exceeds epsilon / 2. Inferred:
-    the contribution is the record's bound in the weighted fit, alpha_i l_i at its largest over the
-    draws; a record at just epsilon / 2 stays.
+    The slides set a weight to 0 if the "log-likelihood contribution" exceeds epsilon / 2. The
+    package infers that the contribution is the record's bound in the weighted fit, the largest
+    |alpha_i l_i| over the draws. The package also infers that a record at just epsilon / 2 stays.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) ->
     Returns
     -------
     ndarray, shape (N,)
-        Each weight as it was, or 0: a record that is out of the fit.
+        Each weight as it was, or 0, which takes the record out of the fit.
 
     Raises
     ------
@@ -65,11 +65,12 @@ def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) ->
 def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None = None) -> Floats:
     """psi_i alpha_i, psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}) (downscaling, [global2022]).
 
-    The slides scale weights by factors psi_i below 1 and leave them open. Inferred: the factor is
-    what brings the record's own bound down to epsilon / 2 before the refit, so records below it
-    keep their weights. The alternative is one constant psi for all of them, while any is above.
-    It is the rule of `pyvws.reweight` with another aim: both move alpha_i by T / Delta_{alpha,x_i},
-    there up to the database's bound, here down to epsilon / 2.
+    The slides scale weights by factors psi_i below 1 and do not define the factors. The package
+    infers that psi_i brings the record's own bound down to epsilon / 2 before the refit, so records
+    below epsilon / 2 keep their weights. The alternative is one constant psi for all records, as
+    long as any bound is above epsilon / 2. Downscaling and `pyvws.reweight` both multiply alpha_i
+    by T / Delta_{alpha,x_i}. `reweight` raises bounds to the database bound; downscaling lowers
+    bounds to epsilon / 2.
 
     Parameters
     ----------
@@ -80,12 +81,12 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
     epsilon : float
         Above 0; larger = riskier. Infinity leaves all weights as they are.
     psi : float, optional
-        The constant, strictly between 0 and 1; larger = smaller steps, and more refits.
+        The constant for all records, strictly between 0 and 1; larger = smaller steps, more refits.
 
     Returns
     -------
     ndarray, shape (N,)
-        Weights in [0, 1], none larger than it was; 0 where the bound is infinite.
+        Weights in [0, 1], none larger than before; 0 where the bound is infinite.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Likelihood weights alpha_i in [0, 1]: LW, CW and marginal, SW.
+"""Likelihood weights alpha_i in [0, 1] of the mechanisms LW, CW, Marginal and SW.
 
 A larger weight leaves more of a record's likelihood in the pseudo posterior: larger = less
-protected. alpha_i = 1 is the ordinary posterior, alpha_i = 0 takes the record out.
+protected. Weights of 1 give the ordinary posterior. A weight of 0 takes the record out.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def lipschitz_weights(
 ) -> Floats:
     """LW weights from the unweighted fit (Algorithm 1, steps 1 to 4 of [vws2024]).
 
-    f_i = max_s |l_i(theta_s)|, scaled to risks in [0, 1] by
-    (f_i - min f) / (max f - min f), then alpha_i = c (1 - risk_i) + g, kept within [0, 1].
+    The bounds are f_i = max_s |l_i(theta_s)|. The risks are (f_i - min f) / (max f - min f), in
+    [0, 1]. The weights are alpha_i = c (1 - risk_i) + g, kept within [0, 1].
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def lipschitz_weights(
     g : float
         Shift of the weights; larger = less protected.
     threshold : float
-        Draws whose largest |l_i| exceeds this quantile are dropped first; 1 keeps all.
+        Level of a quantile of the draws' largest |l_i|. The function first drops the draws above
+        the quantile; 1 keeps all draws.
 
     Returns
     -------
@@ -63,8 +64,9 @@ def lipschitz_weights(
 def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
     """LW weights from by-record bounds f_i (N,) in nats: steps 3 and 4 of Algorithm 1.
 
-    An infinite bound marks a record with a non-finite log-likelihood: its weight is 0 and it does
-    not enter the scaling. Returns shape (N,); raises InputError when all finite bounds are equal.
+    An infinite bound marks a record with a non-finite log-likelihood. Such a record gets a weight
+    of 0 and does not enter the scaling. The function returns shape (N,), and raises InputError when
+    all finite bounds are equal.
     """
     bounds = vector(by_record, "by_record")
     weights = _scaled(scaled_bounds(bounds), c, g)
@@ -75,8 +77,8 @@ def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Fl
 def scaled_bounds(by_record: Any) -> Floats:
     """Risks (N,) in [0, 1] from by-record bounds f_i (N,): step 3 of Algorithm 1; larger = riskier.
 
-    (f_i - min f) / (max f - min f) over the finite bounds; 1 where a bound is infinite. Raises
-    InputError when all finite bounds are equal or none is finite.
+    The risks are (f_i - min f) / (max f - min f) over the finite bounds, and 1 where a bound is
+    infinite. The function raises InputError when all finite bounds are equal or none is finite.
     """
     bounds = vector(by_record, "by_record")
     finite = np.isfinite(bounds)
@@ -110,7 +112,7 @@ def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
     Returns
     -------
     ndarray, shape (N,)
-        Weights in [0, 1], falling as the risk rises.
+        Weights in [0, 1]; the weights fall as the risks rise.
 
     Raises
     ------

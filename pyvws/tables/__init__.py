@@ -1,1 +1,1 @@
-"""Tables in and out, formulas, design matrices, cells, and the order of rows."""
+"""Modules that read and write tables, read formulas, make designs and cells, and order rows."""

@@ -14,7 +14,7 @@ __all__ = ["Cells", "make_cells"]
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A table reduced to what a likelihood can tell apart: C cells, R design rows, V values.
+    """A table with equal records counted together: C cells, R design rows and V outcome values.
 
     Attributes
     ----------
@@ -23,11 +23,12 @@ class Cells:
     values : ndarray, shape (V,)
         Distinct outcomes, rising, in the outcome's unit.
     row_of_cell, value_of_cell : ndarray of int, shape (C,)
-        Which design row and which value a cell has.
+        Places of each cell's design row and of each cell's value.
     cell_of_record : ndarray of int, shape (N,)
-        Which cell a record belongs to.
+        Place of each record's cell.
     multiplicity : ndarray, shape (N,), optional
-        How many records each of the N stands for, where a table was tallied before; 1 without it.
+        Number of table records that each of the N stands for, in a table that was tallied before;
+        by default 1.
     """
 
     rows: Floats
@@ -39,20 +40,20 @@ class Cells:
 
     @property
     def n_records(self) -> int:
-        """N, the number of records that weights are for."""
+        """N, the number of records that have weights."""
         return len(self.cell_of_record)
 
     @property
     def total_records(self) -> int:
-        """Records of the whole table, each with its multiplicity."""
+        """Number of records of the whole table: the sum of the multiplicities."""
         return self.n_records if self.multiplicity is None else int(self.multiplicity.sum())
 
     def mean(self, values: Floats) -> float:
-        """Mean over the whole table of a value by record (N,)."""
+        """Mean over the whole table of the records' `values` (N,)."""
         return float(np.average(values, weights=self.multiplicity))
 
     def one_by_one(self) -> NDArray[np.intp]:
-        """Which of the N each record of the whole table is, in their order."""
+        """The place among the N of each record of the whole table, in the order of the N."""
         if self.multiplicity is None:
             return np.arange(self.n_records)
         return np.repeat(np.arange(self.n_records), self.multiplicity.astype(np.intp))
@@ -73,9 +74,7 @@ class Cells:
         return self.values[self.value_of_cell]
 
     def part(self, places: slice) -> Cells:
-        """Some of the cells, each as a record of its own, with no more rows and values than they
-        have.
-        """
+        """Cells at some places, each as one record, with the design rows and values they use."""
         kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
         kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
         return Cells(
@@ -107,7 +106,7 @@ class Cells:
 
 
 def make_cells(outcome: Floats, design: Floats, multiplicity: Floats | None = None) -> Cells:
-    """Cells of an outcome (N,) and a design matrix (N, K); a record may stand for several."""
+    """Cells of an outcome (N,) and a design (N, K); `multiplicity` (N,) counts equal records."""
     values, value_of_record = np.unique(outcome, return_inverse=True)
     row_of_record = np.zeros(len(outcome), dtype=np.intp)
     for column in np.asarray(design, dtype=np.float64).T:

@@ -1,4 +1,4 @@
-"""A formula's design matrix: columns, order and names as R's ``model.matrix`` has them."""
+"""A formula's design matrix, with the columns, order and names of R's ``model.matrix``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A design matrix (N, K), its K column names, and the table's columns that it is made of."""
+    """A design matrix (N, K), its K column names, and the table columns that the formula reads."""
 
     matrix: Floats
     names: tuple[str, ...]
@@ -37,10 +37,10 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
 
     Columns, their order and their names are those of R's ``model.matrix``: "(Intercept)",
     "UrbanYes", "urbanTRUE:age", "poly(age, 3)2", "I(x^2)". Numbers enter as they are. Text,
-    booleans and categories are factors with treatment contrasts, or polynomial ones for a pandas
-    category that is ordered; factor(x), as.factor(x) and C(x) make a factor of a number. Text has
-    its levels by code point, as R in the C locale. A name that is no identifier stands between
-    backticks.
+    booleans and categories are factors with treatment contrasts. An ordered pandas category has
+    polynomial contrasts. factor(x), as.factor(x) and C(x) make a factor of a number. Levels of text
+    are sorted by code point, as R sorts in the C locale. A name that is no identifier stands
+    between backticks.
 
     Raises InputError for an unknown column or function, missing values, a date, a formula that uses
     the outcome, or columns that depend on each other.
@@ -52,7 +52,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     raw = {name: _values(frame[name], column) for name, column in columns.items()}
     variables = _evaluated(read, raw, len(frame), formula)
     blocks: list[Block] = []
-    terms: list[str] = []  # Of each column; a column's own name holds a level, which is a value.
+    terms: list[str] = []  # For messages: a design column's name holds a level, a value.
     if read.intercept:
         blocks.append((np.ones((len(frame), 1)), ("(Intercept)",)))
         terms.append("(Intercept)")
@@ -87,7 +87,7 @@ def _values(source: Any, column: Any) -> Any:
         )
     if isinstance(column.dtype, pd.CategoricalDtype):
         polars = source.implementation.is_polars()
-        if polars and source.dtype == nw.Categorical:  # Its order says when a text came up first.
+        if polars and source.dtype == nw.Categorical:  # polars sorts levels by their first row.
             return column.astype(object).to_numpy()
         return column.cat.as_unordered().array if polars else column.array
     if kind == "boolean":
@@ -103,7 +103,7 @@ def _values(source: Any, column: Any) -> Any:
 
 
 def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> list[Any]:
-    """Each variable as a `Factor`, or numbers (N, k)."""
+    """Each variable of the formula as a `Factor` or as numbers (N, k)."""
     values = {
         name: column.astype(np.float64) if column.dtype.kind == "i" else column
         for name, column in raw.items()
@@ -111,7 +111,7 @@ def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> 
     variables: list[Any] = []
     for expression in read.variables:
         try:
-            with np.errstate(all="ignore"):  # What is not finite is named by make_design.
+            with np.errstate(all="ignore"):  # make_design names a variable that is not finite.
                 found = expression.evaluate(values, raw)
                 numeric = getattr(found, "dtype", None) in (np.float64, np.int64, np.float32)
                 result: Any = np.asarray(found, np.float64) if numeric else make_factor(found)
@@ -134,10 +134,10 @@ def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> 
 def _codings(
     read: ReadFormula, variables: Sequence[Any]
 ) -> list[tuple[tuple[int, ...], frozenset[int]]]:
-    """Each term with those of its factors that have a column for every level, by R's rule.
+    """Each term with its factors that need a column for every level, by R's rule.
 
-    A factor has contrasts when the rest of its term is empty or within an earlier term. Without an
-    intercept the first factor of the formula has a column for every level.
+    A factor has contrasts when its term without the factor is empty or within an earlier term.
+    Without an intercept the first factor of the formula has a column for every level.
     """
     codings = []
     first = not read.intercept
@@ -201,6 +201,6 @@ def refuse_rank_deficient(
 
 
 def _rank(triangle: Floats) -> int:
-    """Independent columns of a triangle whose columns have length 1 or 0, as of its matrix."""
+    """Number of independent columns of a triangle whose columns have length 1 or 0."""
     found = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
     return int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())

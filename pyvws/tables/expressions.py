@@ -1,8 +1,8 @@
 """Expressions of a formula as R spells them: ``log(x)``, ``I(x^2)``, ``poly(age, 3)``.
 
-An expression is known by its tokens. They give its name as R prints it, the columns that it uses,
-and Python code to evaluate. Operators that bind otherwise in Python than in R (``&``, ``!``,
-``%%``) are no tokens, so a formula with one is refused rather than misread.
+The tokens of an expression give its name as R prints it, the columns that the expression uses, and
+Python code to evaluate. Operators that bind otherwise in Python than in R (``&``, ``!``, ``%%``)
+are no tokens, so the package refuses a formula with such an operator and does not misread it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log1
 
 
 def as_is(x: Any) -> Any:
-    """R's ``I``: x, of which arithmetic has been done."""
+    """R's ``I``: x as it is. Arithmetic inside ``I`` is plain arithmetic."""
     return x
 
 
 def as_factor(x: Any) -> Any:
-    """R's ``as.factor``: a category keeps its levels; otherwise those that occur, sorted."""
+    """R's ``as.factor``: a category keeps its levels; other values get the sorted distinct ones."""
     import pandas as pd
 
     if isinstance(x, pd.Categorical):
@@ -46,7 +46,7 @@ def as_factor(x: Any) -> Any:
 
 
 def factor(x: Any) -> Any:
-    """R's ``factor``: as `as_factor`, without the levels that never occur."""
+    """R's ``factor``: the factor of `as_factor` without the levels that never occur."""
     return as_factor(x).remove_unused_categories()
 
 
@@ -71,13 +71,13 @@ def poly(x: Any, degree: int = 1, raw: bool = False) -> Floats:
 
 
 def scale(x: Any) -> Floats:
-    """R's ``scale``: x less its mean, over its standard deviation."""
+    """R's ``scale``: (x - mean of x) / standard deviation of x."""
     values = np.asarray(x, dtype=np.float64)
     return np.asarray((values - rarith.mean(values)) / np.sqrt(rarith.var(values)))
 
 
 def log(x: Any, base: Any = None) -> Any:
-    """R's ``log``: natural, or to a base."""
+    """R's ``log``: the natural logarithm, or the logarithm to a base."""
     if base is None:
         return np.log(x)
     if np.ndim(base) == 0 and base in _LOGARITHMS:
@@ -86,7 +86,7 @@ def log(x: Any, base: Any = None) -> Any:
 
 
 def as_numeric(x: Any) -> Floats:
-    """R's ``as.numeric`` of numbers and truth values."""
+    """R's ``as.numeric``: numbers and truth values as floats."""
     if np.asarray(x).dtype.kind not in "bif":
         raise TypeError("as.numeric takes numbers and truth values")
     return np.asarray(x, dtype=np.float64)
@@ -112,7 +112,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "scale": scale,
     "sqrt": np.sqrt,
 }
-# Their argument keeps its type: a level of whole numbers is "100000", of doubles "1e+05".
+# The argument of these functions keeps its type: a whole number 100000 gives the level "100000",
+# a double gives "1e+05".
 FACTOR_MAKERS: Final = frozenset({"C", "as.factor", "factor", "relevel"})
 
 
@@ -138,14 +139,14 @@ _INSIDE: Final = _SPACED | {"**", "^", "/", "(", ")", ","}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word or sign: its kind (number, name, quoted, text, operator) and its text."""
+    """A word or sign of a formula: its kind (number, name, quoted, text, operator) and its text."""
 
     kind: str
     text: str
 
 
 def tokens(formula: str) -> list[Token] | None:
-    """The tokens of a formula, or None where a sign has no meaning in one."""
+    """The tokens of a formula, or None where a sign has no meaning in a formula."""
     found, place, text = [], 0, formula.strip()
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -159,8 +160,8 @@ def tokens(formula: str) -> list[Token] | None:
 class Expression:
     """A column name or a call within a formula.
 
-    `label` is how R prints it and `columns` what it reads, in order. Raises InputError for an
-    unknown function or a sign that has no meaning in an expression.
+    `label` is the expression as R prints it. `columns` are the columns that the expression reads,
+    in order. The class raises InputError for an unknown function or a sign that has no meaning.
     """
 
     def __init__(self, parts: Sequence[Token]) -> None:
@@ -178,7 +179,7 @@ class Expression:
                 _function(part.text)
 
     def evaluate(self, values: Mapping[str, Any], raw: Mapping[str, Any]) -> Any:
-        """The expression over the columns' `values`; what makes factors gets the `raw` ones."""
+        """The expression over the columns' `values`; functions that make factors get `raw` ones."""
         names: dict[str, Any] = {"__builtins__": {}}
         code = []
         for place, part in enumerate(self._parts):

@@ -1,4 +1,4 @@
-"""Factors as R codes them: levels in order, dummy columns, treatment and polynomial contrasts."""
+"""Factors in R's coding: levels in order, dummy columns, treatment and polynomial contrasts."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pyvws._base.checks import Floats
 
 __all__ = ["Factor", "level_label", "make_factor", "number_label", "orthogonal_polynomials"]
 
-_DIGITS: Final = 15  # What R shows of a double when it turns one into text.
+_DIGITS: Final = 15  # R turns a double into text with at most so many digits.
 _POWERS: Final = (".L", ".Q", ".C")
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """`codes` (N,) from 0 into `levels`; an `ordered` one has polynomial contrasts."""
+    """A factor: `codes` (N,) from 0 into `levels`; an `ordered` one has polynomial contrasts."""
 
     levels: tuple[str, ...]
     codes: NDArray[np.intp]
     ordered: bool = False
 
     def dummies(self) -> tuple[Floats, tuple[str, ...]]:
-        """A column of 0 and 1 for each level, shape (N, L), and their names."""
+        """A column of 0 and 1 for each level, shape (N, L), and the columns' names."""
         return np.eye(len(self.levels))[self.codes], self.levels
 
     def contrasts(self) -> tuple[Floats, tuple[str, ...]]:
-        """L - 1 columns: levels against the first, or linear, quadratic, ... for an ordered one."""
+        """L - 1 columns and their names: treatment contrasts, or polynomial ones if `ordered`."""
         count = len(self.levels)
         if not self.ordered:
             return np.eye(count)[self.codes][:, 1:], self.levels[1:]
@@ -46,8 +46,8 @@ class Factor:
 def make_factor(values: Any) -> Factor:
     """The factor of a pandas Categorical, truth values, text or numbers (N,).
 
-    A Categorical keeps its levels; the others have those that occur, text by code point (R's order
-    in the C locale) and numbers by size.
+    A Categorical keeps its levels. Other values have the levels that occur: text by code point (R's
+    order in the C locale), numbers by size.
     """
     import pandas as pd
 
@@ -86,8 +86,8 @@ def number_label(value: float) -> str:
 def orthogonal_polynomials(x: Floats, degree: int) -> Floats:
     """Columns 1 to `degree` of orthonormal polynomials over x (N,), the constant left out.
 
-    Each has a positive coefficient on its highest power, as those of R's ``poly``. Raises
-    ValueError when x has too few distinct values.
+    As in R's ``poly``, each polynomial has a positive coefficient on its highest power. The
+    function raises ValueError when x has too few distinct values.
     """
     if degree < 1 or degree >= len(np.unique(x)):
         raise ValueError("degree must be at least 1 and below the number of distinct values")

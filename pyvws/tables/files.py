@@ -1,4 +1,4 @@
-"""Tables on disk: csv, parquet, Arrow and folders of parts, as they stand and typed to model."""
+"""Read and write tables on disk: csv, parquet and Arrow files, and folders of such parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
     "write_table",
 ]
 
-# What a damaged file raises. A panic of polars is no Exception.
+# The errors that a damaged file raises. A panic of polars is no Exception.
 UNREADABLE: Final = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
@@ -57,7 +57,7 @@ COLUMN_SUFFIXES: Final = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-_BYTES_STORED = 8  # Of a cell in a file, roughly.
+_BYTES_STORED = 8  # A rough size of one cell in a file.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
@@ -74,9 +74,9 @@ _SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
 class TableFile:
     """A table read from a file.
 
-    `frame` has inferred types; `as_written` holds the same rows with csv cells as the text they
-    were, so that a column passed through keeps its zeros and spelling. `format` is one of
-    `FORMATS`, `sha256` the digest of the file, or of a folder as `file_digest` takes it.
+    `frame` has inferred types. `as_written` holds the same rows with csv cells as text, so that a
+    column passed through keeps its zeros and spelling. `format` is one of `FORMATS`. `sha256` is
+    the digest that `file_digest` gives for the file or folder.
     """
 
     frame: pl.DataFrame
@@ -88,8 +88,8 @@ class TableFile:
 def read_table(path: Path) -> TableFile:
     """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
 
-    Raises InputError if that fails. A folder's parts are parquet or Arrow IPC, and follow each
-    other by their names.
+    A folder's parts are parquet or Arrow IPC files, in the order of their names. The function
+    raises InputError if the file or folder cannot be read.
     """
     kind = file_kind(path)
     try:
@@ -120,7 +120,7 @@ def read_table(path: Path) -> TableFile:
 
 
 def unreadable(path: Path, kind: str, error: BaseException) -> InputError:
-    """The error for a file or folder that cannot be parsed, without what its reader says of it."""
+    """The error for a file or folder that cannot be parsed, without the words of its reader."""
     rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
     if isinstance(error, UnicodeDecodeError):
         rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
@@ -128,7 +128,7 @@ def unreadable(path: Path, kind: str, error: BaseException) -> InputError:
 
 
 def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
-    """Write a polars frame in one of `FORMATS`: its cells, and nothing else of its memory."""
+    """Write a polars frame in one of `FORMATS`: the cells, and nothing else that memory holds."""
     if format == "csv":
         frame.write_csv(path)
     elif format == "parquet":
@@ -139,9 +139,9 @@ def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
 
 
 def file_kind(path: Path) -> str:
-    """One of `FORMATS`, by the file's name; InputError for another one, or where no file is.
+    """The format of a file, one of `FORMATS`, by its name; a folder has the format of its parts.
 
-    A folder has the kind of its parts.
+    The function raises InputError for another format, or where there is no file.
     """
     kind = _SUFFIXES.get(path.suffix.lower())
     if os.path.isdir(path) and kind != "csv":
@@ -163,21 +163,21 @@ def file_kind(path: Path) -> str:
 
 
 def csv_header(file: BinaryIO) -> list[str]:
-    """The first row that is not empty; the file is left after its first lines."""
+    """The first row of a csv that is not empty; the call reads the file up to this row."""
     return next(filter(None, csv.reader(line.decode("utf-8-sig") for line in file)), [])
 
 
 def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
-    """polars renames a repeated header and fills short rows silently; a release needs neither.
+    """Raise InputError for a repeated header or uneven rows of a csv; return the number of records.
 
-    Returns the number of records.
+    polars would silently rename a repeated header and fill short rows.
     """
     _refuse_utf16(file, name)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = csv.reader(text)
         header = next(filter(None, rows), [])
-        # An empty line is an empty cell where there is one column, a short row elsewhere.
+        # An empty line is an empty cell in a table of one column, and a short row in others.
         uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
     finally:
         text.detach()  # The caller closes the file.
@@ -202,7 +202,7 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
 
 
 def _refuse_utf16(file: BinaryIO, name: str) -> None:
-    """InputError where a csv starts as UTF-16 does: with its mark, or with an ASCII letter."""
+    """Raise InputError where a csv starts as UTF-16: with its mark or a two-byte ASCII letter."""
     start = file.read(4)
     file.seek(0)
     halves = {start[::2], start[1::2]}
@@ -215,11 +215,11 @@ def _refuse_utf16(file: BinaryIO, name: str) -> None:
 
 
 def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
-    """A plan to read a file of that kind, parquet or arrow, or a folder's parts by their names.
+    """A plan to read a parquet or arrow file, or a folder's parts in the order of their names.
 
-    Folders named key=value inside a folder make a column, as Hive and Spark write them: of whole
-    numbers where all values are, of text otherwise. One of `UNREADABLE` where parts have unlike
-    columns, which polars would find out only when it reads them.
+    Inner folders named key=value, as Hive and Spark write them, make a column: of whole numbers
+    where all values are whole numbers, of text otherwise. The function raises one of `UNREADABLE`
+    where parts have unlike columns. polars alone would find unlike columns only while reading.
     """
     parts = table_parts(path)
     scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
@@ -247,10 +247,10 @@ def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
 
 
 def refuse_damaged(path: Path, kind: str) -> None:
-    """Read a file, or a folder's parts, once in steps; one of `UNREADABLE` where a part is damaged.
+    """Read a file or a folder's parts once in steps, and raise one of `UNREADABLE` for damage.
 
-    polars panics on some damaged files, as on types that it does not know, and prints what its
-    threads were at. A part with a type that pyarrow does not know is left to polars, unread.
+    pyarrow reads the parts, because polars panics on some damaged files and prints what its threads
+    were doing. The function skips a part with a type that pyarrow does not know.
     """
     import pyarrow as pa
     from pyarrow import ipc, parquet
@@ -269,16 +269,16 @@ def refuse_damaged(path: Path, kind: str) -> None:
                     for place in range(batches.num_record_batches):
                         batches.get_batch(place).validate(full=True)
         except pa.ArrowNotImplementedError:
-            continue  # A type that only polars reads.
+            continue  # The part has a type that only polars reads.
         except pa.ArrowException as error:
             raise ValueError(type(error).__name__) from None
 
 
 def rows_and_columns(path: Path, kind: str) -> tuple[int, int]:
-    """Numbers that the parts say of themselves; one of `UNREADABLE` if that fails.
+    """Numbers of rows and columns from the parts' own notes; one of `UNREADABLE` if that fails.
 
-    Columns made of folders' names are not counted. Of a part with a type that pyarrow does not know
-    the size on disk gives a rough number of cells, as rows of one column.
+    Columns made of folders' names do not count. For a part with a type that pyarrow does not know,
+    the size on disk gives a rough number of cells, which count as rows of one column.
     """
     import pyarrow as pa
     from pyarrow import ipc, parquet
@@ -304,7 +304,7 @@ def rows_and_columns(path: Path, kind: str) -> tuple[int, int]:
 
 
 def _refuse_schema(schema: Any) -> None:
-    """ValueError for names given twice, or a type that no table of records has."""
+    """Raise ValueError for a repeated column name, or a type that no table of records has."""
     from pyarrow import types
 
     strange = types.is_run_end_encoded, types.is_union, types.is_decimal256, _is_interval
@@ -315,11 +315,11 @@ def _refuse_schema(schema: Any) -> None:
 
 
 def _is_interval(kind: Any) -> bool:
-    return str(kind).endswith("interval")  # pyarrow has no name for two of the three.
+    return str(kind).endswith("interval")  # pyarrow has no name for two interval types.
 
 
 def folder_kind(path: Path) -> str:
-    """ "parquet" or "arrow", the kind of a folder's parts; InputError unless all have one."""
+    """The kind of a folder's parts, "parquet" or "arrow"; InputError unless all have one kind."""
     kinds = sorted({COLUMN_SUFFIXES[part.suffix.lower()] for part in table_parts(path)})
     if len(kinds) != 1:
         raise InputError(
@@ -330,7 +330,7 @@ def folder_kind(path: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file; of a folder, that of the lines that sha256sum prints for its parts."""
+    """sha256 of a file. For a folder: sha256 of the lines that sha256sum prints for its parts."""
     if path.is_dir():
         lines = (f"{file_digest(part)}  {part.relative_to(path)}\n" for part in table_parts(path))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -339,7 +339,7 @@ def file_digest(path: Path) -> str:
 
 
 def table_parts(path: Path) -> list[Path]:
-    """The file itself; of a folder its parquet and Arrow files that are not hidden."""
+    """The parts of a table: the file itself, or a folder's parquet and Arrow files not hidden."""
     if not path.is_dir():
         return [path]
     inside = sorted(part for part in path.rglob("*") if part.is_file())

@@ -1,7 +1,7 @@
-"""A formula read as R reads it: variables in order of appearance, and the terms made of them.
+"""Read a formula as R does: variables in order of appearance, and the terms made of variables.
 
-formulaic does the algebra of ``+ - * : / ^``; each variable, a column or a call, stands in it
-as one plain word, so that its spelling stays R's.
+formulaic does the algebra of ``+ - * : / ^``. One plain word stands for each variable (a column or
+a call) in this algebra, so that the variable keeps R's spelling.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _AFTER: Final = frozenset(["+", "-", ""])
 
 @dataclass(frozen=True, slots=True)
 class ReadFormula:
-    """Whether there is an intercept, the variables, and terms as places of variables, ascending.
+    """A formula's intercept (true or false), variables, and terms as ascending variable places.
 
-    Terms are in R's order: by the number of their variables, then as they appear.
+    Terms are in R's order: by the number of their variables, then by their place in the formula.
     """
 
     intercept: bool
@@ -39,7 +39,7 @@ class ReadFormula:
 def read_formula(formula: str) -> ReadFormula:
     """Read a one-sided formula such as "~ Urban * log(age) - 1".
 
-    Raises InputError for a formula with two sides or two parts, or one that cannot be read.
+    The function raises InputError for a formula with two sides or two parts, or an unreadable one.
     """
     parts = tokens(formula)
     if parts is None:
@@ -67,7 +67,7 @@ def _unreadable(formula: str) -> InputError:
 
 
 def _plain(parts: Sequence[Token], formula: str) -> tuple[list[str], list[Expression]]:
-    """The formula with a word for each variable, and the variables, equal ones once."""
+    """The formula with a plain word for each variable, and the distinct variables."""
     words: dict[str, int] = {}
     variables: list[Expression] = []
     plain: list[str] = []
@@ -91,7 +91,7 @@ def _plain(parts: Sequence[Token], formula: str) -> tuple[list[str], list[Expres
 
 
 def _end(parts: Sequence[Token], start: int, formula: str) -> int:
-    """Where the variable that begins at `start` ends: after a name, or after a call's ')'."""
+    """The place where the variable from `start` ends: after a name, or after a call's ')'."""
     if parts[start].kind == "quoted" or start + 1 == len(parts) or parts[start + 1].text != "(":
         return start + 1
     depth = 0
@@ -117,7 +117,7 @@ def _number_fits(parts: Sequence[Token], place: int, depth: int) -> bool:
 
 
 def _algebra(plain: str, formula: str) -> list[tuple[int, ...]]:
-    """Terms of a formula over the words _0_, _1_, ...; the intercept is the empty one."""
+    """Terms of a formula over the words _0_, _1_, ...; the intercept is the empty term."""
     from formulaic import Formula
     from formulaic.errors import FormulaicError
 

@@ -1,4 +1,4 @@
-"""Tables of any kind in, the same kind out: pandas, polars and Arrow through narwhals."""
+"""Read columns of pandas, polars and Arrow tables, and give back tables of the same kind."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = [
     "with_outcome",
 ]
 
-_COMPARED = 1000  # Names that a misspelt one is compared with.
+_COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
 OutcomeKind = Literal["whole", "real", "boolean"]
-"""What a synthetic outcome is written as: 64-bit integers, 64-bit floats, or booleans."""
+"""The type of a synthetic outcome in a released table: 64-bit integers or floats, or booleans."""
 
 
 def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """A narwhals view of a table, in memory or lazy, whose columns have names that differ."""
+    """A narwhals view of a table, in memory or lazy; InputError for repeated column names."""
     try:
         frame = nw.from_native(table)
     except TypeError:
@@ -55,7 +55,7 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
 
 def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
-    """A narwhals view of a table with at least so many rows; a lazy frame is collected."""
+    """A narwhals view in memory of a table with at least `least` rows; collects a lazy frame."""
     frame = narwhal_view(table)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -65,7 +65,7 @@ def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
 
 
 def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
-    """Names of all columns in their order, those given twice too."""
+    """Names of all columns in their order; a repeated name stands as often as in the table."""
     if isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars():
         return list(frame.collect_schema().names())  # Its `columns` warns in older releases.
     return list(frame.columns)
@@ -82,14 +82,14 @@ def refuse_repeated(names: Sequence[Any]) -> None:
 
 
 class HasColumns(Protocol):
-    """Whatever lists its columns' names."""
+    """A table or plan that lists its columns' names."""
 
     @property
     def columns(self) -> list[str]: ...
 
 
 def check_columns(frame: HasColumns, names: Iterable[str], *, role: str) -> None:
-    """Raise InputError for a column that is not there, offering the nearest names."""
+    """Raise InputError for a column that is not there; the message offers the nearest names."""
     for name in names:
         if name not in frame.columns:
             header = frame.columns
@@ -125,7 +125,7 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     check_columns(frame, [name], role=role)
     column = frame[name]
     if not column.dtype.is_numeric():
-        kind = str(column.dtype).partition("(")[0]  # What follows may be levels, which are values.
+        kind = str(column.dtype).partition("(")[0]  # After "(" may stand levels, which are values.
         raise InputError(
             f"{role} {name!r} is not numeric (its type is {kind}). Convert it first: to "
             "0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
@@ -151,9 +151,9 @@ def with_outcome(
     values: Floats,
     kind: OutcomeKind,
 ) -> Any:
-    """The native table with the given columns in their order and the outcome replaced.
+    """The native table of the given columns, in their order, with a new outcome.
 
-    An outcome that stands alone may have another number of values.
+    An outcome that is the only column may have another number of values.
     """
     native = frame.select(list(columns))
     kinds: dict[str, tuple[Any, Any]] = {

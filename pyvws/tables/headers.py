@@ -1,7 +1,7 @@
-"""Names of columns in messages, unless the names may be values.
+"""Words for columns in messages: their names, or their places where the names may be values.
 
-The names of columns are public, and the values of a record are not. A table without a header has
-the values of its first record where the names should be, so a message gives their places instead.
+Names of columns are public, and values of records are not. A file without a header has the values
+of its first record in the place of the names, so a message then gives the columns' places.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def record_instead(header: Sequence[str]) -> bool:
 
 
 def named(some: Sequence[str], header: Sequence[str]) -> str:
-    """Some of a header's names for a message; their places where they may be values."""
+    """Some of a header's names for a message; the places where the names may be values."""
     if not record_instead(header):
         more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
         return ", ".join(some[:_SHOWN]) + more
@@ -43,7 +43,7 @@ def placed(some: Sequence[str], header: Sequence[str]) -> str:
 
 
 def names_or_number(header: Sequence[str]) -> str:
-    """A sentence with the first names of a header, or their number where they may be values."""
+    """A sentence with a header's first names, or their number where the names may be values."""
     if record_instead(header):
         return (
             f"It has {len(header)} columns, and its first line looks like a record. A file needs a "

@@ -1,8 +1,8 @@
-"""Tables without values that no cell shows, though the memory of the table holds them.
+"""Remove values that a table's memory holds although no cell shows them.
 
-Arrow keeps the bytes of a value under a missing cell: where a user blanked a cell, the value that
-the cell had. A part of a table keeps bits of the rows next to the part. An enumeration keeps all
-its levels. A file of columns copies the memory, so the package lays out a released table anew.
+Where a user blanked a cell, Arrow keeps the bytes of the value that the cell had. A part of a table
+keeps bits of the rows next to the part. An enumeration keeps all its levels. A file of columns
+copies the memory, so the package lays out a released table anew.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["with_sorted_levels", "without_hidden", "without_notes"]
 def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
     """The same cells in memory of their own; enumerations become categories.
 
-    Parquet has no place for a value where a cell is missing, so what it gives back has none.
+    The function writes the frame as parquet and reads it back. Parquet has no place for a value
+    where a cell is missing, so the new frame holds none.
     """
     frame = frame.with_columns(pl.col(pl.Enum).cast(pl.Categorical))
     names = [name for name, column in frame.to_dict().items() if _may_hide(column)]
@@ -33,10 +34,10 @@ def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_sorted_levels(table: Any) -> Any:
-    """A table of any kind whose unordered levels of pandas and Arrow stand in rising order.
+    """The table with unordered levels of pandas and Arrow columns in rising order.
 
-    Levels as they first occur tell of the order of the rows that they were made from. An order that
-    the table declares stays, as that of an enumeration in polars, which keeps no other.
+    Levels in the order of their first rows would tell of the order of those rows. A declared order
+    of levels stays. The levels of a polars enumeration stay too, since polars declares their order.
     """
     if nw.dependencies.is_pyarrow_table(table):
         return _sorted_dictionaries(table)
@@ -53,7 +54,7 @@ def with_sorted_levels(table: Any) -> Any:
 def _rising(levels: Any) -> list[Any]:
     try:
         return sorted(levels)
-    except TypeError:  # Of several kinds.
+    except TypeError:  # Levels of several types.
         return sorted(levels, key=repr)
 
 
@@ -75,9 +76,9 @@ def _sorted_dictionaries(table: Any) -> Any:
 
 
 def without_notes(table: Any) -> Any:
-    """A table of any kind; an Arrow one without the notes of its schema and its fields.
+    """The table; an Arrow table loses the notes of its schema and its fields.
 
-    Such notes describe the whole table that they came with: pandas' name all of its columns.
+    Such notes describe the table that they came with. pandas' notes name all columns of that table.
     """
     schema: Any = getattr(table, "schema", None)
     if not hasattr(schema, "remove_metadata"):
@@ -88,5 +89,5 @@ def without_notes(table: Any) -> Any:
 
 
 def _may_hide(column: pl.Series) -> bool:
-    packed = column.dtype == pl.Boolean  # Eight rows a byte.
+    packed = column.dtype == pl.Boolean  # A byte holds eight rows.
     return packed or column.dtype.is_nested() or column.has_nulls()

@@ -1,9 +1,9 @@
-"""Tables that are never held whole: tallied once, then read in steps.
+"""Tables that are too large to hold in memory: tally their records once, then read them in steps.
 
-A csv is handled as the text it holds, so that a column passed through keeps its spelling; types are
-those that the whole file allows. A table on an engine of its own (DuckDB, Dask, Spark, Ibis), which
-promises no order of rows, is grouped there, so that only a tally comes over; records are those of
-the sorted tally, one after the other.
+The package reads a csv as text, so that a column passed through keeps its spelling. A column's type
+is the type that the whole file allows. An engine of its own (DuckDB, Dask, Spark, Ibis) promises no
+order of rows. Such an engine groups its table, and the package reads only the tally. The records
+are then the records of the sorted tally.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ __all__ = [
     "table_bytes",
 ]
 
-COUNT = "records of this kind in the table"  # The tally's own column, beside the table's.
-_BYTES_A_CELL = 50  # In memory, as text or numbers with the copies that reading makes of them.
-_BYTES_A_USED_CELL = 150  # Of a column that is modelled or released: design, cells, bounds, copies.
+COUNT = "records of this kind in the table"  # The tally's own column.
+_BYTES_A_CELL = 50  # In memory, with the copies that reading makes.
+_BYTES_A_USED_CELL = 150  # More for a modelled or released column: design, cells, bounds.
 _BYTES_A_VALUE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class LargeTable:
-    """A table that keeps its rows' order, as a plan to read it.
+    """A plan to read a table that keeps the order of its rows.
 
-    `written` gives its cells as they stand (text for csv), `schema` the types for modelling,
-    `format` is that of its datasets, `name` how messages call it, `path` where it lies: None for a
-    plan that is no file.
+    `written` gives the cells as they stand (text for csv), and `schema` the types for modelling.
+    `format` is the format of the datasets. `name` is the table's name in messages. `path` is the
+    place of the file, or None for a plan that is no file.
     """
 
     written: pl.LazyFrame
@@ -77,14 +77,14 @@ class LargeTable:
         return self.schema.names()
 
     def digest(self) -> str | None:
-        """sha256 of the file as `file_digest` gives it; None where there is none."""
+        """sha256 of the file as `file_digest` gives it; None where there is no file."""
         return None if self.path is None else file_digest(self.path)
 
     def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The distinct rows of some columns in rising order, as written and typed.
+        """The distinct rows of some columns in rising order, once as written and once typed.
 
-        Both have the column `COUNT`: how many records a row stands for. Raises InputError where
-        one of these columns has missing values.
+        Both tables have the column `COUNT`, the number of records that a row stands for. The method
+        raises InputError where one of the columns has missing values.
         """
         with named_errors(self.name, columns, self.columns):
             rows = (
@@ -146,7 +146,10 @@ def refuse_missing(tally: pl.DataFrame, columns: Sequence[str]) -> None:
 def named_errors(
     name: str, columns: Sequence[str] = (), header: Sequence[str] = ()
 ) -> Iterator[None]:
-    """InputError without what an engine says, which can hold a cell; `header` has all columns."""
+    """Turn an engine's errors into InputError without their words, which can hold a cell's value.
+
+    `header` has all columns.
+    """
     try:
         yield
     except (InputError, MemoryError):
@@ -184,8 +187,9 @@ def open_large(path: Path) -> LargeTable:
 def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:
     """A rough size of a whole run in memory, in bytes: inputs, draws and datasets.
 
-    `used` columns of the table are modelled or released, all where it is None. It is measured, a
-    tenth above the peaks of runs of 10^6 records, their parts that no table is needed for left out.
+    `used` is the number of columns that the run models or releases; None stands for all columns.
+    The size lies a tenth above the measured peaks of runs of 10^6 records. The size leaves out the
+    memory that a run takes without any table.
     """
     records, columns = _records_and_columns(path)
     modelled = columns if used is None else min(used, columns)
@@ -200,7 +204,7 @@ def table_bytes(path: Path) -> int:
 
 
 def _records_and_columns(path: Path) -> tuple[int, int]:
-    """Roughly, without reading the table; 0 where it cannot be read, and reading says why."""
+    """Rough numbers of records and columns without reading the table; 0 if it cannot be read."""
     kind = file_kind(path)
     if kind != "csv":
         try:
@@ -220,7 +224,7 @@ def _records_and_columns(path: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class LazyTable:
-    """A lazy frame of an engine that keeps no order of rows; `name` is how messages call it."""
+    """A lazy frame of an engine that keeps no order of rows; `name` is its name in messages."""
 
     frame: nw.LazyFrame[Any]
     columns: list[str]
@@ -241,7 +245,7 @@ class LazyTable:
 class TalliedTable:
     """A table as its distinct rows and their counts, sorted by the public columns first.
 
-    Reads like `LargeTable`.
+    A `TalliedTable` has the methods of `LargeTable`.
     """
 
     rows: pl.DataFrame
@@ -250,11 +254,11 @@ class TalliedTable:
     format: str = "parquet"
 
     def digest(self) -> None:
-        """There is no file to take one of."""
+        """None, since there is no file."""
         return
 
     def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """As `LargeTable.tally`; both parts are the same here."""
+        """The tally as `LargeTable.tally` gives it; the two tables are the same here."""
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
         refuse_missing(rows, columns)
@@ -272,8 +276,9 @@ class TalliedTable:
 def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable:
     """A plan to read a lazy frame that narwhals accepts, without running it.
 
-    A polars plan keeps its rows' order and is read like a file. Raises InputError for another kind
-    of table, one without distinct names, or one whose engine has no order to keep.
+    A polars plan keeps the order of its rows, so the package reads it like a file. The function
+    raises InputError for another kind of table, for repeated names, and with `keep_order` for an
+    engine without an order of rows.
     """
     with named_errors("the lazy frame"):
         frame = narwhal_view(table)

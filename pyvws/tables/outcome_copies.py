@@ -1,6 +1,6 @@
-"""Columns released as they are that give the outcome away: copies of it, and its ranks.
+"""Find released columns that give the outcome away: copies of the outcome, or its rank order.
 
-One rule, for a table in memory and for one that is read in steps.
+The same rule holds for a table in memory and for a table that is read in steps.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pyvws.tables.table_writers import NO_PLACE
 
 __all__ = ["OutcomeCopies", "look_for_copies"]
 
-_FEWEST: Final = 8  # Records; of fewer, an order like the outcome's is no surprise.
-_FIRST: Final = 1000  # Records that tell most columns apart.
-_SAMPLE: Final = 10_000  # Records of each step that are compared with those of the others.
+_FEWEST: Final = 8  # In fewer records the rank order may arise by chance.
+_FIRST: Final = 1000  # So many records tell most columns apart.
+_SAMPLE: Final = 10_000  # So many records of each step are compared with those of other steps.
 _TRUTH: Final = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What the records so far say of one column; `forms` are those of the outcome that it holds."""
+    """Findings so far on one column; `forms` are the outcome's forms that the column may hold."""
 
     forms: set[int]
     present: int = 0
@@ -41,14 +41,15 @@ class _Seen:
 
 
 class OutcomeCopies:
-    """Looks for columns that hold the outcome, or stand in its rank order, step by step.
+    """A search, step by step, for columns that hold the outcome or stand in its rank order.
 
-    A copy is a column that can be read as numbers (truth values as 0 and 1, text as what it
-    spells), has values in half of the records or more, and holds in each of these the outcome, the
-    outcome rounded to whole numbers, or the outcome in 32 bits. A column stands in rank order where
-    the outcome never falls, or never rises, from one value of the column to the next, and equal
-    values go with equal outcomes; of a table read in steps this is found of each step, and of some
-    records of all.
+    A copy meets three conditions. The column can be read as numbers: truth values as 0 and 1, text
+    as the number that it spells. At least half of the records have a value in the column. Each of
+    these values is the outcome, the outcome rounded to a whole number, or the outcome in 32 bits.
+
+    A column stands in rank order where the outcome never falls, or never rises, from one value of
+    the column to the next, and equal values go with equal outcomes. In a table read in steps the
+    search compares the records of each step, and some records of all steps.
     """
 
     def __init__(self, columns: Sequence[str], header: Sequence[str], outcome: str) -> None:
@@ -58,7 +59,7 @@ class OutcomeCopies:
         self._least, self._most = np.inf, -np.inf
 
     def look(self, columns: dict[str, pl.Series], y: Floats) -> None:
-        """Take in some records: the outcome (n,) before any rounding, and the columns."""
+        """Compare some records: the outcome (n,) before any rounding, and the columns."""
         if not len(y):
             return
         self._records += len(y)
@@ -89,7 +90,7 @@ class OutcomeCopies:
             )
 
     def warn(self) -> None:
-        """DisclosureWarning for columns in rank order."""
+        """Warn, with DisclosureWarning, of columns in rank order."""
         ordered = [name for name, seen in self._seen.items() if self._is_ordered(seen)]
         if ordered:
             warnings.warn(
@@ -116,7 +117,7 @@ class OutcomeCopies:
 
 
 def look_for_copies(table: Any, columns: Sequence[str], outcome: str) -> None:
-    """What `OutcomeCopies` tells of the columns of a table in memory."""
+    """Refuse copies, and warn of columns in rank order, in a table in memory."""
     frame = open_frame(table)
     kept = [name for name in columns if name != outcome]
     copies = OutcomeCopies(kept, frame.columns, outcome)
@@ -136,7 +137,7 @@ def _compare(seen: _Seen, numbers: Floats, forms: Sequence[Floats]) -> None:
 
 
 def _in_rank_order(pairs: pl.DataFrame, *, strictly: bool = False) -> bool:
-    """Whether y never falls or never rises along the keys, `strictly`: and does the other."""
+    """Whether y never falls or never rises along the keys; `strictly` excludes a constant y."""
     distinct = pairs.filter(pl.col("key").is_not_null()).unique().sort("key")
     if distinct["key"].is_duplicated().any():
         return False
@@ -147,7 +148,7 @@ def _in_rank_order(pairs: pl.DataFrame, *, strictly: bool = False) -> bool:
 
 
 def _series(column: nw.Series[Any]) -> pl.Series:
-    """A column of any kind; one of several kinds of values as text."""
+    """A column as a polars Series; a column with several types of values becomes text."""
     try:
         made = column.to_polars()
         if made.dtype != pl.Object:
@@ -158,7 +159,7 @@ def _series(column: nw.Series[Any]) -> pl.Series:
 
 
 def _sortable(column: pl.Series) -> pl.Series:
-    """As numbers, none of them NaN, where every value can be read as one; else as text."""
+    """A column as numbers without NaN, or as text where a value cannot be read as a number."""
     kind = column.dtype
     if kind.is_temporal():
         column = column.to_physical()

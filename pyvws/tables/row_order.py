@@ -1,4 +1,4 @@
-"""The order of released rows: secret, so that a row's place tells nothing of its record."""
+"""The secret order of released rows: the place of a row tells nothing of its record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 RELEASED_ROW: Final = "released_row"  # In records.parquet: a record's row in each dataset, from 1.
-UNLINKED_ROW: Final = "released_row_of_tally"  # Of an engine without an order: records sorted.
+UNLINKED_ROW: Final = "released_row_of_tally"  # The same for an engine without an order.
 NOT_ALIGNED: Final = (
     "The rows of these datasets are not those of records, or the run kept no link between them, so "
     "no record has a risk. Run again on a file or on a table in memory, under replace neighbours "
@@ -37,31 +37,31 @@ TABLE_CHANGED: Final = (
     "table that stays as it is."
 )
 
-_STREAM: Final = "order of rows"  # Beside the seed: no other stream of a run begins so.
+_STREAM: Final = "order of rows"  # Joins the seed; no other stream begins so.
 
 RowNumbers = NDArray[np.integer[Any]]
 
 
 def order_stream(seed: int) -> np.random.Generator:
-    """The stream that draws the order of rows of a run with that seed.
+    """The random stream that draws the order of rows of a run with a seed.
 
-    Whoever knows the order of the table and a released column of distinct values has the
-    permutation, and may work out from the permutation how its stream began. The stream begins from
-    a digest of the seed, so that this leads to no other stream of the run.
+    A reader who knows the order of the table and a released column of distinct values knows the
+    permutation. Such a reader may work out how the stream of the permutation began. The stream
+    begins from a digest of the seed, so its start reveals no other stream of the run.
     """
     digest = hashlib.sha256(f"{_STREAM} {seed}".encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
 
 
 def row_order(stream: np.random.Generator, records: int) -> RowNumbers:
-    """Which record each released row is (N,), from 0: every order is as likely as another."""
+    """The record of each released row (N,), from 0; all orders are equally likely."""
     order = _numbers(0, records)
     stream.shuffle(order)
     return order
 
 
 def released_rows(order: RowNumbers | None, records: int) -> RowNumbers:
-    """The row of each record in every dataset (N,), from 1; without an order its own."""
+    """Each record's row in every dataset (N,), from 1; without an order record i has row i."""
     numbers = _numbers(1, records)
     if order is None:
         return numbers
@@ -71,7 +71,7 @@ def released_rows(order: RowNumbers | None, records: int) -> RowNumbers:
 
 
 def _numbers(first: int, many: int) -> RowNumbers:
-    """Whole numbers one after the other (N,), of four bytes where these are enough."""
+    """Consecutive whole numbers (N,), in four bytes where four bytes are enough."""
     kind: Any = np.int32 if many < np.iinfo(np.int32).max else np.int64
     numbers: RowNumbers = np.arange(first, first + many, dtype=kind)
     return numbers
@@ -80,10 +80,10 @@ def _numbers(first: int, many: int) -> RowNumbers:
 def laid_out(
     batches: Iterable[pl.DataFrame], rows: RowNumbers, *, size: int, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Tables read one after the other, their rows sorted by `rows` (N,), `size` at a time.
+    """The rows of consecutive tables, sorted by `rows` (N,), in batches of `size` rows.
 
-    `rows` holds 1 to N once each. What was read waits in a file in `folder` that has no name, so
-    that nothing of it is left once the process ends, however it ends.
+    `rows` holds 1 to N once each. The rows wait in a file in `folder` that has no name, so nothing
+    of the file is left when the process ends, however the process ends.
     """
     starts = range(1, len(rows) + 1, size)
     parts: list[list[tuple[int, int]]] = [[] for _ in starts]
@@ -106,7 +106,7 @@ def laid_out(
 
 
 def _append(file: IO[Any], rows: pl.DataFrame) -> tuple[int, int]:
-    """Where the rows begin in the file, and how many bytes they take."""
+    """Append rows to the file; return the place where they begin and their number of bytes."""
     memory = io.BytesIO()
     rows.write_ipc(memory)
     start = file.seek(0, io.SEEK_END)

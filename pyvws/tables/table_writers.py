@@ -1,4 +1,4 @@
-"""Tables written in steps: what appends batches to a csv, parquet or Arrow IPC file."""
+"""Write tables in steps: functions that append batches to a csv, parquet or Arrow IPC file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyvws.tables.hidden_values import without_hidden
 
 __all__ = ["NO_PLACE", "TableWriter", "no_place", "table_writer"]
 
-# What a column raises that a file or polars has no type for; Arrow's errors say a value.
+# Errors for a column whose type a file or polars lacks. The words of Arrow's errors hold a value.
 NO_PLACE: Final = (
     ValueError,
     TypeError,
@@ -29,11 +29,11 @@ NO_PLACE: Final = (
 
 
 TableWriter = Callable[[pl.DataFrame], None]
-"""Appends rows; every batch has the same columns."""
+"""A function that appends rows to a file; every batch has the same columns."""
 
 
 def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
-    """The error for columns that no file of a format can hold, by their names or places."""
+    """The error for columns that no file of a format can hold, with their names or places."""
     return InputError(
         f"No {format} file can hold the values of {named(strange, header)}: they are lists or "
         "spans, of several kinds, or too large. Convert them to text, or take these columns out of "
@@ -45,11 +45,12 @@ def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> Inpu
 def table_writer(
     path: Path, *, format: str, mode: int = 0o666, whole: bool = False
 ) -> Iterator[TableWriter]:
-    """Open a new file of the given rights; a parquet row group or Arrow batch is a call's rows.
+    """Open a new file of the given rights, and yield the function that appends rows.
 
-    With `whole` one call brings all rows, and a file has every type that polars writes. Without it
-    Arrow gets categories as text. What a batch's memory holds besides its cells is not written.
-    InputError for a column of a type that the file has none for.
+    The rows of one call make one parquet row group or Arrow batch. With `whole` one call brings all
+    rows, and a file takes every type that polars writes. Without `whole` the writer turns
+    categories into text for Arrow. The writer never writes hidden values of a batch's memory. The
+    function raises InputError for a column whose type the file lacks.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
@@ -100,7 +101,7 @@ def table_writer(
 
 def _arrow(batch: pl.DataFrame, format: str) -> Any:
     batch = without_hidden(batch)
-    if format == "arrow":  # One dictionary would have to serve all batches.
+    if format == "arrow":  # An Arrow file has one dictionary for all batches.
         batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
     return batch.to_arrow(compat_level=pl.CompatLevel.oldest())
 

@@ -69,8 +69,8 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
     infers that psi_i brings the record's own bound down to epsilon / 2 before the refit, so records
     below epsilon / 2 keep their weights. The alternative is one constant psi for all records, as
     long as any bound is above epsilon / 2. Downscaling and `pyvws.reweight` both multiply alpha_i
-    by T / Delta_{alpha,x_i}. `reweight` raises bounds to the database bound; downscaling lowers
-    bounds to epsilon / 2.
+    by T / Delta_{alpha,x_i}. `reweight` raises bounds towards the database bound; downscaling
+    lowers bounds to epsilon / 2.
 
     Parameters
     ----------

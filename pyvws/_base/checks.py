@@ -1,4 +1,4 @@
-"""Arguments of the pure functions, checked once and turned into float arrays."""
+"""Check the arguments of the pure functions once, and turn them into float arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def positions(bad: NDArray[np.bool_], *, first: int = 5) -> str:
-    """'3 (rows 2, 7 and 9)' for the true places of `bad`, counted from 1; never their values."""
+    """Text such as '3 (rows 2, 7 and 9)' for the true places of `bad`, from 1; never a value."""
     rows = np.flatnonzero(bad) + 1
     shown = [str(row) for row in rows[:first]]
     if len(rows) > first:
@@ -74,7 +74,7 @@ def finite_vector(values: Any, name: str) -> Floats:
 
 
 def dataset_list(datasets: Any, name: str) -> list[Any]:
-    """The datasets of a list, at least one and none of them a single value."""
+    """The datasets of a list; InputError for no dataset, or for a single value as a dataset."""
     try:
         found = list(datasets)
     except TypeError:
@@ -96,7 +96,7 @@ def weight_vector(values: Any, name: str = "weights") -> Floats:
 
 
 def same_length(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
-    """Raise unless both arrays have one entry for each record."""
+    """Raise InputError unless both arrays have one entry for each record."""
     if len(first) != len(second):
         raise InputError(
             f"{names[0]} and {names[1]} must have one entry for each record. "
@@ -119,9 +119,9 @@ def log_lik_matrix(values: Any) -> Floats:
 
 
 def told(value: Any) -> str:
-    """A setting for a message: as it was given, but of an array or a column its kind alone.
+    """A setting for a message: the setting as given, or the type alone of an array or a column.
 
-    Those can be data, put in a setting's place.
+    A user may pass an array of data as a setting by mistake, and messages never show data.
     """
     plain = value is None or isinstance(value, (str, int, float, tuple, list, np.generic))
     return repr(value) if plain else f"a value of type {type(value).__name__}"
@@ -155,7 +155,7 @@ def non_negative(value: Any, name: str) -> float:
 
 
 def half_epsilon(epsilon: Any) -> float:
-    """The bound epsilon / 2 in nats, infinity for none; InputError unless epsilon is above 0."""
+    """The bound epsilon / 2 in nats, perhaps infinite; InputError unless epsilon is above 0."""
     try:
         number = float(epsilon)
     except (TypeError, ValueError, OverflowError):
@@ -185,7 +185,7 @@ def threshold_level(value: Any) -> float:
 
 
 def whole_number(value: Any, name: str, *, least: int) -> int:
-    """An integer of at least `least`, or a float that is one, as R passes 5; no booleans."""
+    """An integer of at least `least`; a float such as R's 5 counts, a boolean does not."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
@@ -203,10 +203,10 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
 
 
 def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, type]) -> None:
-    """Raise InputError unless the value is of a known class, or a user's own of the protocol.
+    """Raise InputError unless the value is of a known class, or of a user's class for the protocol.
 
-    One of a user's own is a frozen dataclass, has every member of the protocol, and has a name that
-    none of the known ones has: a statement tells them apart by it.
+    A user's class is a frozen dataclass with every member of the protocol. Its name is none of the
+    known names, because a statement tells the classes apart by their names.
     """
     if type(value) in known.values():
         return

@@ -1,7 +1,8 @@
-"""Folders that a running process holds, so that others can tell what a killed one left behind.
+"""Folders that a running process holds, so that other processes can find a killed one's folders.
 
-The holder keeps a lock on the folder, which its death takes away, and its number stands in the
-folder's name. The number alone would not do: a container's processes all get the same few.
+The holder keeps a lock on the folder, and the folder's name has the holder's process number. The
+system takes the lock away when the holder dies. The number alone would not do, because processes of
+containers all get the same few numbers.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from pathlib import Path
 
 __all__ = ["abandoned", "claimed_folder", "lives"]
 
-_YOUNG_SECONDS = 60.0  # A holder has its lock long before.
+_YOUNG_SECONDS = 60.0  # A holder takes its lock much sooner.
 
 
 @contextmanager
 def claimed_folder(path: Path) -> Iterator[None]:
-    """Make a folder of mode 0700 and hold it; whatever becomes of it, the hold ends here."""
+    """Make a folder of mode 0700 and hold it until the end of the `with` block."""
     path.mkdir(mode=0o700)
     handle = _locked(path)
     try:
@@ -31,10 +32,11 @@ def claimed_folder(path: Path) -> Iterator[None]:
 
 
 def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
-    """Whether the process of that number, which made the folder, no longer holds it.
+    """Whether the process `owner`, which made the folder, no longer holds the folder.
 
-    Never so of a link, or of what another user owns: neither is ours to remove, or to take for our
-    own. Where a disk has no locks only the number tells, which `surely` does not accept.
+    A link, or a folder of another user, never counts as abandoned, since the package must not
+    remove or take over such a folder. Where a disk has no locks, only the number of the process
+    tells; `surely` does not accept the number alone.
     """
     try:
         found = path.lstat()
@@ -47,25 +49,25 @@ def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
         if not lives(owner) or owner == os.getpid():
             return True
         return time.time() - found.st_ctime > _YOUNG_SECONDS
-    except OSError:  # Held, or gone meanwhile.
+    except OSError:  # A process holds the folder, or the folder is gone.
         return False
 
 
 def lives(pid: int) -> bool:
-    """Whether a process of that number is there, ours or not."""
+    """Whether a process of that number runs, under any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # It runs under another user.
+        return True  # The process runs under another user.
     return True
 
 
 def _locked(path: Path) -> int | None:
-    """A handle that holds a lock on a folder; None where folders take none.
+    """A handle that holds a lock on a folder; None where folders take no locks.
 
-    Raises BlockingIOError where another process holds it.
+    Raises BlockingIOError where another process holds the lock.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""Processors: how many may be used, work shared out over them, sums that they do not change."""
+"""Count the usable processors, share work over them, and keep sums the same on any number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLAS = threading.Lock()
 
 
 def usable_cores() -> int:
-    """Processors for this process: by its affinity and its container's quota; 1 in `one_core`."""
+    """Number of processors by the process's affinity and container's quota; 1 in `one_core`."""
     if _ALONE.get():
         return 1
     import joblib
@@ -27,7 +27,7 @@ def usable_cores() -> int:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """What runs in here is one of several jobs, each of which keeps to one processor."""
+    """Keep the code of the `with` block to one processor, as one of several parallel jobs."""
     before = _ALONE.set(True)
     try:
         yield
@@ -37,10 +37,11 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def steady_sums() -> Iterator[None]:
-    """Matrix products in here have the same bits on any number of processors.
+    """Give matrix products in the `with` block the same bits on any number of processors.
 
-    BLAS adds up long columns in as many parts as it has threads, so it gets one. That is a setting
-    of the whole process, so only one thread at a time changes it and puts it back.
+    BLAS adds up long columns in as many parts as BLAS has threads, so the function sets one thread.
+    The number of threads is a setting of the whole process. So only one thread at a time changes
+    the setting and puts it back.
     """
     from threadpoolctl import threadpool_limits
 
@@ -49,9 +50,9 @@ def steady_sums() -> Iterator[None]:
 
 
 def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
-    """Do `work` on every task, on a thread for each usable core; tasks are made as they are needed.
+    """Do `work` on every task, with a thread for each usable core; threads draw tasks as needed.
 
-    Results must not depend on the order. What a task raises ends all and is passed on.
+    Results must not depend on the order. An error of one task ends all work and is raised again.
     """
     cores = usable_cores()
     waiting = iter(tasks)

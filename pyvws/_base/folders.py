@@ -1,4 +1,4 @@
-"""Write a folder whole or not at all: built beside its place under a private name, then renamed."""
+"""Write a folder whole or not at all: build it under a private name beside its place, rename it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pyvws.errors import OutputError
 __all__ = ["FILE_RIGHTS", "check_folder", "private_write", "umask", "whole_folder", "write_whole"]
 
 _PARTIAL, _OLD = "partial", "old"
-FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # At most.
+FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # The most rights that a release has.
 
 
 def check_folder(folder: Path, *, overwrite: bool, source: Path | None = None) -> None:
     """Raise OutputError now if `whole_folder` could not write there later.
 
-    `source` is the input: a file, which a replaced folder must not contain, or a folder of parts,
-    which must not contain the output.
+    `source` is the input, a file or a folder of parts. A replaced folder must not contain an input
+    file. An input folder must not contain the output.
     """
     try:
         _check(folder, overwrite, source)
@@ -69,9 +69,9 @@ def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
 def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a private folder to fill; rename it to `folder` at the end, remove it on any failure.
 
-    A run that was killed leaves such a folder behind; the next check of a place beside it removes
-    it.
-    Of runs that fill one place at once, the last to end has it with `overwrite`, the first without.
+    A killed run leaves its private folder behind; the next check of a place beside it removes that
+    folder. Several runs may fill one place at once. With `overwrite` the place holds the output of
+    the last run that ends, without `overwrite` the output of the first.
     """
     place = folder.resolve()
     check_folder(folder, overwrite=overwrite)
@@ -94,7 +94,7 @@ def whole_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
 
 
 def _limit_rights(folder: Path) -> None:
-    """Others may read what they already may, and write nothing, whatever the umask and writer."""
+    """Take away other users' rights to write; the folder itself gets the rights of the umask."""
     for parent, folders, files in os.walk(folder):
         for names, most in ((folders, _FOLDER_RIGHTS), (files, FILE_RIGHTS)):
             for name in names:
@@ -104,12 +104,12 @@ def _limit_rights(folder: Path) -> None:
 
 
 def _put(partial: Path, place: Path, *, overwrite: bool) -> None:
-    """Rename `partial` to `place`; what stands there, put meanwhile by other runs too, goes."""
+    """Rename `partial` to `place`, and remove any folder there, other runs' new ones too."""
     old: list[Path] = []
     try:
         while True:
             try:
-                partial.rename(place)  # An empty folder gives way to it.
+                partial.rename(place)  # The rename replaces an empty folder.
                 break
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -130,7 +130,7 @@ def _put(partial: Path, place: Path, *, overwrite: bool) -> None:
 
 
 def _remove(old: Path) -> None:
-    """Under another name first: what keeps the name of an old folder is always whole."""
+    """Remove a folder under a new name, so that a folder under the old name is always whole."""
     with suppress(OSError):
         rest = old.with_suffix(f".{_PARTIAL}")
         old.rename(rest)
@@ -139,7 +139,7 @@ def _remove(old: Path) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold signals back while folders are renamed; they arrive at the end."""
+    """Hold signals back until the end of the `with` block, which renames folders."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -156,9 +156,9 @@ def _beside(place: Path, mark: str) -> Path:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what runs that no longer live left in the folder of `place`, whatever their output.
+    """Remove the folders that dead runs left beside `place`, for any output.
 
-    A folder of `place` itself that was caught between two renames comes back.
+    A folder of `place` itself comes back where a run died between two renames.
     """
     made = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():
@@ -169,7 +169,7 @@ def _sweep(place: Path) -> None:
             continue
         ours = found[1] == place.name
         if not (ours or found[3] == _PARTIAL):
-            continue  # It may be the only copy of another output.
+            continue  # This folder may be the only copy of another output.
         if not abandoned(left, int(found[2]), surely=not ours):
             continue
         if found[3] == _OLD and not place.exists():
@@ -182,7 +182,7 @@ def _sweep(place: Path) -> None:
 
 
 def umask() -> int:
-    """The rights that new files do without."""
+    """The process's umask: the rights that new files do not get."""
     now = os.umask(0)
     os.umask(now)
     return now
@@ -196,7 +196,7 @@ def _not_empty(folder: Path) -> OutputError:
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether an error means a full disk; polars has the number in its words alone."""
+    """Whether an error means a full disk; polars gives the error number in its words alone."""
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return True
     return f"(os error {errno.ENOSPC})" in str(error)
@@ -224,7 +224,7 @@ def private_write(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name, then rename it, so that no reader meets half of it."""
+    """Write a file under another name and rename it, so that no reader meets half of the file."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_RIGHTS)

@@ -1,10 +1,10 @@
 """Compile numerical kernels with numba and keep them in the user's cache folder.
 
-numba caches beside the source file by default, which may be a system folder, or one that a wheel
-is later built from. A NUMBA_CACHE_DIR that is set already is respected.
+By default numba caches beside the source file. The source may lie in a system folder, or in a
+folder that a wheel is later built from. The package respects a NUMBA_CACHE_DIR of the user.
 
-numba takes a kernel as unchanged while its own file is, whatever became of the kernels that it
-calls. So each state of the package's sources has a folder of its own.
+numba reloads a kernel while the kernel's own file is unchanged, even if the kernels that it calls
+have changed. So each state of the package's sources has a cache folder of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNUSED_SECONDS = 90 * 24 * 3600
 
 @cache
 def _cache_folder() -> Path:
-    """The folder of these sources, made where it is not there; unused ones of others go."""
+    """The cache folder of these sources, made if missing; removes unused folders of others."""
     folder = user_cache_path("pyvws", appauthor=False) / "numba" / sources_digest(_PACKAGE)
     if not folder.is_absolute():
         raise OSError("There is no home folder.")
@@ -53,7 +53,7 @@ def _cache_folder() -> Path:
 
 
 def sources_digest(package: Path) -> str:
-    """A name for the state of every module with kernels in a folder."""
+    """A digest that names the state of all modules with kernels in a folder."""
     made = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         content = path.read_bytes()
@@ -70,14 +70,15 @@ def kernel(function: _Function) -> _Function:
 
 
 def inlined_kernel(function: _Function) -> _Function:
-    """A `kernel` that becomes part of the kernels that call it: a call costs more than its work."""
+    """Compile a small `kernel` into each kernel that calls it, since a call would cost more."""
     return _compiled(function, forceinline=True)
 
 
 def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> Any:
-    """A C function of that numba signature, compiled now, with an `address` to call it at.
+    """Compile `function` now into a C function of a numba signature, with an `address` for calls.
 
-    Not to be `cached` where it calls what lies outside the package: changes there go unnoticed.
+    A caller must not ask for `cached` where the function calls code outside the package, because
+    numba does not notice changes of such code.
     """
     if cached:
         try:
@@ -92,7 +93,7 @@ def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> A
 
 
 def _kept(function: Callable[..., Any]) -> bool:
-    """Whether numba has a function of that name on disk; another processor may need another."""
+    """Whether numba has a function of that name on disk, perhaps for another processor."""
     folder: Any = numba.config
     name = f"*{function.__qualname__}-*.nbi"
     return next(Path(folder.CACHE_DIR).rglob(name), None) is not None
@@ -111,7 +112,7 @@ def _compiled(function: _Function, *, forceinline: bool) -> _Function:
 
 
 def _forgive(kept: Any) -> None:
-    """A kernel that cannot be kept, on a full disk for one, is used all the same."""
+    """Let a kernel run even where numba cannot keep it, such as on a full disk."""
     save = kept.save_overload
 
     def save_overload(*arguments: Any) -> None:
@@ -123,7 +124,7 @@ def _forgive(kept: Any) -> None:
 
 @contextmanager
 def _own_folder() -> Iterator[None]:
-    """numba keeps what is compiled meanwhile in the package's folder, unless told of another."""
+    """Make numba cache in the package's folder during the `with` block, unless the user set one."""
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
@@ -135,7 +136,7 @@ def _own_folder() -> Iterator[None]:
 
 
 def compiling() -> None:
-    """Call what `told_of_compiling` was given, if anything."""
+    """Call the function that `told_of_compiling` was given, if there is one."""
     tell = _TELL.get()
     if tell is not None:
         tell()
@@ -143,7 +144,7 @@ def compiling() -> None:
 
 @contextmanager
 def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """In here `tell` is called before anything is compiled that takes a while."""
+    """Call `tell` before each long compilation in the `with` block."""
     before = _TELL.set(tell)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a privacy statement says, before it is put into words."""
+"""The contents of a privacy statement as keys and values, before the package puts them in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Phrase"]
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The key of a caveat or of a use of the data, and the values in its words.
+    """The key of a caveat or of a use of the data, and the values that stand in its words.
 
-    `pyvws/statement/words.py` has the words of the package's keys; a key of one's own brings its
+    `pyvws/statement/words.py` has the words of the package's keys. A user's own key brings its own
     `words`.
     """
 
@@ -22,5 +22,5 @@ class Phrase:
     words: str = ""
 
     def written(self) -> dict[str, Any]:
-        """As plain values."""
+        """The phrase as a dictionary of plain values."""
         return {"key": self.key, "values": dict(self.values)}

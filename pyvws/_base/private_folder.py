@@ -22,8 +22,9 @@ __all__ = ["private_folder", "sweep"]
 def private_folder() -> Iterator[Path]:
     """A new folder of mode 0700 in the system's temporary folder.
 
-    It is removed on success, failure and interrupt. A process that was killed leaves its folder
-    behind; the next run on the same machine removes it. TMPDIR moves it to another disk.
+    The function removes the folder on success, failure and interrupt. A killed process leaves its
+    folder behind; the next run on the same machine removes that folder. The variable TMPDIR moves
+    the folder to another disk.
 
     Yields
     ------
@@ -41,7 +42,7 @@ def private_folder() -> Iterator[Path]:
 
 
 def sweep() -> int:
-    """Remove the folders of processes of this user and machine that no longer run; their number."""
+    """Remove the folders of this user's dead processes on this machine; return their number."""
     removed = 0
     name = re.compile(re.escape(_prefix()) + r"(\d+)-")
     for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
@@ -53,6 +54,6 @@ def sweep() -> int:
 
 
 def _prefix() -> str:
-    """Names this machine, so that containers that share a temporary folder leave each other be."""
+    """The start of folder names on this machine; keeps containers with one TMPDIR apart."""
     machine = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
     return f"pyvws-{machine}-"

@@ -1,9 +1,9 @@
-"""Settings, each declared once: on the field of the class that takes it.
+"""Declare each setting once, on the field of the class that takes the setting.
 
-`k: float = setting(0.95, "...")` declares a setting with its default, and
-`field(metadata=about("..."))` one that must be given. The signature and docstring of Python, the
-stub, the command line, run.toml, the template of `pyvws init` and the table of the documentation
-follow from the declarations.
+`k: float = setting(0.95, "...")` declares a setting with its default. A setting that the user must
+give is declared by `field(metadata=about("..."))`. The signature and docstring of Python, the stub,
+the command line, run.toml, the template of `pyvws init` and the table of the documentation follow
+from the declarations.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ _PLACE = re.compile(r" {4}\*\*settings\n {8}.*(?=\n)")
 class Setting:
     """A setting as one class declares it.
 
-    `help` is a sentence or two that everybody reads; `more` is read in Python and in the
+    `help` is a sentence or two for all readers; `more` is for readers in Python and of the
     documentation. A name in backticks is another setting: the command line shows `k` as --k.
-    `choices` are the words that it may be. `needs` is the setting without which it is refused, and
-    `only` the property of a mechanism without which it is. `found_by` is the setting that finds its
-    value, so that both cannot be given. `panel` is its place in --help. `option` is False where the
-    command line has an option of its own for it, `in_steps` where it needs a table that fits in
-    memory. The rest is the field's: its name, its type as an object and as written, its default
-    (... where there is none) and the mechanisms or families that take it.
+    `choices` are the allowed words. The package refuses a setting without the setting that it
+    `needs`, or with a mechanism that lacks the property `only`. `found_by` names the setting that
+    finds this setting's value, so the user cannot give both. `panel` is the setting's place in
+    --help. `option` is False where the command line has an option of its own for the setting.
+    `in_steps` is False where the setting needs a table that fits in memory. The other entries come
+    from the field: its name, its type as an object and as written, its default (... where there is
+    none), and the mechanisms or families that take the setting.
     """
 
     help: str
@@ -64,40 +65,40 @@ class Setting:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The types that its value may have, None left out."""
+        """The types that the setting's value may have, without None."""
         union = get_origin(self.kind) in (Union, UnionType)
         kinds = get_args(self.kind) if union else (self.kind,)
         return tuple(kind for kind in kinds if kind is not NoneType)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Words that stand beside numbers, such as lw of a bound to meet."""
+        """The words that a setting takes beside numbers, such as lw for a bound to meet."""
         return tuple(
             word for kind in self.parts if get_origin(kind) is Literal for word in get_args(kind)
         )
 
     @property
     def several(self) -> tuple[Any, ...]:
-        """The types of its elements where its value is a tuple: (str, ...), or (float, float)."""
+        """The types of the elements of a tuple setting: (str, ...), or (float, float)."""
         return next((get_args(kind) for kind in self.parts if get_origin(kind) is tuple), ())
 
 
 def about(help: str, **more: Any) -> dict[str, Setting]:
-    """What a dataclass field has as metadata; keywords as in `Setting`."""
+    """The metadata of a dataclass field that declares a setting; keywords as in `Setting`."""
     return {"setting": Setting(help=help, **more)}
 
 
 def setting(default: T, said: str | dict[str, Setting], **more: Any) -> T:
-    """A dataclass field with a default; `said` is its help, or metadata that several share."""
+    """A dataclass field with a default; `said` is its help, or metadata that fields share."""
     metadata = about(said, **more) if isinstance(said, str) else said
     made: Any = field(default=default, metadata=metadata)
     return cast(T, made)
 
 
 def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
-    """The settings that a class declares on its fields, in their order; it is their taker.
+    """The settings that a class declares on its fields, in order, with the class as their taker.
 
-    A setting that declares no panel is shown in the one that is given.
+    `panel` is the panel of the settings that declare none.
     """
     hints = get_type_hints(owner)
     name = getattr(owner, "name", None)
@@ -117,7 +118,7 @@ def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
 
 
 def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """Settings by name; those that several classes declare in the same words become one."""
+    """Settings by name; equal declarations of several classes become one setting."""
     found: dict[str, list[Setting]] = {}
     for one in settings:
         alike = found.setdefault(one.name, [])
@@ -133,12 +134,12 @@ def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
 
 
 def shown_default(alike: list[Setting]) -> Any:
-    """The run's own default (... if there is none), and None where it depends on who takes it."""
+    """The default of a run's own setting (... if there is none); None for a setting with takers."""
     return alike[0].default if len(alike) == 1 and not alike[0].takers else None
 
 
 def described(alike: list[Setting]) -> str:
-    """What the declarations of a name say of it, who takes it, and what it is if not given."""
+    """The description of a setting's name: its help, its takers and its default."""
     said = []
     for one in alike:
         text, usual = one.help, one.default
@@ -153,7 +154,7 @@ def described(alike: list[Setting]) -> str:
 
 
 def explained(alike: list[Setting]) -> tuple[str, str]:
-    """The type and the whole description of a name, as docstrings and the documentation say it."""
+    """The type and the whole description of a setting, for docstrings and the documentation."""
     one = alike[0]
     kinds = ["{" + ", ".join(map(repr, one.choices)) + "}"] if one.choices else []
     left_out = ("None", "str") if kinds else ("None",)
@@ -163,7 +164,7 @@ def explained(alike: list[Setting]) -> tuple[str, str]:
 
 
 def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str | None:
-    """The docstring with an entry for each setting in the place of its entry `**settings`."""
+    """The docstring with one entry for each setting in place of the entry `**settings`."""
     lines = []
     for name, alike in settings.items():
         kind, said = explained(alike)
@@ -173,5 +174,5 @@ def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str
 
 
 def on_command_line(text: str) -> str:
-    """The text with the names of settings as options."""
+    """The text with names of settings as command-line options, such as --k for `k`."""
     return re.sub(r"`(\w+)`", lambda found: "--" + found[1].replace("_", "-"), text)

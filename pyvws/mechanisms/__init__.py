@@ -1,1 +1,1 @@
-"""The mechanisms, one a module, and what they know of the loop that fits them."""
+"""The mechanisms, one in each module, and the protocol of the loop that fits them."""

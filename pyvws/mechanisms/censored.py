@@ -1,4 +1,4 @@
-"""Censored of [global2022]: each record's term is clamped within the fit."""
+"""Censored of [global2022]: the fit clamps each record's weighted log-likelihood."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CENSORED_WEIGHTS = ("lw", "cw", "none")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Censored(Counting):
-    """Censored: each record's alpha_i l_i is clamped to [-epsilon / 2, epsilon / 2] in the fit.
+    """Censored: the fit clamps each record's alpha_i l_i to [-epsilon / 2, epsilon / 2].
 
-    `weights` are LW's (Censor_w of the slides; the default, as they recommend it), CW's at the
-    given radius, or "none" (Censor_uw), where no weight depends on the data. c and g scale and
-    shift them.
+    `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
+    slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
+    the data. c scales the weights and g shifts them.
     """
 
     name: ClassVar[str] = "censored"
@@ -51,12 +51,12 @@ class Censored(Counting):
 
     @property
     def claim(self) -> Claim:
-        """Strict only where no weight comes from the data."""
+        """The claim, which is strict only where no weight comes from the data."""
         return "asymptotic-dp" if self.weights_from_data else "dp"
 
     @property
     def weights_from_data(self) -> bool:
-        """Whether there are weights other than 1."""
+        """Whether the mechanism has weights other than 1."""
         return self.weights != "none"
 
     @property
@@ -76,7 +76,7 @@ class Censored(Counting):
         super(Censored, self).check_outcome(y, column, categories=categories)
 
     def run(self, loop: Loop, request: Request) -> Weighting:
-        """Weights as LW, CW or none has them, downscaled where asked, and then the clamped fit."""
+        """Make the clamped fit under the weights of LW, CW or none, downscaled where asked."""
         rule = request.downscaling
         fit, n = None, loop.cells.n_records
         if self.weights == "lw":

@@ -1,6 +1,6 @@
 """CW, Marginal and Pairwise: weights from identification risks of the confidential data.
 
-CW is section 2.2 of [vws2024]; Marginal and Pairwise are those of [risk2024].
+CW stands in section 2.2 of [vws2024], Marginal and Pairwise stand in [risk2024].
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["CountWeighted", "Counting", "MarginalWeighted", "PairwiseWeighted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting(MechanismBase):
-    """What the mechanisms share that count outcomes within a radius: the settings, and the risk."""
+    """Settings and risks that all mechanisms share which count outcomes within a radius."""
 
     in_steps: ClassVar[bool] = True
     counts_in_radius: ClassVar[Any] = True
@@ -56,7 +56,7 @@ class Counting(MechanismBase):
         object.__setattr__(self, "known", known)
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse categories, between whose codes no distance has a meaning."""
+        """Refuse categories, because distances between codes of categories have no meaning."""
         if categories and self.counts_in_radius:
             raise InputError(
                 f"mechanism {self.name!r} counts the values within a radius, and those of column "
@@ -65,7 +65,7 @@ class Counting(MechanismBase):
             )
 
     def counted_risk(self, loop: Loop, request: Request) -> Floats:
-        """Risks (N,) among all records of the table, each with its multiplicity."""
+        """Risks (N,) among all records of the table, where a record counts by its multiplicity."""
         each = loop.cells.one_by_one()
         found = np.empty(len(request.y))
         ball = {
@@ -84,8 +84,8 @@ class Counting(MechanismBase):
 class CountWeighted(Counting):
     """CW: weights fall with the identification risks of the confidential data (Algorithm 2).
 
-    radius, radius_kind and known (column names) define the risk; c and g the weights. With
-    `match`, c is found so that the database bound meets it, and the field c is not read.
+    radius, radius_kind and known (column names) define the risk; c and g define the weights. With
+    `match` a search finds the c whose database bound meets `match`, and does not read the field c.
     """
 
     name: ClassVar[str] = "cw"
@@ -111,7 +111,7 @@ class CountWeighted(Counting):
         return self.match is not None
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse categories, and a constant outcome where the bound to meet is LW's."""
+        """Refuse categories. Refuse a constant outcome where the bound to meet is LW's."""
         if self.match == "lw":
             refuse_constant(y, column)
         super(CountWeighted, self).check_outcome(y, column, categories=categories)
@@ -138,7 +138,7 @@ class CountWeighted(Counting):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalWeighted(CountWeighted):
-    """Marginal weights of [risk2024]: CW under that paper's name; patterns from `known`."""
+    """Marginal weights of [risk2024]: CW under that paper's name, with patterns from `known`."""
 
     name: ClassVar[str] = "marginal"
     title: ClassVar[str] = "Marginal"
@@ -150,7 +150,7 @@ class MarginalWeighted(CountWeighted):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseWeighted(CountWeighted):
-    """Pairwise weights of [risk2024]: risks of a record averaged over its pairs in a pattern."""
+    """Pairwise weights of [risk2024]: a record's risk is the mean over its pairs in a pattern."""
 
     name: ClassVar[str] = "pairwise"
     title: ClassVar[str] = "Pairwise"

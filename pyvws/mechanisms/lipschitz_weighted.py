@@ -62,7 +62,7 @@ class LipschitzWeighted(MechanismBase):
         refuse_constant(y, column)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
-        """The LW fit, at c, or at the c that brings the bound below the target."""
+        """The LW fit at the setting c, or at the c that brings the bound below the target."""
         risk, window = bound_risk(loop), request.window
         if window is None:
             return Weighting(loop.lipschitz(c=self.c, g=self.g), risk)

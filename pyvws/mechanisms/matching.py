@@ -1,4 +1,4 @@
-"""A bound to meet: that of an LW fit to the same data, or a number."""
+"""The setting `match`, a bound to meet: the bound of an LW fit to the same data, or a number."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pyvws.mechanisms.weighing import Loop
 __all__ = ["MATCH", "Match", "bound_to_meet", "checked_match", "refuse_needless"]
 
 Match = Literal["lw"] | float
-"""A bound to meet: that of an LW fit to the same data, or a number in nats."""
+"""A bound to meet: "lw" for the bound of an LW fit to the same data, or a number in nats."""
 
 MATCH = about("Bound to meet by the search for the weights' constant: that of lw, or a number.")
 """The setting `match` of every mechanism that takes it."""
 
 
 def checked_match(match: Any) -> Match:
-    """`match` as a setting has it; InputError for other words, and for numbers not above 0."""
+    """A valid `match`; InputError for another word than "lw", or for a number not above 0."""
     if match == "lw":
         return "lw"
     if isinstance(match, str):
@@ -28,7 +28,7 @@ def checked_match(match: Any) -> Match:
 
 
 def bound_to_meet(loop: Loop, match: Match) -> float:
-    """The bound that `match` stands for, in nats; InputError unless it is below the unweighted."""
+    """The bound of `match` in nats; InputError unless it is below the unweighted bound."""
     bound = loop.lipschitz().bounds.database if match == "lw" else float(match)
     refuse_needless(loop, bound)
     return bound

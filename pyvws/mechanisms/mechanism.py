@@ -1,4 +1,4 @@
-"""What a mechanism is: its settings, what it runs on the loop, what it refuses, claims and says."""
+"""The protocol of a mechanism, and the base class with the usual answers to the protocol."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
 
 
 class Mechanism(Protocol):
-    """How records are protected. Instances are frozen dataclasses, whose fields are the settings.
+    """A way to protect records. Instances are frozen dataclasses whose fields are the settings.
 
-    `MechanismBase` has the usual answers. A mechanism of one's own inherits from it.
+    `MechanismBase` has the usual answers. A user's own mechanism inherits from `MechanismBase`.
     """
 
     @property
     def name(self) -> str:
-        """The word for it on the command line and in the statement."""
+        """The mechanism's short name on the command line and in the statement."""
 
     @property
     def title(self) -> str:
-        """Its name on pages and figures."""
+        """The mechanism's name on pages and figures."""
 
     @property
     def explanation(self) -> str:
-        """What it does, a sentence or two for the reader of a release."""
+        """A sentence or two for the reader of a release that explain the mechanism."""
 
     @property
     def claim(self) -> Claim:
-        """The strongest word that a statement may have. What a run does can only weaken it."""
+        """The strongest claim that a statement may have; choices of a run can only weaken it."""
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        """What it adds to the caveats of a statement; one of a user's own brings its words."""
+        """Caveats that the mechanism adds to a statement; a user's own caveat brings its words."""
 
     @property
     def known(self) -> Sequence[str]:
-        """Columns whose values it reads beside the outcome."""
+        """Names of the columns that the mechanism reads beside the outcome."""
 
     @property
     def own_epsilon(self) -> float | None:
-        """The epsilon among its settings, if it has one."""
+        """The epsilon among the mechanism's settings, or None."""
 
     @property
     def fits_model(self) -> bool:
-        """Whether it weighs the fits of a model; the perturbed histogram has none."""
+        """Whether the mechanism weighs fits of a model; the perturbed histogram has no model."""
 
     @property
     def in_steps(self) -> bool:
-        """Whether it can weigh a tally, whose rows stand for several records each."""
+        """Whether the mechanism can weigh a tally, where a row stands for several records."""
 
     @property
     def weights_from_data(self) -> bool:
@@ -67,42 +67,42 @@ class Mechanism(Protocol):
 
     @property
     def clamps_every_fit(self) -> bool:
-        """Whether each of its fits clamps its terms."""
+        """Whether each fit of the mechanism clamps its terms."""
 
     @property
     def counts_in_radius(self) -> bool:
-        """Whether its weights come from counts of outcomes within a radius."""
+        """Whether the weights come from counts of outcomes within a radius."""
 
     @property
     def reweights(self) -> bool:
-        """Whether Algorithm 3 may raise its weights."""
+        """Whether Algorithm 3 may raise the mechanism's weights."""
 
     @property
     def takes_target(self) -> bool:
-        """Whether it can search its constant for a `Request.epsilon`."""
+        """Whether the mechanism can search its constant for a `Request.epsilon`."""
 
     @property
     def names_bound(self) -> bool:
-        """Whether its settings name a bound to meet, which excludes a target."""
+        """Whether the settings name a bound to meet, which excludes a target."""
 
     @property
     def protects_records(self) -> bool:
-        """Whether the number of records is protected too."""
+        """Whether the mechanism protects the number of records too."""
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Raise InputError for an outcome (N,) that it cannot weigh; no value goes into it."""
+        """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value."""
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
-        """Raise InputError for predictors, or for columns to release, that it cannot have."""
+        """Raise InputError for predictors or released columns that the mechanism cannot have."""
 
     def run(self, loop: Loop, request: Request) -> Weighting:
         """Fit on the loop as the mechanism says."""
 
 
 class MechanismBase:
-    """The usual answers of a mechanism: those of one that promises nothing and refuses nothing.
+    """The answers of a mechanism that promises nothing and refuses nothing.
 
-    A mechanism of one's own says in `weigh` what it fits; `run` downscales that where asked.
+    A user's own mechanism makes its fit in `weigh`; `run` downscales this fit where asked.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""The perturbed histogram of [wasserman2010], compared with the others by [global2022]."""
+"""The perturbed histogram of [wasserman2010], which [global2022] compares with other mechanisms."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ __all__ = ["PerturbedHistogram"]
 class PerturbedHistogram(MechanismBase):
     """Noisy bin counts of a bounded outcome; synthetic values are uniform within bins.
 
-    `range` (L, U) is public knowledge; `bins` a number, by rule where None. One noisy histogram
-    makes all datasets, so together they cost epsilon once. Under "replace" neighbours, the usual
-    ones of [wasserman2010], the noise has scale 2 / epsilon; under "loo" 1 / epsilon.
-    `edges_from_data` takes the range from the data and gives up the guarantee; `allow_outside`
-    counts values outside the range in the first and last bins. `noise` is "secret" (exact and
-    unseeded) for a release; "seeded-float" is for comparison with R, never published.
+    `range` (L, U) is public knowledge. `bins` is a number, or None for the rule. All datasets come
+    from one noisy histogram, so all datasets together cost epsilon once. Under "replace"
+    neighbours, the usual ones of [wasserman2010], the noise has scale 2 / epsilon. Under "loo" the
+    noise has scale 1 / epsilon. `edges_from_data` takes the range from the data and gives up the
+    guarantee. `allow_outside` counts values outside the range in the first and last bins. `noise`
+    is "secret" (exact and unseeded) for a release. "seeded-float" is for comparison with R, and
+    must never be published.
     """
 
     name: ClassVar[str] = "perturbed-histogram"
@@ -79,17 +80,17 @@ class PerturbedHistogram(MechanismBase):
 
     @property
     def claim(self) -> Claim:
-        """Strict for data in the public range, under noise that no seed brings back."""
+        """The claim, which is strict for data in the public range under secret noise."""
         strict = self.noise == "secret" and not self.edges_from_data
         return "dp-if-bounded" if strict else "none"
 
     @property
     def protects_records(self) -> bool:
-        """Whether a record left out is what the noise hides, and with it the number of records."""
+        """Whether the noise hides a left-out record, and thus the number of records."""
         return self.neighbours == "loo"
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
-        """Refuse predictors, and columns kept beside a protected number of records."""
+        """Refuse predictors. Refuse other released columns under a protected number of records."""
         if predictors:
             raise InputError(
                 "perturbed-histogram synthesizes one column without predictors. Take formula out; "
@@ -102,7 +103,7 @@ class PerturbedHistogram(MechanismBase):
             )
 
     def perturb(self, y: Floats, *, seed: int) -> NoisyHistogram:
-        """The noisy histogram of an outcome (N,); the seed is for noise that is seeded, alone."""
+        """The noisy histogram of an outcome (N,); only seeded noise reads the seed."""
         noise: Any = self.noise
         neighbours: Any = self.neighbours
         return perturbed_histogram(

@@ -1,4 +1,4 @@
-"""Mechanisms by the name that the command line takes, and those of a user's own."""
+"""Make mechanisms from their names on the command line, and accept a user's own mechanisms."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def mechanism_settings(name: str) -> tuple[str, ...]:
 
 
 def is_own(mechanism: Mechanism) -> bool:
-    """Whether the mechanism is none of the package's, so that the package checks no claim of it."""
+    """Whether the mechanism is a user's own, whose claim the package does not check."""
     return type(mechanism) not in MECHANISMS.values()
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
-    """A mechanism by its short name with the settings that apply to it; others raise InputError.
+    """A mechanism by its short name with its settings; settings of others raise InputError.
 
-    A setting of None counts as not given. An instance is returned as it is: one of the package's,
-    or one of a user's own that meets the Protocol `Mechanism` under a name of its own.
+    A setting of None counts as not given. The function returns an instance as it is: one of the
+    package's mechanisms, or a user's own that meets the Protocol `Mechanism` under a new name.
     """
     if not isinstance(mechanism, str):
         one_of_a_kind(mechanism, Mechanism, "mechanism", MECHANISMS)

@@ -22,7 +22,7 @@ __all__ = ["ScalarWeighted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalarWeighted(MechanismBase):
-    """SW: one weight for all records, the bound to meet over the unweighted bound."""
+    """SW: one weight for all records, the bound to meet divided by the unweighted bound."""
 
     name: ClassVar[str] = "sw"
     title: ClassVar[str] = "SW"
@@ -40,7 +40,7 @@ class ScalarWeighted(MechanismBase):
 
     @property
     def names_bound(self) -> bool:
-        """Whether `match` is a number: a target goes before LW's bound, which is the default."""
+        """Whether `match` is a number. A target replaces LW's bound, the default of `match`."""
         return self.match != "lw"
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
@@ -49,7 +49,7 @@ class ScalarWeighted(MechanismBase):
             refuse_constant(y, column)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
-        """The fit at the weight Delta_{alpha,x} / Delta_x, or at one that is searched."""
+        """The fit at the weight Delta_{alpha,x} / Delta_x, or at a weight that a search finds."""
         risk, window, n = bound_risk(loop), request.window, loop.cells.n_records
         if window is None:
             target = bound_to_meet(loop, self.match)

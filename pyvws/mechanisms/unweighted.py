@@ -16,7 +16,7 @@ __all__ = ["Unweighted", "bound_risk"]
 
 
 def bound_risk(loop: Loop) -> Floats:
-    """Unweighted bounds between their smallest and largest (N,); 1 where they do not differ."""
+    """Unweighted bounds (N,) scaled to [0, 1]; 1 for all records where the bounds are equal."""
     bounds = loop.unweighted().bounds.by_record
     varied = len(np.unique(bounds[np.isfinite(bounds)])) > 1
     return scaled_bounds(bounds) if varied else np.ones(len(bounds))

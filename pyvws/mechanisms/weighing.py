@@ -1,4 +1,4 @@
-"""What a mechanism is asked for, what it knows of the loop that fits it, and what it gives back."""
+"""The request to a mechanism, the protocol of the loop that fits it, and the mechanism's result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WeightedFit:
     Attributes
     ----------
     label : str
-        What the fit is for.
+        The purpose of the fit.
     weights : ndarray, shape (N,)
         alpha_i in [0, 1].
     posterior : Posterior
@@ -43,10 +43,10 @@ class WeightedFit:
     maxima : ndarray, shape (N,)
         max_s |l_i(theta_s)| without the weights, in nats.
     confirmed : bool
-        Whether the bounds are the larger ones of this fit and of a shorter one that the draws of
-        this one had no part in choosing.
+        Whether this fit confirms a shorter fit. The bounds are then the larger ones of both fits.
+        The draws of this fit had no part in the choice of the shorter fit.
     bound : float, optional
-        epsilon / 2 in nats where each term is clamped to it, in the fit and in its bounds.
+        epsilon / 2 in nats where the fit clamps each term to this bound; the bounds do so too.
     """
 
     label: str
@@ -58,9 +58,9 @@ class WeightedFit:
     bound: float | None = None
 
     def confirming(self, earlier: WeightedFit) -> WeightedFit:
-        """This fit with the larger bounds of itself and of an earlier one, in nats.
+        """This fit with the larger bounds, in nats, of this fit and of an earlier fit.
 
-        The earlier one has the same weights; all draws of this one lie below the bounds.
+        The earlier fit has the same weights. All draws of this fit lie below the bounds.
         """
         bounds = replace(
             self.bounds,
@@ -72,7 +72,7 @@ class WeightedFit:
 
     @property
     def reached(self) -> Reached[WeightedFit]:
-        """What a search reads of this fit."""
+        """The numbers of this fit that a search reads."""
         return Reached(
             self,
             self.bounds.database,
@@ -84,10 +84,10 @@ class WeightedFit:
 
 @dataclass(frozen=True, slots=True)
 class Downscaling:
-    """Lower each weight until its bound is epsilon / 2, refit, and again, `passes` times at most.
+    """A rule: lower each weight until its bound is epsilon / 2 and refit, at most `passes` times.
 
-    `psi` is one constant factor for all records instead of each record's own. With `room` the
-    weights aim lower than epsilon / 2, by what the noise of the bound asks for.
+    `psi` is one constant factor for all records, in place of a factor for each record. With `room`
+    the weights aim lower than epsilon / 2, to leave room for the noise of the bound.
     """
 
     epsilon: float
@@ -98,7 +98,7 @@ class Downscaling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a run asks of a mechanism.
+    """The request of a run to a mechanism.
 
     Attributes
     ----------
@@ -107,14 +107,14 @@ class Request:
     known : sequence of arrays, shape (N,) each
         The columns that the mechanism names as known.
     tolerance : float
-        How near a searched bound must come, as a share of it.
+        How near a searched bound must come to the bound to meet, as a share of the bound to meet.
     epsilon : float, optional
-        A target: the mechanism's constant is searched until 2 Delta ends below it.
+        A target. The mechanism searches its constant until 2 Delta ends below the target.
     downscaling : Downscaling, optional
-        Lower the mechanism's weights afterwards.
+        The rule that lowers the mechanism's weights afterwards.
     confirm : bool
-        Whether further draws check the fit that ends a search or downscaling. They do not before a
-        step that is not the last.
+        Whether further draws check the fit that ends a search or downscaling. A run asks for this
+        check only in its last step.
     """
 
     y: Floats
@@ -126,14 +126,14 @@ class Request:
 
     @property
     def window(self) -> Window | None:
-        """Where a searched bound may end; None where nothing is searched."""
+        """The window where a searched bound may end; None without a search."""
         return None if self.epsilon is None else target_window(self.epsilon, self.tolerance)
 
 
 def target_window(epsilon: float, tolerance: float) -> Window:
-    """Where Delta_{alpha,x} may end: at most epsilon / 2, and less by a share `tolerance` of it.
+    """The window of Delta_{alpha,x}: epsilon / 2, or less by at most a share `tolerance` of it.
 
-    It ends lower where its noise asks for more room (`pyvws.weights.search.stay_below`).
+    The bound ends lower where its noise asks for more room (`pyvws.weights.search.stay_below`).
     """
     return Window.below(0.5 * epsilon, tolerance)
 
@@ -142,9 +142,9 @@ def target_window(epsilon: float, tolerance: float) -> Window:
 class Weighting:
     """A mechanism's own fit, before any re-weighting.
 
-    `risk` (N,) lies in [0, 1], larger = riskier: the share that weights fall with for CW, Marginal
-    and Pairwise, else the unweighted bounds between their smallest and largest. `constants` holds
-    what a search found.
+    `risk` (N,) lies in [0, 1]; larger = riskier. CW, Marginal and Pairwise have the identification
+    risks that their weights fall with. Other mechanisms have the unweighted bounds, scaled to
+    [0, 1]. `constants` holds the values that a search found.
     """
 
     fit: WeightedFit
@@ -158,11 +158,11 @@ class Weighting:
 
 
 class Loop(Protocol):
-    """What a mechanism knows of the loop that fits it, `pyvws.synthesis.loop.SynthesisLoop`."""
+    """The part of the fitting loop that mechanisms use; `pyvws.synthesis.loop.SynthesisLoop`."""
 
     @property
     def cells(self) -> Cells:
-        """The records, equal ones counted together."""
+        """The records, with equal records counted together."""
 
     def fit(
         self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
@@ -170,16 +170,16 @@ class Loop(Protocol):
         """Sample the pseudo posterior under weights (N,); with a `bound` each term is clamped."""
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
-        """The fit that the loop keeps under a key; it is made where there is none."""
+        """The fit that the loop keeps under a key; `make` makes a missing fit."""
 
     def unweighted(self) -> WeightedFit:
         """The ordinary posterior, fitted once."""
 
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
-        """LW's weights (N,), from the unweighted fit."""
+        """LW's weights (N,) from the unweighted fit."""
 
     def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
-        """LW, fitted once for each c and g."""
+        """The LW fit, made once for each c and g."""
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """A longer fit under the same weights, with the larger bounds of both."""
@@ -187,7 +187,7 @@ class Loop(Protocol):
     def met(
         self, weights_at: Callable[[float], Floats], window: Window, *, symbol: str, label: str
     ) -> tuple[WeightedFit, float]:
-        """Refits until the bound lies in the window; the fit and the value of `symbol`."""
+        """Refit until the bound lies in the window; return the fit and the value of `symbol`."""
 
     def below(
         self,
@@ -199,13 +199,13 @@ class Loop(Protocol):
         largest: float = 1e6,
         confirm: bool = True,
     ) -> tuple[WeightedFit, float]:
-        """Refits until the bound stays below the window's upper end; the fit and the value."""
+        """Refit until the bound stays below the window's end; return the fit and the value."""
 
 
 def downscaled(loop: Loop, fit: WeightedFit, rule: Downscaling, *, confirm: bool) -> WeightedFit:
-    """The last of the refits, `passes` at most, made once for each fit and rule.
+    """The last of at most `passes` refits under lower weights, made once for each fit and rule.
 
-    A fit that meets the bound is confirmed if asked.
+    With `confirm` a longer fit confirms a fit that meets the bound.
     """
 
     def lowered() -> WeightedFit:

@@ -1,4 +1,4 @@
-"""Weighted-epsilon of [global2022]: LW, without the records above epsilon / 2."""
+"""Weighted-epsilon of [global2022]: LW without the records that have a bound above epsilon / 2."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["WeightedEpsilon"]
 class WeightedEpsilon(MechanismBase):
     """Weighted-epsilon: LW, then a weight of 0 where the by-record bound exceeds epsilon / 2.
 
-    epsilon is what the truncation aims at. The bound of the refit is computed anew; where it lies
-    above, a run ends without a release unless it is told to accept that. The papers leave open how
-    often to truncate: `passes` (1 unless given, the slides' "truncation of each weight") repeats
-    it. c and g as for LW.
+    The truncation aims at epsilon. The refit has a new bound. Where this bound lies above
+    epsilon / 2, a run ends without a release unless the user accepts the bound. The papers leave
+    open how often to truncate. `passes` is the number of truncations; the default 1 is the slides'
+    "truncation of each weight". c and g are those of LW.
     """
 
     name: ClassVar[str] = "weighted-epsilon"
@@ -63,7 +63,7 @@ class WeightedEpsilon(MechanismBase):
                 fit.weights, fit.bounds.by_record, epsilon=self.epsilon
             )
             if (weights == fit.weights).all() or (number and not weights.any()):
-                break  # Nothing to take out, or nothing would be left.
+                break  # No record is above the limit, or no record would be left.
             if not weights.any():
                 raise InputError(
                     "epsilon / 2 lies below the bound of every record, so none keeps a weight and "

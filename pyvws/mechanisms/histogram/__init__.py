@@ -1,1 +1,1 @@
-"""The perturbed histogram: bins, noise, draws."""
+"""The modules of the perturbed histogram: bins, noise, and draws of synthetic records."""

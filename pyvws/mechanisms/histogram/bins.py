@@ -1,7 +1,7 @@
-"""Bins of a histogram: how many, where they end, how many records each holds, their probabilities.
+"""Bins of a histogram: their number, their edges, the counts of records, and the probabilities.
 
-Edges are for a private histogram, so they are fixed without the data. A bin holds its lower end;
-the last one holds both ends.
+Edges serve a private histogram, so the user fixes them without the data. A bin holds its lower end;
+the last bin holds both ends.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["bin_counts", "bin_probabilities", "cube_root_bins", "equal_edges", "
 
 
 def public_edges(edges: Any, range: Any, bins: Any, public_n: int | None, n: int | None) -> Floats:
-    """Edges (B + 1,) as given, or of equal bins of the range; the rule reads public_n or n.
+    """Edges (B + 1,) as given, or edges of equal bins of the range; the rule reads public_n or n.
 
-    n is None where the number of records is protected. Raises InputError for what does not go
-    together.
+    n is None where the number of records is protected. The function raises InputError for arguments
+    that do not go together.
     """
     if edges is None:
         return equal_edges(*_pair(range), bins=_number(bins, public_n, n))
@@ -36,7 +36,7 @@ def cube_root_bins(n: int) -> int:
     """ceil(n^(1/3)) in whole numbers: the default number of bins; InputError for n below 1."""
     records = whole_number(n, "n", least=1)
     bins = math.ceil(records ** (1 / 3))
-    # The power is rounded, and just past a cube that decides.
+    # The float power is rounded, and the rounding matters just past a cube.
     while (bins - 1) ** 3 >= records:
         bins -= 1
     while bins**3 < records:
@@ -45,7 +45,7 @@ def cube_root_bins(n: int) -> int:
 
 
 def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
-    """Edges (bins + 1,) of equal bins: lower + (upper - lower) (b / bins), the last one upper.
+    """Edges (bins + 1,) of equal bins: lower + (upper - lower) (b / bins); the last edge is upper.
 
     Raises InputError unless lower < upper with room for so many bins.
     """
@@ -63,7 +63,8 @@ def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
 def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
     """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end.
 
-    Raises InputError, with how many and no value, where any of outcome (N,) is outside the edges.
+    The function raises InputError where any value of `outcome` (N,) is outside the edges. The
+    message gives the number of such values, and no value.
     """
     y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
     outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
@@ -78,14 +79,14 @@ def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
 
 
 def bin_probabilities(counts: Any) -> Floats:
-    """max(D_j, 0) over its sum (B,), from noisy counts D_j; 1 / B each where none is above 0."""
+    """max(D_j, 0) over its sum (B,), from noisy counts D_j; 1 / B where no count is above 0."""
     kept = np.maximum(finite_vector(counts, "counts"), 0.0)
     total = rarith.sum_in_order(kept)
     return kept / total if total > 0 else np.full(len(kept), 1.0 / len(kept))
 
 
 def _number(bins: Any, public_n: int | None, n: int | None) -> int:
-    """The number of bins as asked for, or by the rule from a public n; `n` is None if protected."""
+    """The number of bins: `bins`, or the rule's from a public n; `n` is None where protected."""
     if bins is not None and bins != "cube-root":
         if public_n is not None:
             raise InputError(

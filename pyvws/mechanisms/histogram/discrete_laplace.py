@@ -1,11 +1,12 @@
 """Discrete Laplace noise for release: whole numbers that no seed can bring back.
 
-The noise k has probability tanh(1 / (2 b)) exp(-|k| / b) at scale b. Added to whole counts of which
-a neighbour changes at most d in total, it costs epsilon = d / b. A Laplace number of doubles would
-not do: which doubles the sum can take depends on the count, so its low bits tell the count apart.
+The noise k has probability tanh(1 / (2 b)) exp(-|k| / b) at scale b. A neighbour changes the whole
+counts by at most d in total. Noise added to these counts costs epsilon = d / b. Laplace noise in
+doubles would not do: the count decides which doubles the sum can take, so the low bits of the sum
+tell counts apart.
 
 OpenDP draws the noise exactly, in whole numbers of any size, from a cryptographic generator that
-the operating system seeds. It is an extra, loaded when noise is first drawn.
+the operating system seeds. OpenDP is an extra, which the package loads at the first draw of noise.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Counts = NDArray[np.int64]
 
 
 def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
-    """Whole counts with discrete Laplace noise, each its own; no two calls give the same.
+    """Add discrete Laplace noise to whole counts, a new number for each count and each call.
 
     Parameters
     ----------
     counts : array_like of int, shape (B,)
         Confidential counts.
     scale : float
-        b above 0: the most that a neighbour changes the counts in total, over epsilon. Larger =
-        more noise.
+        b above 0, in records: d / epsilon, where d is the most that a neighbour changes the counts
+        in total. Larger = more noise.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
 
 
 def laplace(scale: float) -> Any:
-    """OpenDP's discrete Laplace of a vector of whole numbers; `map(d)` gives its epsilon."""
+    """OpenDP's discrete Laplace mechanism for a vector of whole numbers; `map(d)` gives epsilon."""
     try:
         from opendp.domains import atom_domain, vector_domain
         from opendp.measurements import make_laplace
@@ -76,9 +77,9 @@ def laplace(scale: float) -> Any:
 
 @contextmanager
 def _contributed() -> Iterator[None]:
-    """OpenDP's "contrib" feature, which its Laplace noise asks for, on for as long as needed.
+    """Turn on OpenDP's "contrib" feature, which its Laplace noise needs, during the `with` block.
 
-    It stays as the user set it for the rest of the program.
+    Outside the block the feature stays as the user set it.
     """
     from opendp.mod import OpenDPException, assert_features, disable_features, enable_features
 

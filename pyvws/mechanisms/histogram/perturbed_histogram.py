@@ -1,15 +1,17 @@
 """The perturbed histogram: noisy counts of public bins, and synthetic records from them.
 
-Wasserman and Zhou [wasserman2010], compared with pseudo posteriors by [global2022]. The outcome is
-bounded and cut into B bins with counts C_j. Then D_j = C_j + noise, max(D_j, 0) over its sum is the
-probability of bin j, and a record is a bin drawn by these and a uniform value inside it.
+Wasserman and Zhou [wasserman2010] define the mechanism; [global2022] compares it with pseudo
+posteriors. The outcome is bounded and cut into B bins with counts C_j. The noisy counts are
+D_j = C_j + noise. The probability of bin j is max(D_j, 0) over its sum. A synthetic record is a
+uniform value inside a bin that is drawn by these probabilities.
 
-Replacing one record changes two counts by one each, so the noise has scale 2 / epsilon; deleting
-one changes one count, so it has 1 / epsilon. Beware: the 2010 paper states the noise by its
-variance, 8 / epsilon^2, which is that of scale 2 / epsilon. It is no scale.
+Replacing one record changes two counts by one each, so the noise has scale 2 / epsilon. Deleting
+one record changes one count by one, so the noise has scale 1 / epsilon. Beware: the 2010 paper
+states the variance of the noise, 8 / epsilon^2, which belongs to scale 2 / epsilon. This number is
+no scale.
 
-Everything after the noise costs nothing more. Any number of datasets from one noisy histogram cost
-epsilon once; a fresh histogram for each of m datasets costs m epsilon.
+Steps after the noise cost no epsilon. Any number of datasets from one noisy histogram cost epsilon
+once. A fresh histogram for each of m datasets costs m epsilon.
 """
 
 from __future__ import annotations
@@ -40,27 +42,27 @@ _SENSITIVITY: Final = {"replace": 2, "loo": 1}
 
 @dataclass(frozen=True, slots=True)
 class NoisyHistogram:
-    """Noisy counts of public bins: what `perturbed_histogram` gives.
+    """Noisy counts of public bins: the result of `perturbed_histogram`.
 
     Attributes
     ----------
     edges : ndarray, shape (B + 1,)
-        In the outcome's unit; bin j is [edges[j], edges[j + 1]), the last one with its upper end.
+        Edges in the outcome's unit. Bin j is [edges[j], edges[j + 1]); the last bin has both ends.
     counts : ndarray, shape (B,)
-        D_j, noisy and some of them negative; whole numbers unless the noise is seeded.
+        Noisy counts D_j, some of them negative; whole numbers unless the noise is seeded.
     probabilities : ndarray, shape (B,)
         max(D_j, 0) over its sum; 1 / B for every bin where no count is above 0.
     epsilon : float
-        What the counts cost, once, however many records are drawn from them; larger = riskier.
+        The cost of the counts, paid once for any number of synthetic records; larger = riskier.
     neighbours : {"replace", "loo"}
-        What epsilon holds for: one record replaced, or one left out.
+        The change of the data that epsilon covers: one record replaced, or one record left out.
     scale : float
         Scale of the noise, in records.
     guarantee : {"dp-if-bounded", "none"}
-        "dp-if-bounded" is differential privacy for data that surely lie in the range; "none" where
-        edges come from the data or the noise from a seed.
+        "dp-if-bounded" is differential privacy for data that surely lie in the range. "none" stands
+        where edges come from the data or the noise comes from a seed.
     publishable : bool
-        False where the noise comes from a seed: who has the seed has the true counts.
+        False where the noise comes from a seed: a person with the seed has the true counts.
     """
 
     edges: Floats
@@ -74,7 +76,7 @@ class NoisyHistogram:
 
     @property
     def noisy_total(self) -> int:
-        """The sum of the noisy counts, rounded, at least 0: a number of records fit to be known."""
+        """The rounded sum of the noisy counts, at least 0; this number of records may be public."""
         return max(0, round(float(self.counts.sum())))
 
 
@@ -94,8 +96,8 @@ def perturbed_histogram(
 ) -> NoisyHistogram:
     """Count an outcome in public bins and add Laplace noise (section 4 of [wasserman2010]).
 
-    Edges, range and number of bins must be fixed without the data. Choosing among results, or
-    calling once more, spends epsilon each time.
+    The user must fix the edges, range and number of bins without the data. Each call spends epsilon
+    again, also where the user then chooses among the results.
 
     Parameters
     ----------
@@ -108,12 +110,12 @@ def perturbed_histogram(
     range : pair of float, optional
         Public (L, U) to cut into equal bins instead.
     bins : int or "cube-root", optional
-        Number of equal bins, or ceil(n^(1/3)), the default: the rate of [wasserman2010].
+        Number of equal bins. The default is the rule ceil(n^(1/3)), the rate of [wasserman2010].
     public_n : int, optional
-        n for the rule. By default N under "replace", where all neighbours have it. Under "loo" N
-        is itself protected, so the rule needs this number, or bins must be a number.
+        n for the rule. Under "replace" the default is N, since all neighbours have N records. Under
+        "loo" N is itself protected, so the rule needs public_n; otherwise give a number of bins.
     neighbours : {"replace", "loo"}
-        One record replaced (scale 2 / epsilon) or left out (1 / epsilon).
+        One record replaced (scale 2 / epsilon) or one record left out (scale 1 / epsilon).
     noise : {"secret", "seeded-float"}
         "secret" is exact discrete Laplace noise through OpenDP (`pip install 'pyvws[dp]'`), for
         release. "seeded-float" is Laplace noise of R's stream, for comparison with R alone.
@@ -122,7 +124,7 @@ def perturbed_histogram(
     allow_outside : bool
         Count values outside the range in the first or last bin instead of refusing them.
     edges_from_data : bool
-        Take the range from the data's smallest and largest values, which the edges then reveal.
+        Take the range from the data's smallest and largest values. The edges reveal these values.
 
     Returns
     -------
@@ -186,21 +188,22 @@ def perturbed_histogram(
 def synthesize_from_histogram(
     histogram: NoisyHistogram, size: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw synthetic records: bins by their probabilities, uniform values inside them.
+    """Draw synthetic records: bins by their probabilities, and uniform values inside the bins.
 
-    It reads the noisy histogram alone, so it costs no epsilon, and its generator may be seeded.
+    The function reads the noisy histogram alone, so a call costs no epsilon. The generator may have
+    a seed.
 
     Parameters
     ----------
     histogram : NoisyHistogram
-        From `perturbed_histogram`. For m datasets draw m times from one histogram, at epsilon in
-        all, or once from each of m, at m epsilon.
+        The result of `perturbed_histogram`. For m datasets, draw m times from one histogram, which
+        costs epsilon in all, or draw once from each of m histograms, which costs m epsilon.
     size : int
-        Number of records. Under "replace" neighbours that of the data is public. Under "loo" it is
-        not, and a dataset of just that size gives it away: take `histogram.noisy_total` or a
-        number fixed without the data.
+        Number of synthetic records. Under "replace" neighbours the number N of the data's records
+        is public. Under "loo" N is protected, and a dataset of N records would reveal N: give
+        `histogram.noisy_total` or a number fixed without the data.
     rng : numpy.random.Generator
-        Two uniform numbers are taken for each record.
+        The generator. Each record takes two uniform numbers.
 
     Returns
     -------
@@ -225,7 +228,7 @@ def synthesize_from_histogram(
     where = rng.random(records)
     reached = np.cumsum(histogram.probabilities, dtype=np.longdouble).astype(np.float64)
     bins = np.searchsorted(reached, which * reached[-1], side="right")
-    # Rounding can lift the product to the total itself, which lies past every bin.
+    # Rounding can lift the product to the total itself, and the total lies past every bin.
     bins = np.minimum(bins, np.flatnonzero(histogram.probabilities)[-1])
     low, high = histogram.edges[bins], histogram.edges[bins + 1]
     return np.asarray(np.minimum(low + (high - low) * where, high), dtype=np.float64)
@@ -234,8 +237,8 @@ def synthesize_from_histogram(
 def noise_scale(epsilon: float, neighbours: Literal["replace", "loo"] = "replace") -> float:
     """Scale of the noise in records: 2 / epsilon for "replace", 1 / epsilon for "loo".
 
-    It is the least double that is not below the true quotient, so that rounding spends nothing.
-    Raises InputError for an epsilon not above 0 or another word.
+    The scale is the least double that is not below the true quotient, so rounding spends no
+    epsilon. The function raises InputError for an epsilon not above 0, or for another word.
     """
     loss = positive(epsilon, "epsilon")
     changed = _SENSITIVITY[choice(neighbours, "neighbours", tuple(_SENSITIVITY))]
@@ -250,13 +253,14 @@ def noise_scale(epsilon: float, neighbours: Literal["replace", "loo"] = "replace
 def seeded_laplace(size: int, *, scale: float, seed: int) -> Floats:
     """Laplace noise (size,) of R's ``runif`` after ``set.seed(seed)``, never for release.
 
-    -scale sign(v) log(1 - 2 |v|) for v = u - 1/2. Raises InputError for a bad size, scale or seed.
+    The noise is -scale sign(v) log(1 - 2 |v|) for v = u - 1/2 and uniform u. The function raises
+    InputError for a bad size, scale or seed.
     """
-    # Importing this loads numba, which the rest of the module does without.
+    # This import loads numba, and only this function needs numba.
     from pyvws.r_numbers.r_random import RRandom
 
     width = positive(scale, "scale")
     centred = RRandom(seed).runif(whole_number(size, "size", least=1)) - 0.5
-    # NumPy's own log1p differs between processors; the C library's is R's.
+    # NumPy's log1p differs between processors; R uses the C library's log1p.
     sizes = np.array([math.log1p(-2.0 * abs(v)) for v in centred.tolist()])
     return -width * np.sign(centred) * sizes

@@ -1,8 +1,8 @@
 """Every figure of the papers, one function each: `from pyvws import plots`.
 
-Okabe and Ito's colours, the papers' labels. A function takes arrays, checks them, and returns a
-matplotlib Figure that belongs to no window; save it with `savefig`. docs/figures.md lists which
-function draws which figure.
+The figures have Okabe and Ito's colours and the papers' labels. A function takes arrays, checks
+them, and returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
+docs/figures.md lists which function draws which figure.
 """
 
 from __future__ import annotations

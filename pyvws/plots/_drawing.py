@@ -1,4 +1,4 @@
-"""What all figures share: colours that survive colour blindness, axes, violins, checks."""
+"""Helpers of all figures: colours that survive colour blindness, axes, violins, checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "violins",
 ]
 
-# Okabe and Ito's palette, but for its yellow, which is too pale for lines on white.
+# Okabe and Ito's palette without its yellow, which is too pale for lines on white.
 _GREY, _BLUE, _ORANGE_RED, _GREEN = "#7F7F7F", "#0072B2", "#D55E00", "#009E73"
 _ORANGE, _SKY, _PURPLE, _BLACK = "#E69F00", "#56B4E9", "#CC79A7", "#000000"
 _IN_TURN = (_BLUE, _ORANGE_RED, _GREEN, _ORANGE, _PURPLE, _SKY, _GREY)
@@ -37,7 +37,7 @@ DASHED: Final[dict[str, Any]] = {**DATA_LINE, "linestyle": "--"}
 LIMIT: Final[dict[str, Any]] = {"color": "#CC0000", "linestyle": "--", "linewidth": 1.2}
 HIGHLIGHT: Final = _ORANGE
 
-# The papers' labels keep one colour each, whatever else is drawn beside them.
+# Each of the papers' labels has the same colour in every figure.
 _NAMED: Final = {
     **dict.fromkeys(("Data", "D", "data"), _BLACK),
     **dict.fromkeys(("Unweighted", "unweighted", "Synthesizer", "S"), _GREY),
@@ -50,7 +50,7 @@ _NAMED: Final = {
 
 
 def colours(labels: Iterable[str]) -> dict[str, str]:
-    """A colour for each label: the papers' labels have their own, others what is left in turn."""
+    """A colour for each label: the papers' labels have fixed colours, others the colours left."""
     names = list(labels)
     found = {name: _NAMED[name] for name in names if name in _NAMED}
     free = [colour for colour in _IN_TURN if colour not in found.values()] or list(_IN_TURN)
@@ -65,7 +65,7 @@ def some(values: Mapping[Any, Any], name: str, entry: str) -> None:
 
 
 def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
-    """The vectors of a mapping by label, checked: at least one, no missing value."""
+    """The vectors of a mapping by label; InputError for no vector or a missing value."""
     if not isinstance(values, Mapping) or not values:
         raise InputError(f"{name} must be a mapping of labels to values, with at least one label.")
     return {
@@ -74,7 +74,7 @@ def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
 
 
 def thinned(values: Floats, most: int = 20_000) -> Floats:
-    """Evenly spaced order statistics of many values: the same density, the same ends."""
+    """At most `most` evenly spaced order statistics, with the density and ends of the values."""
     if len(values) <= most:
         return values
     return np.sort(values)[np.linspace(0, len(values) - 1, most).round().astype(np.intp)]
@@ -102,7 +102,7 @@ def panels(
 def legend_below(
     figure: Figure, axes: Sequence[Any], *, columns: int = 6, larger: float = 2
 ) -> None:
-    """One legend under all panels, so that it covers no point; each label once."""
+    """Draw one legend under all panels, with each label once; the legend covers no point."""
     found: dict[str, Any] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
@@ -120,7 +120,7 @@ def violins(
     bar: str = "median",
     colour: Mapping[str, str] | None = None,
 ) -> None:
-    """A violin for each label with a bar at its median or mean; a bar alone where all agree."""
+    """Draw a violin for each label, with a bar at its median or mean; equal values get a bar."""
     colour = colour or colours(values)
     for place, (label, column) in enumerate(values.items(), start=1):
         if np.ptp(column) == 0:

@@ -1,6 +1,6 @@
-"""Figures of datasets and of what fits say: densities, statistics, intervals, replicates.
+"""Figures of datasets and of posterior draws: densities, statistics, intervals, replicates.
 
-Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+Every function returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ def densities(
 ) -> Figure:
     """Densities of synthetic outcomes beside the data's (Figures 3f, 7d, 11d, 12 of [vws2024]).
 
-    One label without `data` is Figure 4 of [risk2024]. A tail that is lighter than the data's is
-    what downweighting costs.
+    One label without `data` gives Figure 4 of [risk2024]. A tail that is lighter than the data's
+    tail shows the cost of downweighting.
 
     Parameters
     ----------
     synthetic : mapping of label to array_like of shape (N,)
         Outcomes of one dataset, or of several put together.
     data : array_like, shape (N,), optional
-        The confidential outcome; the thick black line, or the violin "Data".
+        The confidential outcome, drawn as the thick black line or as the violin "Data".
     name : str
-        Of the outcome, on the axis.
+        Name of the outcome on the axis.
     as_violins : bool
-        Violins in place of lines.
+        Whether to draw violins in place of lines.
 
     Returns
     -------
@@ -105,9 +105,9 @@ def posterior_density(
     draws : mapping of label to array_like of shape (S,)
         Posterior draws of the parameter, in its unit.
     value : float, optional
-        The data's own estimate, or the truth of a simulation: a dashed line.
+        The data's own estimate, or the truth of a simulation, drawn as a dashed line.
     name : str
-        Of the parameter, on the axis.
+        Name of the parameter on the axis.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def posterior_density(
 
 
 def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
-    """Posterior densities of several parameters, a line for each chain; chains that agree overlap.
+    """Posterior densities of parameters, with a line for each chain; lines of good chains overlap.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
 
 
 def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
-    """Kernel densities on one grid; a vertical line where all values agree."""
+    """Draw kernel densities on one grid, and a vertical line where all values are equal."""
     from scipy.stats import gaussian_kde
 
     ends = [rarith.quantile(values, np.array([0.005, 0.995])) for values in columns.values()]
@@ -192,7 +192,7 @@ def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
 
 
 def _bandwidth(kernels: Any) -> float:
-    """R's rule (bw.nrd0) in standard deviations: one outlier does not flatten the whole curve."""
+    """R's bandwidth (bw.nrd0) in standard deviations; one outlier does not flatten the curve."""
     values = kernels.dataset[0]
     lower, upper = rarith.quantile(values, np.array([0.25, 0.75]))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -211,20 +211,20 @@ def utility(
     *,
     names: Sequence[str] = _STATISTICS,
 ) -> Figure:
-    """Violins of statistics over synthetic datasets, Q15, Q90, mean and median for the papers.
+    """Violins of statistics over synthetic datasets; the papers draw Q15, Q90, mean and median.
 
-    Figures 2a, 3c-e, 7a-b, 11a-b, 12 and 13 of [vws2024]; 15 and 17 over Monte Carlo iterations,
-    where the data too have a violin, labelled "Data". The nearer a violin is to the line, the more
-    useful the datasets.
+    These are Figures 2a, 3c-e, 7a-b, 11a-b, 12 and 13 of [vws2024]. Figures 15 and 17 run over
+    Monte Carlo iterations, and the data have a violin too, with the label "Data". The nearer a
+    violin is to the line, the more useful the datasets.
 
     Parameters
     ----------
     statistics : mapping of label to array_like of shape (datasets, K)
-        A statistic a column, in the outcome's unit.
+        A column for each statistic, in the outcome's unit.
     data : array_like, shape (K,), optional
-        The confidential data's own, drawn as dashed lines.
+        Statistics of the confidential data, drawn as dashed lines.
     names : sequence of K str
-        Of the statistics, a panel each.
+        Names of the statistics; each statistic has a panel.
 
     Returns
     -------
@@ -263,18 +263,18 @@ def intervals(
     estimates: Mapping[str, Mapping[str, Sequence[float]]],
     data: Mapping[str, Sequence[float]] | None = None,
 ) -> Figure:
-    """Point estimates and intervals by synthesizer, with the data's lines.
+    """Point estimates and intervals by synthesizer, with lines for the confidential data.
 
-    Figures 7 and 10 of [risk2024], 4 and 6 of its supplement. A crossed box is the estimate; the
-    solid line is the data's estimate, the dashed ones their interval. The more an interval agrees
-    with the data's, the more useful the datasets.
+    These are Figures 7 and 10 of [risk2024], and 4 and 6 of its supplement. A crossed box is the
+    estimate. The solid line is the data's estimate, and the dashed lines are the data's interval.
+    The more an interval agrees with the data's interval, the more useful the datasets.
 
     Parameters
     ----------
     estimates : mapping of statistic to mapping of label to (estimate, lower, upper)
         A panel for each statistic, in its unit.
     data : mapping of statistic to (estimate, lower, upper), optional
-        The confidential data's own.
+        Estimates and intervals of the confidential data.
 
     Returns
     -------
@@ -344,16 +344,16 @@ def contraction(
 ) -> Figure:
     """Violins of database bounds over R simulated databases (Figures 14 and 16 of [vws2024]).
 
-    A violin that shrinks onto its line as N grows says that the local bound becomes a global one:
-    the asymptotic guarantee. The slides of [global2022] draw a panel for each synthesizer over N,
-    and a panel for each epsilon with a line at epsilon / 2.
+    A violin that shrinks onto its line as N grows shows that the local bound becomes a global
+    bound. This is the asymptotic guarantee. The slides of [global2022] draw a panel for each
+    synthesizer over N, and a panel for each epsilon with a line at epsilon / 2.
 
     Parameters
     ----------
     bounds : mapping of title to mapping of label to array_like of shape (R,)
         Database bounds in nats, higher = less private: a panel for each title.
     lines : mapping of title to float, optional
-        The global bound of a panel, in nats: a dashed line.
+        The global bound of a panel, in nats, drawn as a dashed line.
 
     Returns
     -------
@@ -383,19 +383,19 @@ def replicate_violins(
 ) -> Figure:
     """Violins of any figure over R replicates, a panel for each title (slides of [global2022]).
 
-    ECDF distances by epsilon (lower = more useful), medians with the true one as a line, bounds
-    with and without downscaling.
+    The slides draw ECDF distances by epsilon (lower = more useful), medians with a line at the true
+    median, and bounds with and without downscaling.
 
     Parameters
     ----------
     values : mapping of title to mapping of label to array_like of shape (R,)
-        A replicate each.
+        One value for each replicate.
     lines : mapping of title to float, optional
-        A dashed line in a panel.
+        The place of the dashed line in a panel.
     name : str
-        What the values are, with their unit.
+        Name of the values, with their unit.
     line : str
-        What the dashed lines are.
+        Name of the dashed lines.
 
     Returns
     -------
@@ -444,9 +444,10 @@ def utility_against_epsilon(
     Parameters
     ----------
     utility : mapping of label to mapping of epsilon to array_like of shape (R,)
-        Epsilon above 0, larger = less private; for ECDF distances smaller = more useful.
+        Values by epsilon above 0; larger epsilon = less private. For ECDF distances a smaller value
+        = more useful.
     name : str
-        What the values are, with their unit.
+        Name of the values, with their unit.
 
     Returns
     -------
@@ -474,7 +475,7 @@ def utility_against_epsilon(
         columns = [finite_vector(line[epsilon], f"utility[{label!r}]") for epsilon in at]
         middle = np.array([rarith.mean(column) for column in columns])
         ends = np.array([rarith.quantile(column, np.array([0.05, 0.95])) for column in columns])
-        # Side by side, so that bars at one epsilon can be told apart.
+        # Bars at one epsilon stand side by side, so that readers can tell them apart.
         beside = (place - (len(utility) - 1) / 2) * step
         axis.errorbar(
             np.array(at) + beside, middle, np.abs(ends.T - middle), color=colour[label],

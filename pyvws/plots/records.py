@@ -1,6 +1,6 @@
 """Figures of records: their bounds, weights and identification risks.
 
-Every function returns a matplotlib Figure that belongs to no window; save it with `savefig`.
+Every function returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
 Bounds are in nats: higher = less private. Weights lie in [0, 1]: lower = more protected. Risks lie
 in [0, 1]: higher = riskier.
 """
@@ -51,7 +51,7 @@ def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) ->
     bounds : mapping of label to array_like of shape (N,)
         By-record Lipschitz bounds in nats; the top of a violin is the database bound.
     weights : mapping of label to array_like of shape (N,)
-        Weights in [0, 1]. Labels need not be those of `bounds`.
+        Weights in [0, 1]. The labels may differ from the labels of `bounds`.
 
     Returns
     -------
@@ -80,10 +80,10 @@ def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) ->
 
 
 def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
-    """By-record bounds against weights, a panel each (Figures 4 and 8 of [vws2024]).
+    """By-record bounds against weights, a panel for each label (Figures 4 and 8 of [vws2024]).
 
-    The dashed line is the database bound, the largest of the records'. The nearer the points come
-    to it, the less utility is lost for the same bound.
+    The dashed line is the database bound, the largest by-record bound. The nearer the points come
+    to the line, the less utility is lost for the same bound.
 
     Parameters
     ----------
@@ -126,12 +126,13 @@ def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]
     Parameters
     ----------
     fits : mapping of label to ((weights, bounds), (weights, bounds))
-        Before and after Algorithm 3, each array of shape (N,), weights in [0, 1], bounds in nats.
+        Weights in [0, 1] and bounds in nats, before and after Algorithm 3; each array has shape
+        (N,).
 
     Returns
     -------
     Figure
-        A panel for each label; the dashed line is the database bound before.
+        A panel for each label; the dashed line is the database bound before re-weighting.
 
     Raises
     ------
@@ -164,7 +165,8 @@ def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]
 def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
     """Each record's weight before and after re-weighting (Figures 6b and 10b of [vws2024]).
 
-    Points above the line: records that count for more, for the same database bound.
+    A point above the line is a record that counts for more after re-weighting, under the same
+    database bound.
 
     Parameters
     ----------
@@ -203,9 +205,9 @@ def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
 def weights_against_outcome(
     outcome: Any, weights: Mapping[str, Any], *, name: str = "outcome"
 ) -> Figure:
-    """Weights against the confidential outcome, a panel each (Figure 5 of [risk2024]'s supplement).
+    """Weights against the confidential outcome, by panel (Figure 5 of [risk2024]'s supplement).
 
-    Shows which records a mechanism singles out, and what c and g do to them.
+    The figure shows which records a mechanism singles out, and how c and g change their weights.
 
     Parameters
     ----------
@@ -214,7 +216,7 @@ def weights_against_outcome(
     weights : mapping of title to array_like of shape (N,)
         Weights in [0, 1] of the same records.
     name : str
-        Of the outcome, on the axis.
+        Name of the outcome on the axis.
 
     Returns
     -------
@@ -246,8 +248,9 @@ def weights_against_outcome(
 def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Violins of by-record risks with bars at their means, a panel for each title.
 
-    Figures 2, 5a, 6 and 8 of [risk2024], 2 and 7 of its supplement; labels there are D for the
-    data, S for the synthesizer without weights, M for Marginal, P for Pairwise.
+    These are Figures 2, 5a, 6 and 8 of [risk2024], and 2 and 7 of its supplement. The paper's
+    labels are D for the data, S for the synthesizer without weights, M for Marginal and P for
+    Pairwise.
 
     Parameters
     ----------
@@ -283,10 +286,10 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
 def whack_a_mole_scatter(
     unweighted: Any, weighted: Mapping[str, Any], *, rise: float = 0.0
 ) -> Figure:
-    """Risks under weighted synthesizers against the unweighted one, a panel each.
+    """Risks under weighted synthesizers against risks under the unweighted one, a panel each.
 
-    Figures 3, 5b and 9 of [risk2024], 3 of its supplement. The line is y = x; records above it,
-    drawn larger and in orange, became riskier.
+    These are Figures 3, 5b and 9 of [risk2024], and 3 of its supplement. The line is y = x. Records
+    above the line became riskier, and are drawn larger and in orange.
 
     Parameters
     ----------
@@ -295,7 +298,8 @@ def whack_a_mole_scatter(
     weighted : mapping of label to array_like of shape (N,)
         Risks of the same records under weighted synthesizers.
     rise : float
-        Smallest increase that is highlighted, 0.25 in the paper; 0 highlights every increase.
+        Smallest increase that the figure highlights, 0.25 in the paper; 0 highlights every
+        increase.
 
     Returns
     -------
@@ -334,14 +338,15 @@ def whack_a_mole_scatter(
 def risk_examples(cases: Mapping[str, tuple[Any, Any]], *, radius: float) -> Figure:
     """Balls around a true value among synthetic values (Figure 1 of [risk2024], its supplement).
 
-    A panel's title says the risk: the share of the pattern's synthetic values outside the ball
-    where the record's own lies inside (T = 1), and 0 where it does not (Equation 1).
+    A panel's title gives the risk (Equation 1). Where the record's own synthetic value lies inside
+    the ball (T = 1), the risk is the share of the pattern's synthetic values outside the ball.
+    Where the record's own value lies outside, the risk is 0.
 
     Parameters
     ----------
     cases : mapping of title to (true value, synthetic values)
-        The true value (2,) of one record, and two synthetic outcomes (M, 2) of the M records of
-        its pattern, its own in the first row.
+        The true value (2,) of one record, and two synthetic outcomes (M, 2) of the M records of the
+        record's pattern. The first row is the record's own.
     radius : float
         r above 0, in the outcomes' unit.
 

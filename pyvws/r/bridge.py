@@ -1,6 +1,6 @@
-"""Call functions of the R references from Python: arguments over, result back, nothing else.
+"""Call functions of the R references from Python.
 
-R checks the package and feeds it nothing, so nothing below `r` and `validation` imports this.
+R checks the package, or samples in the engine rstan. No other part of the package imports R.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyvws.r.session import SESSION
 
 __all__ = ["RError", "call", "r_available", "r_versions", "save_object"]
 
-# Runs one function with every condition caught, so that R prints nothing of its own.
+# This R code runs one function and catches every condition, so that R prints nothing of its own.
 _HARNESS: Final = """
 function(f, arguments) {
   known <- names(formals(f))
@@ -35,7 +35,7 @@ function(f, arguments) {
   )
 }
 """
-# Parsed in an environment of its own, above R's packages and beside the user's workspace.
+# This R code parses a script in an environment of its own, apart from the user's workspace.
 _SOURCE: Final = """
 function(lines) {
   home <- new.env(parent = parent.env(globalenv()))
@@ -55,14 +55,14 @@ function(packages) {
 """
 _LISTED: Final = ("MASS", "coda", "rstan")
 
-_scripts: dict[tuple[str, str], Any] = {}  # environments by path and hash; R's thread only
+_scripts: dict[tuple[str, str], Any] = {}  # Environments by path and hash, for R's thread only.
 
 
 class RError(PyvwsError, RuntimeError):
     """An R function that failed.
 
-    The message names the script and the function. R's own words are in `captured`: they can hold
-    data values, so they are neither in the message nor in a log.
+    The message names the script and the function. `captured` has R's own words. These words can
+    hold data values, so the package puts them in no message and no log.
     """
 
     def __init__(self, message: str, *, captured: str = "") -> None:
@@ -78,24 +78,24 @@ def call(
     Parameters
     ----------
     script : str
-        Name of the file, without ``.R``. It is read into an environment of its own, once for each
-        content.
+        Name of the file, without ``.R``. R reads the file into an environment of its own, once for
+        each content.
     function : str
         A function that the script defines.
     arguments : dict
-        By the names of the function's parameters; converted as `pyvws.r.convert.to_r` says.
+        Arguments by the names of the function's parameters; `pyvws.r.convert.to_r` converts them.
     folder : Path, optional
-        Where the script is, instead of `r_reference`.
+        The folder of the script, instead of `r_reference`.
 
     Returns
     -------
     object
-        As `pyvws.r.convert.from_r` says: arrays, also for one value.
+        The value as `pyvws.r.convert.from_r` gives it: an array, also for one value.
 
     Raises
     ------
     RError
-        If R fails; `captured` has what R said.
+        If R fails; `captured` has R's words.
     InputError
         If there is no such script, or an argument or the result cannot cross unchanged.
     MissingDependencyError
@@ -121,7 +121,7 @@ def call(
 
 
 def r_available() -> tuple[bool, str]:
-    """Whether R runs here, and one line of reason when it does not. Starts R."""
+    """Start R; whether R runs here, and one line with the reason when R does not run."""
     try:
         reason = SESSION.start()
     except MissingDependencyError as error:
@@ -130,7 +130,7 @@ def r_available() -> tuple[bool, str]:
 
 
 def r_versions() -> dict[str, str]:
-    """Versions of R, rpy2 and the R packages that checks use, of those that are installed.
+    """Versions of R, rpy2 and the installed R packages that checks use.
 
     Raises MissingDependencyError if R or rpy2 is missing.
     """
@@ -165,7 +165,7 @@ def _versions() -> dict[str, str]:
 
 
 def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -> Any:
-    """Value and no error, or no value and R's error text; runs in R's thread."""
+    """(value, None), or (None, R's error text) where R fails; runs in R's thread."""
     from pyvws.r.convert import from_r, named_list, to_r
 
     environment = _environment(path, text)

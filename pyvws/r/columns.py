@@ -1,8 +1,8 @@
-"""One column of values between Python and R: a kind, the values, and which of them are missing.
+"""One column between Python and R: the kind of values, the values, and marks of missing values.
 
-R has six kinds of column that the package uses; NumPy, pandas and polars name the same kinds in
-their own ways. A `Column` is the neutral form: `vectors` writes it to R and reads it back, this
-module and `frames` translate it from and to Python.
+The package uses a few kinds of R column. NumPy, pandas and polars name the same kinds in their own
+ways. A `Column` is the neutral form. `vectors` writes a `Column` to R and reads it back. This
+module and `frames` translate a `Column` from and to Python.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Column:
         (codes from 0), "date" (whole days since 1970-01-01), "instant" (whole microseconds since
         1970-01-01 UTC).
     values : ndarray, shape (N,), or (N, P) for a matrix
-        What stands at a missing place means nothing; in text it is None.
+        Values; an entry at a missing place means nothing, and is None in text.
     missing : ndarray of bool, same shape
-        R's NA. A NaN that is not NA is a value.
+        True where R has NA. A NaN that is not NA is a value.
     levels : tuple of str
-        Of a factor.
+        Levels of a factor.
     ordered : bool
-        Of a factor.
+        Whether a factor is ordered.
     """
 
     kind: Kind
@@ -114,14 +114,14 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
 
 
 def from_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
-    """The text column of an object array whose values are known to be str where not missing."""
+    """The text column of an object array whose values are str wherever they are not missing."""
     array = values.copy()
     array[missing] = None
     return Column("text", array, missing)
 
 
 def to_python(column: Column) -> Any:
-    """NumPy array without NA, pandas nullable array with NA; Categorical; datetime64."""
+    """A column in Python: a NumPy array, a pandas nullable array where NA occurs; Categorical."""
     values, missing = column.values, column.missing
     if column.kind == "factor":
         codes = np.where(missing, -1, values)

@@ -1,13 +1,13 @@
-"""Values to R and back, unchanged or not at all. Runs in R's thread only.
+"""Convert values to R and back, unchanged or not at all. Runs in R's thread only.
 
 rpy2's own conversions change values without a word: the NA of an integer becomes a number, large
 whole numbers become text, integer categories lose their levels, dates lose their class. Here a
 value that R or Python cannot hold as it is raises InputError. Floats keep every bit: -0.0,
-subnormals, infinities, and NaN apart from NA.
+subnormals and infinities return as they were, and NaN stays apart from NA.
 
-R has no scalars, so what returns is an array even for one value. Integers return in R's 32 bits.
-A date in a data frame returns as `datetime.date`, because pandas has no type for days; a time
-without a zone is taken as UTC, and every time returns as its UTC instant.
+R has no scalars, so one value returns as an array. Integers return in R's 32 bits. A date in a data
+frame returns as `datetime.date`, because pandas has no type for days. A time without a zone counts
+as UTC, and every time returns as its UTC instant.
 """
 
 from __future__ import annotations
@@ -90,10 +90,11 @@ def to_r(value: Any) -> Any:
 def from_r(value: Any) -> Any:
     """The Python value of an R object.
 
-    NULL is None. A vector is a NumPy array, or a pandas nullable array when it has NA; a factor is
-    a pandas Categorical, Date and POSIXct are datetime64; with names it is a pandas Series. A
-    matrix is an array (N, P). A list is a list, with names a dict. A data.frame is a pandas
-    DataFrame whose index holds the row names unless they are automatic.
+    NULL becomes None. A vector becomes a NumPy array, or a pandas nullable array where it has NA. A
+    factor becomes a pandas Categorical. Date and POSIXct become datetime64. A vector with names
+    becomes a pandas Series. A matrix becomes an array (N, P). A list becomes a list, or a dict
+    where it has names. A data.frame becomes a pandas DataFrame, whose index holds the row names
+    unless they are automatic.
 
     Raises InputError for an R type, class or attribute that has no such form.
     """
@@ -157,7 +158,7 @@ def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Attributes of an R object, all of them of kinds and classes that have a form in Python."""
+    """Attributes of an R object; InputError for a kind or class that has no form in Python."""
     import rpy2.rinterface as rinterface
 
     found = rinterface.baseenv["attributes"](value)

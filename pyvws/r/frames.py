@@ -1,4 +1,4 @@
-"""Columns of pandas and polars tables in the neutral form, and tables back from it."""
+"""Convert pandas and polars columns to the neutral `Column`, and a `Column` back to pandas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["from_pandas", "from_polars", "row_names", "to_series"]
 
 
 def from_pandas(values: Any) -> Column:
-    """The column of a pandas array, or of a Series apart from its index."""
+    """The column of a pandas array, or of a Series without its index."""
     array = values.array if isinstance(values, pd.Series) else values
     if isinstance(array, pd.Categorical):
         return _factor(array.codes, array.categories.tolist(), bool(array.ordered))
@@ -66,7 +66,7 @@ def from_polars(series: Any) -> Column:
 
 
 def row_names(index: pd.Index) -> list[Any] | None:
-    """Names of the rows, None for the plain 0, 1, 2, ...; InputError for what R cannot hold."""
+    """Row names, or None for the plain 0, 1, 2, ...; InputError for names that R cannot hold."""
     if isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1:
         return None
     names = index.tolist()
@@ -94,7 +94,7 @@ def to_series(column: Column, index: pd.Index | None = None) -> pd.Series:
 
 
 def _factor(codes: Any, categories: list[Any], ordered: bool) -> Column:
-    """A factor: R's levels are text, so whole numbers become their digits, True becomes "TRUE"."""
+    """A factor with R's levels, which are text: digits for whole numbers, "TRUE" for True."""
     for category in categories:
         if not isinstance(category, (str, int, np.integer, np.bool_)):
             raise InputError(

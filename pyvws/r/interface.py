@@ -1,4 +1,4 @@
-"""The package as an R user calls it, through R's package reticulate.
+"""The place of the R file through which R users call the package, with R's package reticulate.
 
 ``source(reticulate::import("pyvws.r.interface")$path())`` defines ``import_pyvws()`` in R.
 """
@@ -14,7 +14,7 @@ _FILE: Final = Path(__file__).with_suffix(".R")
 
 
 def path() -> str:
-    """The R file to source: it converts data frames, factors and NA in both directions.
+    """The path of the R file to source. The file converts data frames, factors and NA both ways.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The one thread in which R runs, started when it is first needed.
+"""The one thread in which R runs; the first job starts the thread.
 
-R is not thread-safe, so every call is a job for this thread and the caller waits for it. What R
-writes to its console during a job is collected and shown to nobody: an R message can hold data.
-Objects of rpy2 stay in this thread too, since freeing one calls R.
+R is not thread-safe, so every call is a job for this thread, and the caller waits for the job. The
+session collects the console text of a job and shows it to no one, because an R message can hold
+data. Objects of rpy2 stay in this thread too, since freeing such an object calls R.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["SESSION", "Outcome", "Session"]
 
 _INSTALL: Final = "Run: pip install 'pyvws[r]' and apt-get install r-base"
 _STACK: Final = 64 * 2**20
-_GRACE: Final = 5.0  # seconds an interrupted R gets to come back before the caller moves on
-# A wait has to end for Python to see Ctrl-C where another library (polars) has had the system
-# restart interrupted waits.
+_GRACE: Final = 5.0  # An interrupted R has so many seconds before the caller moves on.
+# Another library (polars) can make the system restart interrupted waits. Python then sees Ctrl-C
+# only when a wait ends, so waits are short.
 _GLANCE: Final = 0.1
 _OPTIONS: Final[tuple[str, ...]] = (
     "pyvws",
@@ -41,9 +41,9 @@ _OPTIONS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a job left: its value, R's console text, and the text of a crash that was not R code's.
+    """The result of a job: its value, R's console text, and the text of a crash outside R code.
 
-    Both texts may hold data values: they go into no message, log or report.
+    Both texts may hold data values, so the package puts them in no message, log or report.
     """
 
     value: Any
@@ -63,7 +63,7 @@ class _Task:
 
 
 class Session:
-    """R behind a queue; `run` may be called from any thread."""
+    """R behind a queue of jobs; any thread may call `run`."""
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
@@ -74,7 +74,7 @@ class Session:
         self._missing: str | None = None
 
     def start(self) -> str | None:
-        """Start R unless it runs; the reason when it cannot, None when it can.
+        """Start R unless R runs; return None, or the reason when R cannot start.
 
         Raises MissingDependencyError in a process that was forked after R had started.
         """
@@ -97,8 +97,9 @@ class Session:
     def run(self, job: Callable[[], Any]) -> Outcome:
         """Run `job` in R's thread and wait for it.
 
-        An interruption of the wait (Ctrl-C) stops R as well. Raises MissingDependencyError when R
-        cannot start, and the PyvwsError of a job that refused its input.
+        An interruption of the wait (Ctrl-C) stops R as well. The method raises
+        MissingDependencyError when R cannot start, and the PyvwsError of a job that refused its
+        input.
         """
         reason = self.start()
         if reason is not None:
@@ -119,7 +120,7 @@ class Session:
 
     def _serve(self) -> None:
         try:
-            with private_folder() as folder:  # Where R keeps what it writes to disk.
+            with private_folder() as folder:  # R writes its files here.
                 self._work(folder)
         except OSError as error:
             self._missing = f"R has no temporary folder ({error.strerror}). Set TMPDIR to one."
@@ -155,9 +156,9 @@ class Session:
 
 
 def start_r(folder: Path) -> str | None:
-    """Load rpy2 and start R in this thread; one line that says what to install if that fails.
+    """Load rpy2 and start R in this thread; on failure return a line that says what to install.
 
-    R's temporary folder lies in `folder`, which a process that is killed does not leave for ever.
+    R's temporary folder lies in `folder`. A later run removes the folder of a killed process.
     """
     if shutil.which("R") is None and "R_HOME" not in os.environ:
         return f"R is not installed. {_INSTALL}."
@@ -177,8 +178,8 @@ def start_r(folder: Path) -> str | None:
         if not embedded.isinitialized():
             embedded.set_initoptions(_OPTIONS)  # type: ignore[arg-type]
         with warnings.catch_warnings():
-            # rpy2 warns that Ctrl-C is lost when another than the main thread starts R. It is not:
-            # rpy2 tells R to leave the signal handlers alone.
+            # rpy2 warns that Ctrl-C is lost when a thread other than the main one starts R. But
+            # Ctrl-C works, since rpy2 tells R to leave the signal handlers alone.
             warnings.filterwarnings("ignore", message="R is not initialized by the main thread")
             rinterface.initr()
         atexit.unregister(rinterface.endr)
@@ -192,7 +193,7 @@ def start_r(folder: Path) -> str | None:
 
 
 def _restore_environment(before: dict[str, str]) -> None:
-    """Undo what R's front end sets for itself (PAGER, LD_LIBRARY_PATH, ...), but for R_*."""
+    """Undo the variables that R's front end sets (PAGER, LD_LIBRARY_PATH, ...), except R_*."""
     for name in set(os.environ) - set(before):
         if not name.startswith("R_"):
             del os.environ[name]
@@ -200,7 +201,7 @@ def _restore_environment(before: dict[str, str]) -> None:
 
 
 def _perform(task: _Task) -> None:
-    """Run the job with R's console turned to the task; keep no traceback, which would hold R."""
+    """Run the job and send R's console text to the task; keep no traceback, which would hold R."""
     from rpy2.rinterface_lib import callbacks, openrlib
 
     console = {

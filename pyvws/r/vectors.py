@@ -1,4 +1,4 @@
-"""R vectors from columns and columns from R vectors, bit for bit. Runs in R's thread only."""
+"""Make R vectors from columns, and columns from R vectors, bit for bit; in R's thread only."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["plain_text", "read", "structure", "text_vector", "write"]
 
 _NA_INTEGER: Final = -(2**31)
 _NA_REAL_BITS: Final = np.int64(0x7FF00000000007A2)
-_NA_REAL_WORD: Final = 1954  # R tells NA from NaN by the low word of the bits
-_MOST_SECONDS: Final = 9.2e12  # as microseconds they stay within 64 bits
+_NA_REAL_WORD: Final = 1954  # R tells NA from NaN by the low word of the bits.
+_MOST_SECONDS: Final = 9.2e12  # As microseconds, so many seconds stay within 64 bits.
 
 
 def write(column: Column) -> Any:
@@ -163,7 +163,7 @@ def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64
 
 
 def _microseconds(seconds: NDArray[Any]) -> NDArray[np.int64]:
-    """In whole numbers: floats hold not every microsecond after the year 2255."""
+    """Seconds as whole microseconds; floats cannot hold every microsecond after the year 2255."""
     whole = np.floor(seconds)
     parts = np.round((seconds - whole) * 1_000_000)
     return np.asarray(whole.astype(np.int64) * 1_000_000 + parts.astype(np.int64))

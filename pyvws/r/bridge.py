@@ -1,6 +1,6 @@
 """Call functions of the R references from Python.
 
-R checks the package, or samples in the engine rstan. No other part of the package imports R.
+R checks the package, or samples in the engine rstan. No other result depends on R.
 """
 
 from __future__ import annotations

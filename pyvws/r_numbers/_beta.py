@@ -1,6 +1,6 @@
 """Beta numbers by rejection from a log-logistic number: Algorithms BB and BC [cheng1978].
 
-BB serves two shapes above 1, BC the others.
+BB serves pairs of shapes that are both above 1; BC serves other pairs.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _one_at_most_one(stream: Stream, first: float, second: float) -> float:
 
 @kernel
 def fill_beta(stream: Stream, first: Floats, second: Floats, values: Floats) -> None:
-    """A beta number for each pair of shapes."""
+    """Fill `values` with a beta number for each pair of shapes."""
     for i in range(len(values)):
         a, b = at(first, i), at(second, i)
         if min(a, b) > 1.0:

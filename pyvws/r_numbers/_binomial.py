@@ -1,7 +1,8 @@
 """Binomial numbers: Algorithm BTPE [btpe1988] where n min(p, 1 - p) is at least 30, else inversion.
 
-BTPE draws from a triangle, two parallelograms and two exponential tails that together lie above
-the probabilities scaled to 1 at their mode, and accepts by squeezes before it computes anything.
+BTPE draws from a hat: a triangle, two parallelograms and two exponential tails. The hat lies above
+the probabilities, scaled to 1 at their mode. BTPE tests a draw by cheap bounds (squeezes) before it
+computes the probability.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ __all__ = ["binomial", "conditional_shares", "fill_binomial", "fill_multinomial"
 
 _LARGEST_BY_INVERSION = 110
 
-# Middle, half the triangle's base, height of the parallelograms, rates of the left and the right
-# tail, and the areas cumulated: with the parallelograms, with the left tail, all.
+# The entries of a hat are the middle, half the triangle's base, the height of the parallelograms,
+# and the rates of the left and the right tail. Then come three cumulated areas: up to the
+# parallelograms, up to the left tail, and of all parts.
 _Hat = tuple[float, float, float, float, float, float, float, float]
 
 
 @kernel
 def _power(base: float, n: int) -> float:
-    """base^n by squaring, whose rounding shows for trials by the billion."""
+    """base^n by squaring; for billions of trials the rounding of another order would show."""
     result = 1.0
     while n > 0:
         if n & 1:
@@ -54,14 +56,14 @@ def _by_inversion(stream: Stream, n: float, p: float) -> float:
 
 @inlined_kernel
 def _stirling(x: float) -> float:
-    """The first terms of Stirling's series, as BTPE takes them."""
+    """The first terms of Stirling's series in BTPE's form."""
     y = x * x
     return (13860.0 - (462.0 - (132.0 - (99.0 - 140.0 / y) / y) / y) / y) / x / 166320.0
 
 
 @inlined_kernel
 def _accepted(k: float, v: float, n: float, p: float) -> bool:
-    """BTPE's step 5: is v at most the probability of k over that of the mode?"""
+    """BTPE's step 5: whether v is at most the probability of k over the mode's probability."""
     q = 1.0 - p
     npq = n * p * q
     centre = n * p + p
@@ -93,7 +95,7 @@ def _accepted(k: float, v: float, n: float, p: float) -> bool:
 
 @inlined_kernel
 def _hat(n: float, p: float) -> _Hat:
-    """What BTPE sets up once for n and p."""
+    """The hat that BTPE sets up once for n and p."""
     q = 1.0 - p
     centre = n * p + p
     middle = np.floor(centre) + 0.5
@@ -146,7 +148,7 @@ def _is_few(n: float, p: float) -> bool:
 
 @inlined_kernel
 def _few(stream: Stream, n: float, p: float) -> float:
-    """By inversion; 0 trials or a certain outcome draw nothing."""
+    """A binomial number by inversion; 0 trials or a certain outcome draw nothing."""
     if n == 0.0 or p == 0.0:
         return 0.0
     if p == 1.0:
@@ -167,7 +169,7 @@ def binomial(stream: Stream, n: float, p: float) -> float:
 
 @kernel
 def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) -> None:
-    """A binomial number for each pair of parameters; equal neighbours share their hat."""
+    """Fill `values` with a binomial number for each pair; equal neighbours share their hat."""
     last_n, last = 60.0, 0.5
     hat = _hat(last_n, last)
     for i in range(len(values)):
@@ -184,7 +186,7 @@ def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) ->
 
 
 def conditional_shares(shares: Floats) -> Floats:
-    """Each category's share of what those before it leave; R adds up in extended precision."""
+    """Each category's share of the rest after earlier categories; R sums in extended precision."""
     exact = shares.astype(np.longdouble)
     total = np.add.accumulate(exact)[-1]
     left = np.subtract.accumulate(np.concatenate([[total], exact[:-1]]))
@@ -194,7 +196,7 @@ def conditional_shares(shares: Floats) -> Floats:
 
 @kernel
 def fill_multinomial(stream: Stream, size: float, shares: Floats, values: Floats) -> None:
-    """A vector of counts in each column of `values` (K, n)."""
+    """Fill each column of `values` (K, n) with a vector of counts."""
     categories, n = values.shape
     for i in range(n):
         left = size

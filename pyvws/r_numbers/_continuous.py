@@ -31,7 +31,7 @@ class Continuous(Seeded):
         n : int
             How many.
         min, max : float or array_like, shape (k,)
-            Ends. Where they are equal that value returns and nothing is drawn, as in R.
+            Ends. As in R, equal ends return their common value and draw nothing.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class Continuous(Seeded):
         shape : float or array_like, shape (k,)
             Shapes of at least 0; a shape of 0 gives 0.
         rate : float or array_like, shape (k,), optional
-            Rates above 0; 1 without it.
+            Rates above 0; by default 1.
         scale : float or array_like, shape (k,), optional
             1 / rate, at least 0, instead of `rate`.
 

@@ -141,7 +141,9 @@ class Counts(Seeded):
         return whole_numbers(values)
 
     def rnegbin(self, n: int, mu: Any, theta: Any) -> Whole:
-        """MASS's ``rnegbin(n, mu, theta)``: all gamma numbers, then all counts [venables2002].
+        """MASS's ``rnegbin(n, mu, theta)``: negative binomial counts [venables2002].
+
+        As in MASS, the stream first gives all gamma numbers, then all counts.
 
         Parameters
         ----------
@@ -176,16 +178,16 @@ class Counts(Seeded):
         return whole_numbers(values)
 
     def rmultinom(self, n: int, size: int, prob: Any) -> Whole:
-        """R's ``rmultinom(n, size, prob)``: vectors of counts, each in a column.
+        """R's ``rmultinom(n, size, prob)``: multinomial counts, with a vector in each column.
 
         Parameters
         ----------
         n : int
             How many vectors.
         size : int
-            Trials, a whole number from 0 to 2^31 - 2: the sum of a vector.
+            Number of trials, from 0 to 2^31 - 2; the counts of a vector add up to this number.
         prob : array_like, shape (K,)
-            Weights of the categories, of at least 0; they need not add up to 1.
+            Weights of the categories, each at least 0; the weights need not add up to 1.
 
         Returns
         -------

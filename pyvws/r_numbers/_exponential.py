@@ -1,7 +1,8 @@
 """Exponential numbers by Algorithm SA [ahrens1972].
 
-A number of mean 1 is k ln 2, k the leading zeros of a uniform number, plus ln 2 times the least of
-some uniform numbers. How many is read off a table of the Poisson probabilities of ln 2.
+A number of mean 1 is k ln 2 plus ln 2 times the least of some uniform numbers. k is the number of
+leading zeros of another uniform number. A table of Poisson probabilities at ln 2 gives the number
+of uniform numbers to compare.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["fill_exponential", "standard_exponential"]
 
 def _partial_sums(count: int) -> Floats:
     """The sums over i = 1, ..., k of (ln 2)^i / i!, for k = 1, ..., count; the last is 1."""
-    # ln 2 = sum over i of 1 / (i 2^i), to more digits than a double has.
+    # The sum over i of 1 / (i 2^i) gives ln 2 to more digits than a double has.
     ln2 = sum((Fraction(1, i * 2**i) for i in range(1, 90)), Fraction(0))
     terms = [ln2**i / math.factorial(i) for i in range(1, count + 1)]
     return np.array([float(sum(terms[:k], Fraction(0))) for k in range(1, count + 1)])
@@ -54,6 +55,6 @@ def standard_exponential(stream: Stream) -> float:
 
 @kernel
 def fill_exponential(stream: Stream, mean: Floats, values: Floats) -> None:
-    """An exponential number for each mean."""
+    """Fill `values` with an exponential number for each mean."""
     for i in range(len(values)):
         values[i] = at(mean, i) * standard_exponential(stream)

@@ -1,7 +1,7 @@
 """Gamma numbers: Algorithm GD [gd1982] for shapes of at least 1, GS [ahrens1974] below.
 
-GD squares a normal number, accepts most of them at once, and decides on the others by the quotient
-of the densities; what it rejects is replaced by a double exponential number.
+GD squares a normal number and accepts most squares at once. GD decides on the others by the
+quotient of the densities, and replaces a rejected number by a double exponential number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["fill_gamma", "gamma"]
 _SQRT_32 = 5.656854
 _INVERSE_E = 0.36787944117144233
 _LEAST_T = -0.71874483771719
-# Expansions of the quotient's logarithm in v, and of its constant q0 in 1 / a; highest power first.
+# Coefficients, highest power first, of the quotient's logarithm in v and of its constant q0 in 1/a.
 _IN_V = np.array([0.1233795, -0.1367177, 0.1423657, -0.1662921, 0.2000062, -0.250003, 0.3333333])
 _IN_R = np.array([2.424e-4, 2.4511e-4, -7.388e-5, 0.00144121, 0.00801191, 0.02083148, 0.04166669])
 
@@ -56,7 +56,7 @@ def _log_quotient(t: float, s: float, s2: float, q0: float) -> float:
 
 @inlined_kernel
 def _double_exponential(a: float, s: float, s2: float) -> tuple[float, float, float]:
-    """Location, scale and the factor of the acceptance of GD's second kind of number."""
+    """Location, scale and acceptance factor of GD's double exponential numbers."""
     if a <= 3.686:
         return 0.463 + s + 0.178 * s2, 1.235, 0.195 / s - 0.079 + 0.16 * s
     if a <= 13.022:
@@ -108,6 +108,6 @@ def gamma(stream: Stream, shape: float, scale: float) -> float:
 
 @kernel
 def fill_gamma(stream: Stream, shape: Floats, scale: Floats, values: Floats) -> None:
-    """A gamma number for each pair of parameters."""
+    """Fill `values` with a gamma number for each pair of parameters."""
     for i in range(len(values)):
         values[i] = gamma(stream, at(shape, i), at(scale, i))

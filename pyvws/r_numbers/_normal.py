@@ -1,7 +1,7 @@
 """Normal numbers by inversion, R's default ``normal.kind``.
 
-Two uniform numbers make one of about 59 bits, and the normal quantile of it is Algorithm AS 241,
-the version of 16 figures (PPND16) [wichura1988].
+Two uniform numbers make one uniform number of about 59 bits. Algorithm AS 241, in the version of 16
+figures (PPND16), gives the normal quantile of this number [wichura1988].
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["fill_normal", "normal_quantile", "standard_normal"]
 
 _BIG = 134217728.0  # 2^27
 
-# The three rational approximations: numerator and denominator, highest power first.
+# The three rational approximations, each with numerator and denominator, highest power first.
 _MIDDLE = np.array(
     [
         [2509.0809287301226727, 5226.4952788528545610],
@@ -80,14 +80,14 @@ def normal_quantile(p: float) -> float:
 
 @inlined_kernel
 def standard_normal(stream: Stream) -> float:
-    """One number of the standard normal distribution, from two uniform ones."""
+    """One number of the standard normal distribution, from two uniform numbers."""
     first = np.floor(_BIG * uniform(stream))
     return normal_quantile((first + uniform(stream)) / _BIG)
 
 
 @kernel
 def fill_normal(stream: Stream, mean: Floats, sd: Floats, values: Floats) -> None:
-    """A normal number for each pair of parameters; a standard deviation of 0 draws nothing."""
+    """Fill `values` with a normal number for each pair; a standard deviation of 0 draws nothing."""
     for i in range(len(values)):
         centre, spread = at(mean, i), at(sd, i)
         values[i] = centre if spread == 0.0 else centre + spread * standard_normal(stream)

@@ -1,4 +1,4 @@
-"""Parameters of the generators: checked, and one value for each number drawn."""
+"""Check the parameters of the generators, and give a parameter value for each number drawn."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
     "whole_numbers",
 ]
 
-_MOST_TRIALS: Final = 2**31 - 2  # From the next number on R draws in another way.
+_MOST_TRIALS: Final = 2**31 - 2  # For more trials R draws in another way.
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What every value of a parameter must be, in words and as a check."""
+    """The condition on every value of a parameter, in words and as a check."""
 
     words: str
     holds: Callable[[Floats], NDArray[np.bool_]]
@@ -48,7 +48,7 @@ TRIALS: Final = Rule(
 
 
 def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
-    """One number as shape (1,), a vector as n numbers, repeated from its start as R repeats it."""
+    """A parameter as an array: (1,) for one number, or a vector repeated to n numbers as in R."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -67,14 +67,14 @@ def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
 
 @inlined_kernel
 def at(values: Floats, i: int) -> float:
-    """The value of a `parameter` for number i."""
+    """The value of a `parameter` array for the number at place i."""
     return values[i if len(values) > 1 else 0]
 
 
 def probabilities(value: Any, name: str) -> Floats:
-    """Weights of at least 0 over their sum, shape (K,)."""
+    """Weights of at least 0, divided by their sum, shape (K,)."""
     array = parameter(value, name, np.size(value), NOT_NEGATIVE)
-    total = np.add.accumulate(array)[-1]  # in order, as R adds them
+    total = np.add.accumulate(array)[-1]  # R adds in this order.
     if not 0.0 < total < np.inf:
         raise InputError(f"{name} must have a finite sum above 0. Give one value above 0 at least.")
     return array / total

@@ -1,9 +1,9 @@
-"""Poisson numbers: Algorithm PD [pd1982] for means of at least 10, else along the cumulated sums.
+"""Poisson numbers: Algorithm PD [pd1982] for means of at least 10, else cumulated probabilities.
 
 Negative binomial numbers are Poisson numbers with a gamma mean.
 
-PD rounds a normal number down and accepts most of them at once; it decides on the others by the
-quotient of the probabilities, and replaces what it rejects by a double exponential number.
+PD rounds normal numbers down and accepts most at once. PD decides on the others by the quotient of
+the probabilities, and replaces a rejected number by a double exponential number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["fill_negative_binomial", "fill_poisson", "poisson"]
 _LARGEST_IN_TABLE = 35
 _DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi)
 _FACTORIALS = np.array([float(math.factorial(k)) for k in range(10)])
-# The expansion of log(1 + v) - v over v^2, highest power first.
+# Coefficients of (log(1 + v) - v) / v^2 in v, highest power first.
 _IN_V = np.array(
     [0.1250060, -0.1384794, 0.1421878, -0.1661269, 0.2000118, -0.2500068, 0.3333333, -0.5]
 )
@@ -55,7 +55,7 @@ def _from_table(stream: Stream, table: Floats) -> float:
 
 @inlined_kernel
 def _below_ten(stream: Stream, mu: float) -> float:
-    """The same without a table, for a mean that is used once."""
+    """A Poisson number of a mean below 10 without a table, for a mean that is used once."""
     while True:
         u = uniform(stream)
         probability = math.exp(-mu)
@@ -134,7 +134,7 @@ def poisson(stream: Stream, mu: float) -> float:
 
 @kernel
 def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
-    """A Poisson number for each mean."""
+    """Fill `values` with a Poisson number for each mean."""
     if len(mu) == 1 and 0.0 < mu[0] < 10.0:
         table = _cumulated(mu[0])
         for i in range(len(values)):
@@ -146,6 +146,6 @@ def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
 
 @kernel
 def fill_negative_binomial(stream: Stream, size: Floats, scale: Floats, values: Floats) -> None:
-    """A Poisson number of mean Gamma(size, scale) for each pair; a scale of 0 draws nothing."""
+    """Fill `values` with Poisson numbers of mean Gamma(size, scale); a scale of 0 draws nothing."""
     for i in range(len(values)):
         values[i] = poisson(stream, gamma(stream, at(size, i), at(scale, i)))

@@ -1,7 +1,7 @@
-"""Samples of positions, each as probable as the others or with probabilities of their own.
+"""Samples of positions, with equal probabilities or with a probability for each position.
 
-Of those with probabilities, few are searched in descending order, many by Walker's alias method
-[ripley1987]. The order of equal probabilities is that of heapsort [williams1964].
+With probabilities, a search in descending order serves few positions, and Walker's alias method
+serves many [ripley1987]. Heapsort decides the order of equal probabilities [williams1964].
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Positions = NDArray[np.int64]
 
 @kernel
 def fill_positions(stream: Stream, below: int, bits: int, values: Positions) -> None:
-    """Positions 1, ..., below with replacement."""
+    """Draw positions 1, ..., below with replacement."""
     for i in range(len(values)):
         values[i] = whole_below(stream, below, bits) + 1
 
 
 @kernel
 def fill_distinct(stream: Stream, below: int, bits: int, values: Positions) -> None:
-    """Positions without replacement: the last of those left takes the place of the one drawn."""
+    """Draw positions without replacement; the last position left replaces the drawn position."""
     left = np.arange(1, below + 1)
     for i in range(len(values)):
         while bits > 0 and (below - 1) >> (bits - 1) == 0:
@@ -48,7 +48,7 @@ def fill_distinct(stream: Stream, below: int, bits: int, values: Positions) -> N
 
 @kernel
 def fill_distinct_of_many(stream: Stream, below: int, bits: int, values: Positions) -> None:
-    """Positions without replacement out of many: what was drawn before is drawn again."""
+    """Draw positions without replacement out of many; a repeated position is drawn anew."""
     slots = 8
     while slots < 2 * len(values):
         slots *= 2
@@ -65,12 +65,12 @@ def fill_distinct_of_many(stream: Stream, below: int, bits: int, values: Positio
         values[i] = drawn
 
 
-# With probabilities
+# Samples with probabilities
 
 
 @inlined_kernel
 def _sift(p: Floats, order: Positions, start: int, size: int, share: float, position: int) -> None:
-    """Put one pair into the heap below `start`, whose smallest probability is on top."""
+    """Put a pair into the heap below `start`; the top of the heap has the smallest probability."""
     gap = start
     below = 2 * gap + 1
     while below < size:
@@ -86,7 +86,7 @@ def _sift(p: Floats, order: Positions, start: int, size: int, share: float, posi
 
 @kernel
 def _descending(p: Floats, order: Positions) -> None:
-    """Sort probabilities in descending order and positions along with them, by heapsort."""
+    """Sort probabilities and their positions by heapsort, the largest probability first."""
     size = len(p)
     for start in range(size // 2 - 1, -1, -1):
         _sift(p, order, start, size, p[start], order[start])
@@ -98,7 +98,7 @@ def _descending(p: Floats, order: Positions) -> None:
 
 @kernel
 def fill_by_search(stream: Stream, shares: Floats, values: Positions) -> None:
-    """Positions with replacement: the first whose cumulated probability reaches a uniform."""
+    """Draw positions with replacement: the first whose cumulated probability reaches a uniform."""
     p = shares.copy()
     order = np.arange(1, len(p) + 1)
     _descending(p, order)
@@ -114,11 +114,11 @@ def fill_by_search(stream: Stream, shares: Floats, values: Positions) -> None:
 
 @kernel
 def fill_by_alias(stream: Stream, shares: Floats, bits: int, values: Positions) -> None:
-    """Positions with replacement by Walker's alias method; `bits` as in `whole_below`."""
+    """Draw positions with replacement by Walker's alias method; `bits` as in `whole_below`."""
     n = len(shares)
     level = shares * n
     alias = np.arange(n)
-    # Levels below 1 from the front, the others from the back.
+    # The queue holds levels below 1 from the front, and the other levels from the back.
     queue = np.empty(n, dtype=np.int64)
     few, many = 0, n
     for k in range(n):
@@ -138,7 +138,7 @@ def fill_by_alias(stream: Stream, shares: Floats, bits: int, values: Positions) 
             if many >= n:
                 break
     for i in range(len(values)):
-        if bits < 0:  # before R 3.6 one uniform number said both
+        if bits < 0:  # Before R 3.6 one uniform number gave both.
             u = uniform(stream) * n
             k = int(u)
             kept = u < level[k] + k
@@ -150,7 +150,7 @@ def fill_by_alias(stream: Stream, shares: Floats, bits: int, values: Positions) 
 
 @kernel
 def fill_distinct_by_search(stream: Stream, shares: Floats, values: Positions) -> None:
-    """Positions without replacement: what is drawn leaves, and the rest moves up."""
+    """Draw positions without replacement; the positions after a drawn position move up."""
     p = shares.copy()
     order = np.arange(1, len(p) + 1)
     _descending(p, order)

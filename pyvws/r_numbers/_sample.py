@@ -22,9 +22,9 @@ from pyvws.r_numbers._stream import LARGEST, Seeded
 
 __all__ = ["Samples"]
 
-_MOST_SHUFFLED: Final = 10_000_000  # Of more R keeps what it has drawn, not what is left.
-_MOST_SEARCHED: Final = 200  # Of more values that are probable enough R takes aliases.
-_PROBABLE: Final = 0.1  # Of the average probability.
+_MOST_SHUFFLED: Final = 10_000_000  # For more values R keeps a list of drawn ones.
+_MOST_SEARCHED: Final = 200  # For more values that are probable enough R uses the alias method.
+_PROBABLE: Final = 0.1  # Such a value has at least this share of the average probability.
 
 
 class Samples(Seeded):
@@ -33,9 +33,9 @@ class Samples(Seeded):
     __slots__ = ()
 
     def sample(self, n: int, size: int, *, replace: bool = True, prob: Any = None) -> Positions:
-        """R's ``sample.int(n, size, replace, prob)``, here with replacement unless told.
+        """R's ``sample.int(n, size, replace, prob)``, here with replacement by default.
 
-        As `sample_int` but for that default, which serves the bootstrap.
+        `sample` differs from `sample_int` in this default alone, which serves the bootstrap.
 
         Parameters
         ----------
@@ -64,20 +64,20 @@ class Samples(Seeded):
     ) -> Positions:
         """R's ``sample.int(n, size, replace, prob)``: whole numbers 1, ..., n.
 
-        R's ``sample(x, ...)`` of a vector of two or more values takes the values at these
+        For a vector of two or more values, R's ``sample(x, ...)`` takes the values at these
         positions: ``x[stream.sample_int(len(x), ...) - 1]``.
 
         Parameters
         ----------
         n : int
-            From 1 to 2^31 - 1.
+            The largest number, from 1 to 2^31 - 1.
         size : int, optional
-            How many; n without it.
+            How many numbers to draw; by default n.
         replace : bool
-            Whether a number can be drawn again.
+            Whether the sample may hold a number more than once.
         prob : array_like, shape (n,), optional
-            Weights of at least 0; they need not add up to 1. Without replacement they are the
-            probabilities of the next draw among what is left.
+            Weights of at least 0; the weights need not add up to 1. Without replacement the weights
+            give the probabilities of the next draw among the numbers left.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """R's Mersenne Twister [matsumoto1998] and the numbers that come straight from its words.
 
-The 624 words are filled from the seed by a linear congruence. A uniform number is one word over
-2^32, kept off 0 and 1. Since R 3.6 a whole number below n takes just enough bits for n, 16 from
-each uniform number, and is drawn again until it is below n; before, it was floor(n u).
+A linear congruence fills the 624 words from the seed. A uniform number is one word over 2^32, kept
+off 0 and 1. Since R 3.6 a whole number below n takes just enough bits for n, 16 from each uniform
+number; R draws again until the number is below n. Earlier versions of R took floor(n u).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyvws.r_numbers._parameters import at
 
 __all__ = ["LARGEST", "Seeded", "Stream", "fill_uniform", "fresh_stream", "uniform", "whole_below"]
 
-Stream = NDArray[np.uint64]  # the generator's words, the same words tempered, how many were used
+Stream = NDArray[np.uint64]  # The generator's words, the tempered words, and how many are used.
 
 LARGEST: Final = 2**31 - 1  # R's largest integer
 
@@ -32,7 +32,7 @@ _LEAST = 0.5 * 2.328306437080797e-10  # half of 1 / (2^32 - 1), for the word 0
 
 @kernel
 def fresh_stream(seed: np.uint64) -> Stream:
-    """The generator after a seed: 51 steps of the congruence unused, then one step a word."""
+    """The generator after a seed: 51 unused steps of the congruence, then one step a word."""
     mask = np.uint64(0xFFFFFFFF)
     stream = np.zeros(_USED + 1, dtype=np.uint64)
     word = np.uint64(seed)
@@ -53,7 +53,7 @@ def _twisted(word: np.uint64, following: np.uint64, middle: np.uint64) -> np.uin
 
 @kernel
 def _refill(stream: Stream) -> None:
-    """The next 624 words of the Mersenne Twister, in place, and the same words tempered."""
+    """Replace the words by the next 624 words of the Mersenne Twister, and temper these words."""
     last = _FULL - 1
     for k in range(_FULL - _MIDDLE):
         stream[k] = _twisted(stream[k], stream[k + 1], stream[k + _MIDDLE])
@@ -82,7 +82,7 @@ def uniform(stream: Stream) -> float:
 
 @inlined_kernel
 def whole_below(stream: Stream, below: int, bits: int) -> int:
-    """A whole number 0, ..., below - 1, from `bits` bits; by rounding down if `bits` is -1."""
+    """A whole number 0, ..., below - 1, from `bits` bits; -1 bits stands for floor(below u)."""
     if bits < 0:
         return int(np.floor(below * uniform(stream)))
     drawn = below
@@ -96,14 +96,14 @@ def whole_below(stream: Stream, below: int, bits: int) -> int:
 
 @kernel
 def fill_uniform(stream: Stream, low: Floats, high: Floats, values: Floats) -> None:
-    """A uniform number for each pair of ends; equal ends draw nothing."""
+    """Fill `values` with a uniform number for each pair of ends; equal ends draw nothing."""
     for i in range(len(values)):
         least, most = at(low, i), at(high, i)
         values[i] = least if least == most else least + (most - least) * uniform(stream)
 
 
 class Seeded:
-    """A stream after ``set.seed(seed)`` and the rule by which it samples."""
+    """A random stream after ``set.seed(seed)``, and the rule for samples from the stream."""
 
     __slots__ = ("_rounding", "_stream")
 

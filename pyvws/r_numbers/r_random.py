@@ -1,14 +1,14 @@
 """R's random numbers, to the bit and without R: `RRandom`.
 
-Under R's default kinds of generator, the Mersenne Twister with inversion for normal numbers, calls
-on one object use up the stream as the same calls do in R after ``set.seed``. Each distribution has
-a module of its own, written from the published algorithm that R's help pages name.
+R's default generator is the Mersenne Twister, with inversion for normal numbers. Calls on one
+`RRandom` use up the stream as the same calls do in R after ``set.seed``. Each distribution has a
+module of its own, written from the published algorithm that R's help pages name.
 
-Logarithms, exponentials and roots are those of the C library, which R calls too. Every number was
-compared with R 4.2 on Linux with x86-64; another C library or a processor on which R was compiled
-with fused operations can differ in last bits.
+Logarithms, exponentials and roots come from the C library, which R calls too. The project
+compared every number with R 4.2 on Linux with x86-64. The last bits can differ under another C
+library, or where R was compiled with fused operations.
 
-R's stream is for reproducing R's results. It is neither secret nor fit to protect anything.
+R's stream serves to reproduce R's results. The stream is not secret and must protect nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class RRandom(Continuous, Counts, Samples):
     """A stream of R's default generator after ``set.seed(seed)``.
 
     `runif`, `rnorm`, `rexp`, `rgamma`, `rbeta`, `rpois`, `rbinom`, `rnbinom`, `rnegbin`,
-    `rmultinom`, `sample` and `sample_int` give what R gives, in one stream. Parameters may be
-    vectors, which are repeated as in R.
+    `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. Parameters may be
+    vectors, which repeat as in R.
 
     Parameters
     ----------
     seed : int
-        R's integers, from -(2^31 - 1) to 2^31 - 1.
+        One of R's integers, from -(2^31 - 1) to 2^31 - 1.
     sample_kind : {"rejection", "rounding"}
-        How samples are drawn: "rejection" as R does since 3.6, "rounding" as before, for
+        The rule for samples. "rejection" is R's rule since 3.6. "rounding" is R's earlier rule, for
         ``RNGkind(sample.kind = "Rounding")`` and older archives.
 
     Raises

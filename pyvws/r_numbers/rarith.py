@@ -2,8 +2,9 @@
 
 R adds doubles one after another in the C type ``long double`` (80 bits wide on x86) and rounds
 once at the end. NumPy's pairwise sums differ in the last bits, and so does ``numpy.quantile``.
-`numpy.longdouble` is the same C type, and `numpy.add.accumulate` adds in order, so the functions
-here give R's bits on the machine they run on. Use them wherever a number is compared with R.
+`numpy.longdouble` is the same C type, and `numpy.add.accumulate` adds in order. So the functions
+here give the bits of R on the same machine. Use these functions wherever you compare a number with
+R.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ def extended_sum(x: NDArray[Any]) -> np.longdouble:
 
 
 def sum_in_order(x: Any) -> float:
-    """R's ``sum(x)`` for doubles, x of shape (N,), same unit as x."""
+    """R's ``sum(x)`` of doubles x (N,), in the unit of x."""
     return float(extended_sum(vector(x, "x")))
 
 
 def mean(x: Any) -> float:
     """R's ``mean(x)``: an extended-precision mean and one correction by the mean residual.
 
-    x has shape (N,); the result is in the unit of x. Missing or infinite values give what IEEE
-    arithmetic gives, as in R.
+    x has shape (N,); the result is in the unit of x. Missing or infinite values follow IEEE
+    arithmetic, as in R.
     """
     values = vector(x, "x")
     n = _WIDE(len(values))
@@ -80,15 +81,16 @@ def var(x: Any) -> float:
 def quantile(x: Any, p: Any) -> Any:
     """R's ``quantile(x, p)``: type 7 of Hyndman and Fan [hyndman1996], the default in R.
 
-    With h = 1 + (N - 1) p on the sorted values, (1 - f) x[floor h] + f x[floor h + 1], f = h -
-    floor h, evaluated in R's order of operations.
+    The quantile is (1 - f) x[floor h] + f x[floor h + 1] of the sorted values, with
+    h = 1 + (N - 1) p and f = h - floor h. The function keeps R's order of operations.
 
     Parameters
     ----------
     x : array_like, shape (N,)
         Values without missing ones; infinite values are allowed, as in R.
     p : float or array_like, shape (P,)
-        Probabilities in [0, 1]; as in R one that lies 100 roundings outside counts as the end.
+        Probabilities in [0, 1]. As in R, a probability up to 100 roundings outside counts as 0 or
+        1.
 
     Returns
     -------
@@ -123,7 +125,7 @@ def quantile(x: Any, p: Any) -> Any:
     between = (index > low) & (above != below)
     result = below.copy()
     f = fraction[between]
-    with np.errstate(invalid="ignore"):  # Between -Inf and Inf, NaN as in R.
+    with np.errstate(invalid="ignore"):  # As in R, NaN between -Inf and Inf.
         result[between] = (1.0 - f) * below[between] + f * above[between]
     return float(result[0]) if single else result
 

@@ -145,7 +145,7 @@ class Reached(Generic[_Fit]):
 
 
 def log_spread(by_draw: Floats) -> float:
-    """The weight of the tail of the draws' bounds (S,), in nats; larger = a less settled maximum.
+    """The heaviness of the tail of the draws' bounds (S,), in nats; larger = less settled maximum.
 
     This is Hill's estimate, the mean excess of the largest draws' logs over the next log. Twice the
     draws add about 0.7 of the estimate to the log of the maximum. The log of the maximum of as many

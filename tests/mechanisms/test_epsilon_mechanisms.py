@@ -315,7 +315,7 @@ def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.Data
         ),
         ({"mechanism": "lw", "epsilon": 1e3}, "no weight in"),
         ({"mechanism": "cw", "match": 4.0, "epsilon": 5.0}, "match and epsilon both name a bound"),
-        ({"mechanism": "lw", "downscale": True}, "it needs epsilon"),
+        ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
         ({"mechanism": "lw", "epsilon": 5.0, "psi": 0.9}, "psi belongs to downscale"),
         (
             {"mechanism": "censored", "epsilon": 9.0, "reweight": True},

@@ -1,7 +1,7 @@
 """Vector-weighted pseudo posterior synthesizers for confidential microdata, checked against R.
 
-A confidential table goes in, synthetic datasets with a privacy statement come out. Most names
-are loaded when first used: importing the package touches neither pandas, numba nor R.
+A confidential table goes in, synthetic datasets with a privacy statement come out. The package
+loads most names at their first use: importing the package touches neither pandas, numba nor R.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
     perturbed_histogram as perturbed_histogram,
 )
 
-# A function that shares its module's name is loaded at once: importing the module later would
-# otherwise put the module in the function's place.
+# The package loads a function with the name of its module at once: importing the module later
+# would otherwise put the module in the function's place.
 from pyvws.risks.identification_risk import identification_risk as identification_risk
 from pyvws.weights.reweight import reweight as reweight
 

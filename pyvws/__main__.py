@@ -1,4 +1,4 @@
-"""What `pyvws` and `python -m pyvws` call: quiet from its first import on."""
+"""The program that `pyvws` and `python -m pyvws` call: quiet from its first import on."""
 
 from __future__ import annotations
 

@@ -24,32 +24,32 @@ class PyvwsError(Exception):
 
 
 class InputError(PyvwsError, ValueError):
-    """An argument, a column or a table that the method cannot take."""
+    """The method cannot take an argument, a column or a table."""
 
 
 class OutputError(PyvwsError, OSError):
-    """A folder or file that cannot be written as asked."""
+    """The package cannot write a folder or file as asked."""
 
 
 class SearchError(PyvwsError, RuntimeError):
-    """A search for k or c that did not meet its bound."""
+    """A search for k or c did not meet its bound."""
 
 
 class ConvergenceError(PyvwsError, RuntimeError):
-    """A sampler that could not start or returned no usable draws."""
+    """A sampler could not start or returned no usable draws."""
 
 
 class ClusterError(PyvwsError, ConnectionError):
-    """A cluster that does not answer, or that has no workers."""
+    """A cluster does not answer or has no workers."""
 
 
 class MissingDependencyError(PyvwsError, ImportError):
-    """An optional part that is not installed; the message names what to install."""
+    """An optional part is not installed; the message names the package to install."""
 
 
 class ConvergenceWarning(UserWarning):
-    """Draws whose diagnostics fall short: R-hat, effective sample size or divergences."""
+    """Diagnostics of draws fall short: R-hat, effective sample size or divergences."""
 
 
 class DisclosureWarning(UserWarning):
-    """A column released as it is that tells the order of the confidential outcome."""
+    """A column released as it is tells the order of the confidential outcome."""

@@ -1,1 +1,1 @@
-"""From a table and settings to release/ and confidential/."""
+"""A run: it turns a table and settings into the folders release/ and confidential/."""

@@ -1,4 +1,4 @@
-"""What a run of a perturbed histogram draws: every dataset, from one noisy histogram."""
+"""The datasets of a perturbed histogram: a run draws all of them from one noisy histogram."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def draw_from_histogram(
 ) -> Drawn:
     """Perturb the outcome's histogram and draw every dataset from it.
 
-    Secret noise comes with a secret order of rows. `seed` makes the draws from the noisy histogram
-    repeatable; these draws cost nothing more. Under "loo" neighbours the number of records is
-    protected too, so a dataset has as many rows as the noisy counts add up to.
+    With secret noise the order of rows is secret too. `seed` makes the draws from the noisy
+    histogram repeatable. These draws cost no epsilon. Under "loo" neighbours the noise protects
+    the number of records too, so a dataset has as many rows as the noisy counts add up to.
     """
     noisy = mechanism.perturb(table.y, seed=seed)
     records = len(table.y)

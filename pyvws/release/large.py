@@ -1,8 +1,8 @@
-"""A release from a table that is never held whole.
+"""A release from a table that is never in memory as a whole.
 
-A likelihood tells apart the distinct rows of outcome, predictors and known columns, and no more.
-The run counts these rows and fits them with their counts. Then it reads the records again, in
-steps, and writes the synthetic outcomes and confidential figures of each step.
+Records with equal outcome, predictors and known columns have the same likelihood. The run counts
+the distinct rows of these columns and fits the rows with their counts. Then the run reads the
+records again, in steps, and writes the synthetic outcomes and confidential figures of each step.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def large_release(
 ) -> dict[str, Any]:
     """Write the release of a table into `folder`, as `Synthesizer.fit_to` says.
 
-    A file is read twice; an engine counts a lazy frame. Without weights from the data the datasets
-    are those of `Synthesizer.fit` on the same rows in the same order, bit for bit. Sums of weights
-    are rounded in another order here.
+    The run reads a file twice; an engine counts the rows of a lazy frame. Without weights from the
+    data, `Synthesizer.fit` on the same rows in the same order gives the same datasets, bit for
+    bit. With such weights they may differ: this function rounds sums of weights in another order.
     """
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
@@ -140,7 +140,7 @@ def _refuse_too_few(tally: pl.DataFrame) -> None:
 
 
 def _tally_digest(rows: pl.DataFrame) -> str:
-    """sha256 of a tally as csv."""
+    """The SHA-256 of a tally, written as csv."""
     text = io.BytesIO()
     rows.write_csv(text)
     return hashlib.sha256(text.getbuffer()).hexdigest()
@@ -160,7 +160,7 @@ def _write_records(
     if run.rows is not None:
         nobody = np.zeros(number, dtype=np.int8)
         for _ in _public_rows(run, table, tally, columns, nobody, out.records):
-            pass  # Reading writes the records. No row of a dataset is a record's.
+            pass  # The generator writes the records. No row of a dataset belongs to a record.
         batches = _rows_of_nobody(run.rows)
     else:
         order = None if run.settings.keep_order else row_order(order_stream(seed), number)
@@ -173,7 +173,7 @@ def _write_records(
 
 
 def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
-    """That many rows without predictors: each is the tally's first kind, like any other kind."""
+    """Rows without predictors: all kinds are alike then, so each row names the tally's first."""
     for start in range(0, many, AT_ONCE):
         yield pl.DataFrame({_PLACE: np.zeros(min(AT_ONCE, many - start), dtype=np.uint32)})
 
@@ -186,9 +186,9 @@ def _public_rows(
     rows: RowNumbers,
     records: TableWriter,
 ) -> Iterator[pl.DataFrame]:
-    """Each record's public columns and its row in the tally; `records` gets what is confidential.
+    """Yield each record's public columns and tally row; `records` gets its confidential figures.
 
-    `rows` (N,) names the row of the datasets that a record becomes, from 1, where it becomes one.
+    `rows` (N,) names the row of the datasets, from 1, that a record becomes, if it becomes a row.
     """
     per_kind = record_columns(run.own, run.final)
     places = tally.select(columns.modelled).with_columns(
@@ -245,7 +245,7 @@ def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> An
 
 
 def _outcome_maker(run: FittedRun) -> Callable[[Any, np.random.Generator, Any], Any]:
-    """A function of a draw, a stream and the records' kinds (n,): their outcomes as written."""
+    """A function of a draw, a stream and records' kinds (n,) that returns outcomes as written."""
     model, design, cells = run.loop.model, run.table.design.matrix, run.loop.cells
     seen = cells.outcome[cells.cell_of_record] if model.reads_outcome else None
     made: Any = {"whole": np.int64, "real": np.float64, "boolean": np.bool_}[run.table.kind]

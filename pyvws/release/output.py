@@ -1,6 +1,6 @@
-"""`release/` and `confidential/`: the one place that writes them, for every mechanism and table.
+"""The one writer of `release/` and `confidential/`, for every mechanism and table.
 
-Records and datasets come in batches. A table in memory is a stream of one.
+Records and datasets come in batches. A table in memory comes as a single batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Output", "open_output"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output folder that fills: a writer for the records, and one for each dataset."""
+    """An output folder under way: a writer for the records, and a writer for each dataset."""
 
     folder: Path
     records: TableWriter
@@ -38,7 +38,7 @@ class Output:
         config_with_seed: str,
         console: str,
     ) -> None:
-        """Write the files that a run has once. A file of empty text is left out."""
+        """Write the files that a run has once. A text that is empty gets no file."""
         release, confidential = self.folder / "release", self.folder / "confidential"
         (release / "privacy.json").write_bytes(_json(privacy))
         if config:
@@ -57,8 +57,8 @@ def open_output(
 ) -> Iterator[Output]:
     """Yield an output to fill and to finish; `folder` appears whole, or nothing is left behind.
 
-    With `whole` each writer is called once. Raises InputError for a column that no file of the
-    format can hold; OutputError where the folder is not empty or cannot be written.
+    With `whole` the caller calls each writer once. Raises InputError for a column that no file of
+    the format can hold, and OutputError where the folder is not empty or cannot be written.
     """
     with whole_folder(folder, overwrite=overwrite) as partial, ExitStack() as files:
         (partial / "release").mkdir(mode=0o755)

@@ -1,4 +1,4 @@
-"""What a run of a pseudo posterior fits and draws, and the statement of what that costs."""
+"""The fits and draws of a run with a pseudo posterior, and the statement of their cost."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_
 
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
 
-_SHORT_SEED = 1 << 53  # A release shows the numbers that its seed gave; fewer seeds can be tried.
+_SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
 
-# The statement's word for where the number of rows comes from, by the type of `records`.
+# The statement's word for the source of the number of rows, by the type of `records`.
 _ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", str: "noisy"}
 
 
 @dataclass(frozen=True, slots=True)
 class FittedRun:
-    """A run up to its datasets.
+    """A run before it draws its datasets.
 
-    `own` is the mechanism's fit and its risks, `final` the fit that makes the datasets, `constants`
-    what searches found, `console` what Stan printed. `rows` is the number of rows that a setting
-    names, None for one a record; `tells_nothing` whether the clamp left the prior alone.
+    `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets.
+    Searches found `constants`; Stan printed `console`. `rows` is the number of rows by a setting,
+    None for one row a record. `tells_nothing` says whether the clamp left only the prior.
     """
 
     settings: RunSettings
@@ -71,7 +71,7 @@ def fitted_run(
     listener: Listener,
     multiplicity: Floats | None = None,
 ) -> FittedRun:
-    """Fit as the mechanism says. Record i of the table stands for multiplicity[i] equal records."""
+    """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records."""
     console: list[str] = []
     model = table.model
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
@@ -103,7 +103,7 @@ def draw_from_posterior(
     row_name: str,
     listener: Listener,
 ) -> Drawn:
-    """Run a mechanism on a checked table; records.parquet calls a record's row `row_name`."""
+    """Run a mechanism on a checked table; `row_name` heads the row numbers in records.parquet."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
     records, design = len(table.y), table.design.matrix
     columns = record_columns(run.own, run.final)
@@ -127,11 +127,11 @@ def draw_from_posterior(
 
 
 def _number_of_rows(settings: RunSettings, released: list[str], records: int) -> int | None:
-    """The public number of rows, or that of records with secret noise; None for one row a record.
+    """The public number of rows, or a noisy number of records; None for one row a record.
 
     One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
-    records_epsilon. Raises InputError where columns are released unchanged, which have the table's
-    own rows; MissingDependencyError for noise where OpenDP is not installed.
+    records_epsilon. Raises InputError where the run releases columns unchanged, since these have
+    the table's own rows; MissingDependencyError for noise where OpenDP is not installed.
     """
     if settings.records is None:
         return None
@@ -150,7 +150,7 @@ def _number_of_rows(settings: RunSettings, released: list[str], records: int) ->
 def _fitted(
     settings: RunSettings, mechanism: Mechanism, loop: SynthesisLoop, table: ConfidentialTable
 ) -> tuple[Weighting, WeightedFit, dict[str, float]]:
-    """The mechanism's own fit, the one that makes the datasets, and the constants found."""
+    """The mechanism's own fit, the fit that makes the datasets, and the constants of searches."""
     target = settings.target_epsilon
     rule = None
     if settings.downscale and target is not None:
@@ -187,7 +187,7 @@ def _fitted(
 def _held(
     settings: RunSettings, loop: SynthesisLoop, final: WeightedFit, target: float
 ) -> WeightedFit:
-    """The fit, confirmed. SearchError where its epsilon exceeds the target, unless accepted."""
+    """The confirmed fit; SearchError if its epsilon exceeds the target and settings refuse that."""
 
     def refuse_missed(fit: WeightedFit) -> None:
         if fit.bounds.epsilon > target and not settings.accept_above_target:
@@ -264,7 +264,7 @@ def _own_program(settings: RunSettings) -> str:
 
 
 def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[Phrase, ...]:
-    """What was done with the confidential data before the fit that made the datasets."""
+    """The uses of the confidential data before the fit that made the datasets."""
     fits = Counter(fit.label for fit in loop.fits if fit is not final)
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
     counted = [Phrase("risks")] if mechanism.counts_in_radius else []

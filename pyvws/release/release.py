@@ -1,4 +1,4 @@
-"""A finished run: the synthetic datasets and the statement, which may leave, and what must stay."""
+"""A finished run: its public datasets and statement, and its confidential tables and figures."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ __all__ = ["Release"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """The parts of the output folder, in memory. Its `repr` shows the public ones.
+    """The parts of an output folder, in memory. The `repr` of a release shows public parts only.
 
     Attributes
     ----------
     datasets : list of tables
-        Synthetic datasets in the input's kind (pandas, polars or Arrow): N rows each, all in one
-        random order of the records unless `keep_order` was set; with `records`, or a histogram
-        under loo neighbours, another number of rows, which are not those of records. Public as
-        `write` writes them: in memory levels without a record, what Arrow keeps under missing cells
-        and, with `keep_order`, a pandas index come along with the columns released unchanged.
+        Synthetic datasets in the input's kind (pandas, polars or Arrow). Each has N rows, in one
+        random order of the records unless `keep_order` was set. With `records`, or a histogram
+        under loo neighbours, the number of rows differs and no row belongs to a record. The files
+        of `write` are public. In memory, columns released unchanged also carry levels without a
+        record, values that Arrow keeps under missing cells and, with `keep_order`, a pandas index.
     privacy : dict
-        The statement that goes with them, figures rounded up to one decimal. Public.
+        The statement that goes with the datasets, figures rounded up to one decimal. Public.
     records : table, N rows
-        Confidential, in the order of the table. released_row, from 1: the record's row in every
-        dataset, where rows are those of records (released_row_of_tally where the table's engine
-        keeps no order, and records are sorted by their cells). weight and lipschitz_bound (nats) of
-        the mechanism's own fit, risk (in [0, 1], larger = riskier) that its weights were made from,
-        and weight_final and lipschitz_bound_final of the fit that made the datasets; the same
-        without re-weighting.
+        Confidential, in the order of the table. released_row, from 1, is the record's row in every
+        dataset, if rows belong to records (released_row_of_tally where the table's engine keeps no
+        order, and records are sorted by their cells). weight and lipschitz_bound (nats) are of the
+        mechanism's own fit, and risk (in [0, 1], larger = riskier) gave its weights. weight_final
+        and lipschitz_bound_final are of the fit that made the datasets; without re-weighting they
+        equal weight and lipschitz_bound.
     posterior : table, S rows
         Confidential. chain, draw and every parameter of the fit that made the datasets.
     summary : dict
@@ -62,16 +62,16 @@ class Release:
     config_with_seed: str = ""
 
     def __repr__(self) -> str:
-        """One line of what is public, so that a notebook or a log shows no record."""
+        """One line of public figures, so that a notebook or a log shows no record."""
         shown = ("mechanism", "guarantee", "epsilon_total")
         said = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in shown)
         return f"Release({len(self.datasets)} datasets, {said})"
 
     def aligned(self) -> list[Any]:
-        """The datasets in the order of the table: row i is that of record i. Confidential.
+        """The datasets in the order of the table: row i belongs to record i. Confidential.
 
-        Raises InputError where rows are not those of records, as of a histogram under loo
-        neighbours.
+        Raises InputError where rows do not belong to records, as in datasets of a histogram under
+        loo neighbours.
         """
         records = nw.from_native(self.records, eager_only=True)
         if RELEASED_ROW not in records.columns:

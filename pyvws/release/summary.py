@@ -1,4 +1,4 @@
-"""What a run leaves for its own agency: exact figures, diagnostics, timings, versions."""
+"""The confidential figures of a run, for its own agency: exact figures, diagnostics, versions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from pyvws.tables.row_order import RowNumbers
 
 __all__ = ["Drawn", "fit_figures", "posterior_columns", "record_columns", "summarize"]
 
-_version: Final = cache(version)  # An installed package's files are read once.
+_version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """What a run draws for a table in memory, whatever its mechanism.
+    """The draws of a run for a table in memory, the same for every mechanism.
 
-    `order` names the record of each row, None for one row a record in their order. `records` and
-    `posterior` are columns of confidential tables, `figures` the run's own part of summary.json.
+    `order` names the record of each row, None where row i is record i's. `records` and `posterior`
+    are columns of confidential tables. `figures` is the run's own part of summary.json.
     """
 
     outcomes: list[Floats]
@@ -55,7 +55,7 @@ def summarize(
     input_sha256: str | None,
     input_sha256_of: str = "file",
 ) -> dict[str, Any]:
-    """The content of summary.json: exact and confidential. `began` is a time.perf_counter()."""
+    """The exact, confidential content of summary.json. The run began at perf_counter `began`."""
     timings = {"total_seconds": time.perf_counter() - began, **figures["timings"]}
     return {
         **figures,
@@ -118,7 +118,7 @@ def fit_figures(
 
 
 def posterior_columns(posterior: Posterior) -> dict[str, Any]:
-    """Draws as columns: chain and draw from 1, then each parameter, arrays indexed from 1."""
+    """Draws as columns: chain and draw, numbered from 1, then parameters, arrays indexed from 1."""
     S = posterior.n_draws
     each = S // posterior.chains
     columns: dict[str, Any] = {
@@ -136,7 +136,7 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
 
 
 def record_columns(weighting: Weighting, final: WeightedFit) -> dict[str, Any]:
-    """Columns of records.parquet: weights, bounds (nats), risks; of the own fit and of the last."""
+    """Columns of records.parquet: weights and bounds (nats) of the own and the last fit, risks."""
     return {
         "weight": weighting.fit.weights,
         "lipschitz_bound": weighting.fit.bounds.by_record,

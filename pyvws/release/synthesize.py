@@ -21,9 +21,9 @@ def synthesize(frame: Any, *, seed: int, **settings: Any) -> Release:
     frame : pandas, polars or Arrow table, N rows
         The confidential table; datasets come back in its kind.
     seed : int
-        Of sampling and synthesis; keep it confidential.
+        Seed of sampling and synthesis; keep the seed confidential.
     **settings
-        Every setting of the page Settings: of the run, and of the mechanism and model by name.
+        Any setting of the page Settings: the run's, and by name the mechanism's and the model's.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def synthesize(frame: Any, *, seed: int, **settings: Any) -> Release:
     ConvergenceError
         If the chains of a run fail their diagnostics whose guarantee would be "dp".
     SearchError
-        If no k or c meets its bound, or epsilon is missed and that is not accepted.
+        If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
 
     Examples
     --------

@@ -36,12 +36,12 @@ __all__ = ["Synthesizer"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesizer(RunSettings):
-    """Settings of a run, checked when they are made; `fit` takes the table.
+    """The settings of a run. Making a Synthesizer checks its settings; `fit` takes the table.
 
     Parameters
     ----------
     **settings
-        Those of the run on the page Settings. A mechanism or model has its own.
+        The run's settings on the page Settings. A mechanism or model has settings of its own.
 
     Raises
     ------
@@ -65,10 +65,10 @@ class Synthesizer(RunSettings):
         Parameters
         ----------
         frame : pandas, polars or Arrow table, N rows
-            The confidential table; left as it is. Of a lazy frame the columns that the run reads
-            are collected; `fit_to` leaves the records where they are. An engine that promises no
-            order of rows (DuckDB, Dask, Spark, Ibis) has them sorted by their cells, and its
-            datasets cannot be lined up with records.
+            The confidential table, which the run does not change. The run collects the columns
+            that it reads of a lazy frame; `fit_to` leaves the records where they are. An engine
+            that promises no order of rows (DuckDB, Dask, Spark, Ibis) gets its rows sorted by their
+            cells, and nobody can line up its datasets with records.
         seed : int
             Seed of sampling and synthesis. The same seed gives the same release; keep the seed
             confidential. A short seed can be found from a release: draw it, as by
@@ -92,7 +92,7 @@ class Synthesizer(RunSettings):
         ConvergenceError
             If the chains of a run fail their diagnostics whose guarantee would be "dp".
         SearchError
-            If no k or c meets its bound, or epsilon is missed and that is not accepted.
+            If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
         """
         began = time.perf_counter()
         sweep()
@@ -151,10 +151,10 @@ class Synthesizer(RunSettings):
         overwrite: bool = False,
         listener: Listener = SILENT,
     ) -> dict[str, Any]:
-        """As `fit` and `Release.write`, on a table that stays where it is.
+        """Do the work of `fit` and `Release.write` on a table that stays where it is.
 
-        The records are never held whole: the distinct rows are counted, fitted with their counts
-        (Algorithms 1 to 3 of [vws2024]), and the datasets written in steps.
+        The records are never in memory as a whole. The run counts the distinct rows, fits them with
+        their counts (Algorithms 1 to 3 of [vws2024]), and writes the datasets in steps.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Synthesizer(RunSettings):
         OutputError
             If the folder cannot be written; nothing is left behind.
         SearchError
-            If no k or c meets its bound, or epsilon is missed and that is not accepted.
+            If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
         """
         sweep()
         named = isinstance(table, str | Path)

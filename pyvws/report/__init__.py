@@ -1,1 +1,1 @@
-"""The two pages of an output folder: one for the board, one that may leave."""
+"""The two pages of an output folder: a page for the disclosure board, and a public page."""

@@ -38,7 +38,7 @@ _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 def board_page(
     public: PublicPart, confidential: ConfidentialPart, evidence: Evidence | None
 ) -> str:
-    """The page as HTML; `evidence` is what the confidential table adds, if it was given."""
+    """The page as HTML; `evidence` has the figures of the confidential table, if there is one."""
     summary = confidential.summary
     exact = summary["privacy"]
     sections: list[Section] = (
@@ -98,7 +98,7 @@ def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
 
 
 def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
-    """A table of settings as the run noted them; settings that were not set are left out."""
+    """A table of settings as the run noted them, without settings that nobody set."""
     rows = [(str(name), shown(value)) for name, value in entries.items() if value is not None]
     return Table(caption, ("name", "value"), rows)
 
@@ -328,7 +328,7 @@ def _risk_table(risk: RiskEvidence) -> Table:
 
 
 def _match_text(match: MatchRisk) -> str:
-    """Match risks averaged over the datasets; the false rate over those that have one."""
+    """Match risks averaged over datasets; the false rate is averaged where datasets have one."""
     false = match.mean_false_rate
     said = "none (no single match)" if false is None else number(false)
     return (
@@ -382,7 +382,7 @@ def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
 
 
 def _utility_section(public: PublicPart, evidence: Evidence) -> Section:
-    """How near the datasets come to the confidential table."""
+    """The utility figures: how near the datasets come to the confidential table."""
     y, outcomes, name = evidence.y, public.outcomes, public.outcome
     label = _label(public)
     scores = evidence.scores

@@ -1,4 +1,4 @@
-"""What a disclosure board compares with the confidential table: risks and utility."""
+"""The evidence for a disclosure board: risks and utility, measured on the confidential table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pyvws.risks.identification_risk import identification_risk
 __all__ = ["Evidence", "RiskEvidence", "RiskSettings", "gather"]
 
 _REPLICATES: Final = 200
-MOST_DRAWS: Final = 200_000_000  # Values drawn for the intervals; above it they are left out.
+MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.
 
 
 @dataclass(frozen=True, slots=True)
 class RiskSettings:
-    """What the intruder knows, and the risks that the agency does not accept."""
+    """Settings for the intruder's knowledge, and limits on the risks that the agency accepts."""
 
     radius: float = 0.2
     radius_kind: Literal["percentage", "absolute"] = "percentage"
@@ -40,7 +40,7 @@ class RiskSettings:
 
 @dataclass(frozen=True, slots=True)
 class RiskEvidence:
-    """Risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted; match risks."""
+    """Match risks, and risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted."""
 
     settings: RiskSettings
     by_record: dict[str, Floats]
@@ -49,10 +49,10 @@ class RiskEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The confidential outcome (N,) and what the synthetic datasets make of it.
+    """The confidential outcome (N,), and the risks and utility of the synthetic datasets.
 
-    `risk` is None where rows do not correspond; `intervals` is empty where the table is too large
-    for a bootstrap, else by statistic, then by Data and Synthetic. `same_file` says whether the
+    `risk` is None where rows do not belong to records. `intervals` has intervals by statistic, then
+    by Data and Synthetic; a table too large for a bootstrap has none. `same_file` says whether the
     table is the very file of the run, None where the run did not note a file.
     """
 
@@ -73,9 +73,9 @@ def gather(
     risk: RiskSettings | None = None,
     unweighted: Sequence[Floats] | None = None,
 ) -> Evidence:
-    """Compute the figures of utility and, with `risk`, those of risk.
+    """Compute the figures of utility and, with `risk`, the figures of risk.
 
-    `unweighted` holds the outcomes of a release without weights, rows as in `y`.
+    `unweighted` holds the outcomes of a release without weights, with rows in the order of `y`.
     """
     own = list(outcomes)
     found = None

@@ -1,4 +1,4 @@
-"""Readers of a folder that `pyvws synthesize` wrote: of what may leave, and of what must not."""
+"""Readers of the public and the confidential part of a folder that `pyvws synthesize` wrote."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class DatasetFile:
 
 @dataclass(frozen=True, slots=True)
 class PublicPart:
-    """`release/`: the statement, the files, their columns, the synthesized one and its values.
+    """`release/`: the statement, the files, their columns, the outcome's name and its values.
 
-    `predictors` are the columns of the run's formula. A formula without columns has in their place
-    the columns released unchanged that have a value twice, which identifiers do not.
+    `predictors` are the columns of the run's formula. If the formula has none, `predictors` are the
+    columns released unchanged that have a value twice, which identifiers do not have.
     """
 
     privacy: dict[str, Any]
@@ -80,10 +80,10 @@ class ConfidentialPart:
 
 @contextmanager
 def as_left(out: Path) -> Iterator[None]:
-    """InputError for entries that are missing from the files of `out`, or are of another type."""
+    """Raise InputError if entries in the files of `out` are missing or have a wrong type."""
     try:
         yield
-    except (PyvwsError, OSError):  # A full disk says so itself.
+    except (PyvwsError, OSError):  # These errors already name their cause.
         raise
     except (LookupError, TypeError, AttributeError, *UNREADABLE) as error:
         raise InputError(
@@ -137,9 +137,9 @@ def dataset_files(out: Path) -> list[Path]:
 
 
 def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
-    """The datasets of an output folder, and which row of each is that of record i (N,), from 0.
+    """The datasets of an output folder, and the row of record i in each dataset (N,), from 0.
 
-    Raises InputError where no row is that of a record, or the run kept no link between them.
+    Raises InputError where no row belongs to a record, or the run kept no link between them.
     """
     paths = dataset_files(out)
     records = _parquet(output_part(out, "confidential") / "records.parquet")
@@ -154,7 +154,7 @@ def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
 def refuse_random_order(path: Path) -> None:
     """Raise InputError for a released file whose statement says that its rows are in random order.
 
-    A folder of such files counts too; a file that no statement lies beside passes.
+    A folder of such files raises the error too. A file without a statement beside it passes.
     """
     statement = (path if path.is_dir() else path.parent) / "privacy.json"
     if statement.is_file() and _json(statement).get("row_order") == ROW_ORDERS[False]:
@@ -177,7 +177,7 @@ def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
 
 
 def _of_formula(path: Path, columns: list[str]) -> list[str]:
-    """Columns of the formula in a run's settings; none where there is no such file."""
+    """Columns of the formula in the settings file `path`; none where the file does not exist."""
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
         return [name for name in read_formula(settings["formula"]).columns if name in columns]
@@ -193,7 +193,7 @@ def _repeated(path: Path, names: set[str]) -> list[str]:
 
 
 def output_part(out: Path, name: str) -> Path:
-    """A folder inside an output folder; InputError where it is not."""
+    """The folder `name` inside an output folder; InputError where no such folder exists."""
     folder = out / name
     if not folder.is_dir():
         raise InputError(f"{out} has no folder {name}. Name a folder that pyvws synthesize wrote.")
@@ -202,7 +202,7 @@ def output_part(out: Path, name: str) -> Path:
 
 @contextmanager
 def _readable(named: str) -> Iterator[None]:
-    """InputError, without a value, where what is `named` cannot be read."""
+    """Raise InputError, without a confidential value, if the `named` file cannot be read."""
     try:
         yield
     except UNREADABLE as error:
@@ -236,7 +236,7 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _outcome(path: Path, name: str) -> Floats:
-    """The values of one column. No other column of a large dataset is held."""
+    """The values of one column. The other columns of a large dataset stay on disk."""
     with _readable(f"{path.name}: its column {name!r}"):
         column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
     if column.is_null().any():

@@ -1,4 +1,4 @@
-"""HTML pages that need no other file: tables, figures, style and script stand inside."""
+"""HTML pages that need no other file: each holds its own tables, figures, style and script."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DPI: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under headings; columns that hold numbers only are set to the right."""
+    """Rows of text under headings; the page sets columns of numbers to the right."""
 
     caption: str
     headings: tuple[str, ...]
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure as a data address, the text that stands for it, and its size in CSS pixels."""
+    """A figure as a data address, its alternative text, and its size in CSS pixels."""
 
     source: str
     alt: str
@@ -74,7 +74,7 @@ class Section:
 def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
     """A figure as PNG inside the page, without metadata.
 
-    `alt` says what is drawn, on which axes, to a reader who does not see the figure.
+    `alt` names the curves and axes of the figure for a reader who does not see the figure.
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
@@ -101,8 +101,8 @@ def number(value: Any, digits: int = 4) -> str:
 def render(template: str, **content: Any) -> str:
     """A page from a template of the package.
 
-    The page forbids itself to fetch anything: its policy allows images inside it, its own style,
-    and the one script whose digest it names. Raises LookupError where the content lacks a value.
+    The page's policy stops a browser from fetching anything. The policy allows images in the page,
+    its style, and the script whose digest the policy names. LookupError if content lacks a value.
     """
     from jinja2 import UndefinedError
 
@@ -147,7 +147,7 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and explanation of a statement's mechanism; the agency's own brings both along."""
+    """Title and explanation of a mechanism; the statement itself holds both for an agency's own."""
     name = privacy["mechanism"]
     if name in MECHANISMS:
         return MECHANISMS[name].title, MECHANISMS[name].explanation

@@ -1,4 +1,4 @@
-"""The page that may leave: made from `release/` alone, so nothing confidential can be in it."""
+"""The public page: the package makes it from `release/` alone, so it shows nothing confidential."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pyvws.statement.words import caveat_keys
 __all__ = ["files_table", "four_statistics", "problems", "public_page", "statement_facts"]
 
 _SHORT_OF: Final = ("problems", "problems-of-draws")
-_DRAWN: Final = 8  # Curves that can be told apart.
-_ENOUGH: Final = 8  # Datasets that make a violin; fewer are in the table.
+_DRAWN: Final = 8  # A reader can tell this many curves apart.
+_ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 _LEVELS: Final = np.array([0.15, 0.5, 0.9])
 
 
@@ -53,7 +53,7 @@ def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, st
 
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
-    """The caveats on convergence, empty when diagnostics were in order."""
+    """The caveats on convergence; the list is empty when diagnostics were in order."""
     said = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
     return [text for key, text in said if key in _SHORT_OF]
 
@@ -120,7 +120,7 @@ def files_table(caption: str, public: PublicPart) -> Table:
 
 
 def _formula(outcome: str, predictors: Sequence[str]) -> str:
-    """The regression of the page's two programs; a name that R cannot read stands in backticks."""
+    """The regression in the page's programs; backticks enclose a name that R cannot read."""
     left, *right = (
         name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) else f"`{name}`"
         for name in (outcome, *predictors)

@@ -1,4 +1,4 @@
-"""Both pages of an output folder, written together or not at all."""
+"""The writer of both pages of an output folder: it writes both pages or none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTIAL = ".partial"
 
 
 def check_pages(out: Path, *, overwrite: bool) -> None:
-    """Raise OutputError now if `write_pages` could not write there later."""
+    """Raise OutputError now if `write_pages` could not write into `out` later."""
     for folder in (out / "release", out / "confidential"):
         if (folder / PAGE).exists() and not overwrite:
             raise OutputError(
@@ -43,8 +43,8 @@ def write_pages(
 ) -> tuple[Path, Path]:
     """Write release/report.html and confidential/report.html; returns their paths in that order.
 
-    Both are made in full before either is put in its place, and until then they lie in the
-    confidential folder, readable by their owner alone. A failure leaves what was there before.
+    The function completes both pages before it puts either page in its place. Until then both lie
+    in the confidential folder, where only their owner can read them. A failure keeps old pages.
     """
     check_pages(out, overwrite=overwrite)
     with as_left(out):
@@ -74,7 +74,7 @@ def write_pages(
 
 
 def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:
-    """Rename each file into its place. Where one fails, the files before it go back."""
+    """Rename each file into its place. If one rename fails, undo the renames before it."""
     done: list[tuple[Path, Path | None]] = []
     try:
         for path, partial in partials.items():
@@ -95,7 +95,7 @@ def _put(partials: dict[Path, Path], cleanup: ExitStack) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed reports left, and nothing of a process that lives."""
+    """Remove the files that killed reports left, and no file of a process that lives."""
     for left in folder.glob(f".{PAGE}.*-*{_PARTIAL}"):
         owner = left.name.removeprefix(f".{PAGE}.").split("-")[0]
         if owner.isdigit() and not lives(int(owner)):

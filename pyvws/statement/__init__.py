@@ -1,1 +1,1 @@
-"""What a release costs, and the words that say so."""
+"""The privacy cost of a release, and the words of its statement."""

@@ -1,9 +1,9 @@
-"""What a release costs, and the statement that says so.
+"""The privacy cost of a release, and the statement of this cost.
 
 Every draw of the pseudo posterior makes one synthetic dataset at epsilon_x = 2 Delta_{alpha,x}
-under leave-one-out neighbours; m datasets from m draws compose to m epsilon_x. Delta is estimated
-on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1 of [vws2024]).
-Where each term is clamped at epsilon / 2 [global2022], no draw can exceed it.
+under leave-one-out neighbours; m datasets from m draws compose to m epsilon_x. A run estimates
+Delta on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1 of
+[vws2024]). Where a mechanism clamps each term at epsilon / 2 [global2022], no draw exceeds that.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ STATEMENT_VERSION = 2
 ROW_ORDERS = ("random", "as in the table")
 """What a statement calls the order of rows: without and with keep_order."""
 
-_UNCLAMPED = "no-upper-limit"  # A family's caveat that no longer applies where terms are clamped.
+_UNCLAMPED = "no-upper-limit"  # A family's caveat, which clamped terms make untrue.
 
 
 def growth_per_doubling(by_draw: Floats) -> float:
-    """How much the largest of S draws' bounds exceeds, on average, that of a random half of them.
+    """How much the largest bound of S draws exceeds, on average, the largest of a random half.
 
-    by_draw (S,) in nats; larger = the bound is less settled. Sorted downwards, the largest of a
-    half is place j with probability near 2^-(j + 1). Not finite where the largest bound is not.
+    by_draw (S,) in nats; larger = the bound is less settled. Place j of the bounds, sorted
+    downwards, is the half's largest with probability near 2^-(j + 1). Not finite if a bound is not.
     """
     falling = np.sort(by_draw)[::-1][:64]
     if not np.isfinite(falling[0]):
@@ -53,7 +53,7 @@ def growth_per_doubling(by_draw: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What the statements of all mechanisms hold.
+    """The facts that the statements of all mechanisms hold.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class Statement:
     datasets : int
         Synthetic datasets released.
     columns_released_unchanged : tuple of str
-        Columns that are released as they are, treated as public.
+        Columns that the agency treats as public and releases as they are.
     rounded : bool
         Whether the outcome was rounded to whole numbers first.
     keep_order : bool
-        Whether rows stand in the table's order; else they are in a random one.
+        Whether rows stand in the table's order; else the rows stand in a random order.
     """
 
     mechanism: str
@@ -84,9 +84,9 @@ class Statement:
         return self._written(True)
 
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
-        """What a reader must know before relying on the numbers.
+        """The sentences that a reader must know before relying on the numbers.
 
-        Diagnostics are told only to the agency itself (`exact`): they are figures of the data.
+        Only the agency's own statement (`exact`) has diagnostics, since these describe the data.
         """
         raise NotImplementedError
 
@@ -127,26 +127,26 @@ class PrivacyStatement(Statement):
     model : str
         Name as on the command line.
     claim : {"dp", "asymptotic-dp", "none"}
-        The strongest word that the mechanism may have.
+        The strongest guarantee that the mechanism may claim.
     unchecked : tuple of {"mechanism", "model", "engine"}
-        Which of them are the agency's own: the package checks no claim of theirs.
+        The parts that are the agency's own. The package checks no claim of these parts.
     mechanism_words : mapping of str to str
-        Title and explanation of a mechanism of the agency's own; those of the others are known.
+        Title and explanation of a mechanism of the agency's own; empty for the package's own.
     reweighted, searched : bool
-        Whether Algorithm 3 ran, and whether a constant was searched over refits.
+        Whether Algorithm 3 ran, and whether the run searched a constant over refits.
     lipschitz_bound : float
-        Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. Of a
-        censored fit, the bound that it enforces.
+        Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. For a
+        censored fit, the bound that the fit enforces.
     enforced, data_weights, prepared_from_data : bool
-        Whether each record's term is clamped at the bound, whether weights come from the data, and
-        whether the model's levels do.
+        Whether the fit clamps each record's term at the bound, whether weights come from the data,
+        and whether the model's levels come from the data.
     downweights : bool
         Whether any weight of the fit that made the datasets is below 1.
     confirmed : bool
-        Whether the bound is the larger one of a fit and of a longer one under the same weights,
-        whose draws no search or truncation has seen.
+        Whether the bound is the larger of two: a fit's, and that of a longer fit under the same
+        weights, whose draws no search or truncation has seen.
     target : float, optional
-        The epsilon that was asked for.
+        The epsilon that the settings ask for.
     growth : float
         How much the bound rises when the number of draws doubles, in nats.
     draws : int
@@ -156,22 +156,22 @@ class PrivacyStatement(Statement):
     reads_outcome : bool
         Whether a synthetic value depends on the record's own outcome besides the draw.
     mechanism_caveats, model_caveats : tuple of Phrase
-        What the mechanism and the model's family add to the caveats.
+        The caveats that the mechanism and the model's family add.
     own_program : {"", "own-program", "unchecked-program"}
-        Whether the model is a Stan program of the agency's own, and whether its log_lik was held
-        against its target.
+        Whether the model is a Stan program of the agency's own, and whether the engine compared the
+        program's log_lik with its target.
     problems : tuple of str
         Sentences on convergence of the fit that made the datasets.
     short_seed : bool
-        Whether the seed can be found by trying all that are as small.
+        Whether an intruder can find the seed by trying all seeds that are as small.
     uses : tuple of Phrase
-        Uses of the confidential data that are not accounted, in their order.
+        Uses of the confidential data that epsilon does not account for, in their order.
     accepts_unconverged : bool
         Whether the settings accept chains that fail their diagnostics, which gives up "dp".
     records : {"exact", "public", "noisy"}
         Where the number of rows comes from: the table, the settings, or the table with noise.
     records_epsilon : float
-        What a noisy number of rows costs, once for all datasets; 0 otherwise.
+        The epsilon of a noisy number of rows, once for all datasets; 0 otherwise.
     """
 
     model: str
@@ -203,14 +203,14 @@ class PrivacyStatement(Statement):
 
     @property
     def guarantee(self) -> str:
-        """ "dp", "asymptotic-dp" or "none".
+        """The guarantee of the release: "dp", "asymptotic-dp" or "none".
 
-        No more than the mechanism claims. "dp" where terms are clamped, neither weights nor terms
-        depend on other records, mechanism and model are the package's, and the settings do not
-        accept chains that fail their diagnostics;
-        "asymptotic-dp" for the other weighted mechanisms at the full maximum, other censored ones
-        among them. "none" otherwise, as where no record is downweighted, and where synthetic values
-        depend on the data besides the posterior draw.
+        The guarantee is never stronger than the mechanism's claim. It is "dp" where the fit clamps
+        terms, neither weights nor terms depend on other records, mechanism and model are the
+        package's, and the settings do not accept chains that fail their diagnostics. It is
+        "asymptotic-dp" for other weighted mechanisms at the full maximum, other censored mechanisms
+        among them. It is "none" otherwise, as where the fit downweights no record, and where
+        synthetic values depend on the data besides the posterior draw.
         """
         if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
@@ -228,17 +228,17 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon_total(self) -> float:
-        """datasets x epsilon_per_dataset, by sequential composition, and the number of rows."""
+        """datasets x epsilon_per_dataset, by sequential composition, plus records_epsilon."""
         return self.datasets * self.epsilon_per_dataset + self.records_epsilon
 
     @property
     def _left_out(self) -> Epsilons:
-        """What one record more or less can change; a dataset shows the number of rows too."""
+        """Epsilons for one record more or less; a dataset shows the number of rows too."""
         return self.epsilon_per_dataset + self.records_epsilon, self.epsilon_total
 
     @property
     def _replaced(self) -> Epsilons:
-        """Twice what the draws cost: a term moves by epsilon, in both directions. n stays."""
+        """Twice the draws' epsilons: a term moves by epsilon in both directions. n stays."""
         dataset = 2.0 * self.epsilon_per_dataset
         return dataset, self.datasets * dataset
 
@@ -311,7 +311,7 @@ class PrivacyStatement(Statement):
         return [*TRUST, SEED_TRUST]
 
     def _certified(self, round_up: bool) -> dict[str, Any] | None:
-        """For which neighbours a strict claim holds: an exact n shows that a record was left out.
+        """The neighbours of a strict claim: an exact n shows that a record was left out.
 
         None where the claim is not strict.
         """
@@ -353,20 +353,20 @@ class HistogramStatement(Statement):
     Attributes
     ----------
     guarantee : {"dp-if-bounded", "none"}
-        What the noise and the edges allow to claim.
+        The guarantee that the noise and the edges allow the release to claim.
     epsilon : float
-        What the noisy counts cost, once for all datasets; larger = less private.
+        The cost of the noisy counts, once for all datasets; larger = less private.
     neighbours : {"replace", "loo"}
-        What epsilon holds for: one record replaced, or one left out.
+        The neighbours that epsilon holds for: one record replaced, or one record left out.
     bins : int
         Bins of the histogram.
     noise_scale : float
-        Of the noise on each count, in records; larger = more private.
+        Scale of the noise on each count, in records; larger = more private.
     publishable : bool
         Whether the noise is secret.
     bins_from_records, edges_from_data, allows_outside : bool
         Whether the number of bins follows the number of records, whether the range is the data's,
-        and whether values outside it were counted in the end bins.
+        and whether the end bins count the values outside the range.
     """
 
     guarantee: str
@@ -409,7 +409,7 @@ class HistogramStatement(Statement):
         return list(TRUST)
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
-        # One count moves where a record is left out, two by one each where it is replaced.
+        # A record left out moves one count by one; a record replaced moves two counts by one.
         replaced = self.epsilon if self._replaces else 2.0 * self.epsilon
         left_out = replaced / 2.0
         if self.bins_from_records:  # The rule takes n, so all bins move where a record is left out.

@@ -1,4 +1,4 @@
-"""How figures of a statement are written: rounded up, under either neighbours, in the ledger."""
+"""The form of a statement's figures: rounded up, by kind of neighbours, and in the ledger."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def figure(value: float, round_up: bool) -> float | None:
 
 
 Epsilons = tuple[float, float]
-"""What one dataset shows costs, and what all together show; larger = less private."""
+"""The epsilon of one dataset, and the epsilon of all datasets together; larger = less private."""
 
 
 def by_neighbours(
     left_out: Epsilons, replaced: Epsilons, round_up: bool
 ) -> dict[str, dict[str, float | None]]:
-    """The statement's `epsilon_by_neighbours`: one record left out, and one replaced."""
+    """The statement's `epsilon_by_neighbours`: one record left out, and one record replaced."""
     found = {"leave-one-out": left_out, "replace-one": replaced}
     return {
         name: {"per_dataset": figure(dataset, round_up), "total": figure(total, round_up)}
@@ -54,7 +54,7 @@ def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One use of the confidential data; `epsilon` is what it costs, None what is not accounted."""
+    """One use of the confidential data; `epsilon` is its cost, None if not accounted."""
 
     use: Phrase
     epsilon: float | None

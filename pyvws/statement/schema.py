@@ -1,4 +1,4 @@
-"""The form of privacy.json: its JSON Schema, and what that says of each value."""
+"""The form of privacy.json: its JSON Schema, and the schema's words on each value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FIELDS", "GUARANTEES", "SCHEMA", "Field"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a value means, the range it can take, and which way is which."""
+    """The meaning of a value, its range, and the meaning of a larger value."""
 
     meaning: str
     range: str

@@ -1,4 +1,4 @@
-"""A privacy statement in words, from keys: words.toml has them, and nothing else compares texts."""
+"""The words of a privacy statement, by key from words.toml; no other module compares texts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
 CAVEATS: Final = _WORDS["caveats"]
 USES: Final = _WORDS["uses"]
 SEED_TRUST: Final = _WORDS["trust"].pop("seed")
-"""Of a release whose randomness is all of its seed's."""
+"""The assumption of a release that takes all its randomness from its seed."""
 TRUST: Final = tuple(_WORDS["trust"].values())
 
 
 def caveat(said: Phrase) -> str:
-    """The sentence of a caveat; one on diagnostics has figures only where its values hold them."""
+    """The sentence of a caveat; a caveat on diagnostics has figures only if `said` holds them."""
     values = {"problems": "the agency has the figures.", **said.values}
     return said.words or CAVEATS[said.key].format(**values)
 
@@ -35,7 +35,7 @@ def use(said: Phrase) -> str:
 
 
 def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
-    """The key of each caveat of a statement; of version 1, which has none, from the sentences."""
+    """The key of each caveat of a statement; version 1 has no keys, so its sentences give them."""
     if "caveat_keys" in privacy:
         return [said["key"] for said in privacy["caveat_keys"]]
     forms = {key: re.sub(r"\\\{.*?\\\}", ".*", re.escape(words)) for key, words in CAVEATS.items()}

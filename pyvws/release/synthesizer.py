@@ -74,7 +74,7 @@ class Synthesizer(RunSettings):
             confidential. A short seed can be found from a release: draw it, as by
             `secrets.randbits(63)`.
         listener : Listener
-            Is told of each fit, and of each try of a search.
+            The run tells the listener of each fit and of each try of a search.
         release_frame : table, N rows, optional
             The same records whose unchanged columns go into the release instead of `frame`'s.
         input_sha256 : str, optional
@@ -160,13 +160,13 @@ class Synthesizer(RunSettings):
         ----------
         table : path or lazy frame
             A csv, parquet or Arrow IPC file, a folder of parquet or Arrow parts, or a lazy frame
-            that narwhals accepts. Files and polars plans are read twice (a parquet or Arrow file
-            once more before, for damage). Other engines (DuckDB, Dask, Spark, Ibis) count the
-            distinct rows of released, known and modelled columns themselves, and only that tally
-            comes over: their rows cannot be lined up with records.
+            that narwhals accepts. The run reads files and polars plans twice (a parquet or Arrow
+            file once more before, for damage). Other engines (DuckDB, Dask, Spark, Ibis) count the
+            distinct rows of released, known and modelled columns themselves. The run gets only this
+            tally, so nobody can line up rows of its datasets with records.
         folder : path
-            Gets `release/` and `confidential/`, whole or not at all: as csv or Arrow IPC where the
-            input is, else as parquet.
+            The run writes `release/` and `confidential/` here, whole or not at all. The datasets
+            are csv or Arrow IPC where the input is, else parquet.
         seed : int
             Seed of sampling and synthesis. The same seed gives the same release; keep the seed
             confidential. A short seed can be found from a release: draw it, as by
@@ -174,7 +174,7 @@ class Synthesizer(RunSettings):
         overwrite : bool
             Replace what the folder holds.
         listener : Listener
-            Is told of each fit, and of each try of a search.
+            The run tells the listener of each fit and of each try of a search.
 
         Returns
         -------

@@ -33,7 +33,7 @@ STATEMENT_VERSION = 2
 """Version of privacy.json's form, by privacy.schema.json. Version 1 had no keys of caveats."""
 
 ROW_ORDERS = ("random", "as in the table")
-"""What a statement calls the order of rows: without and with keep_order."""
+"""A statement's words for the order of rows: without and with keep_order."""
 
 _UNCLAMPED = "no-upper-limit"  # A family's caveat, which clamped terms make untrue.
 

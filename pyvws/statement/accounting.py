@@ -206,8 +206,8 @@ class PrivacyStatement(Statement):
         """The guarantee of the release: "dp", "asymptotic-dp" or "none".
 
         The guarantee is never stronger than the mechanism's claim. It is "dp" where the fit clamps
-        terms, neither weights nor terms depend on other records, mechanism and model are the
-        package's, and the settings do not accept chains that fail their diagnostics. It is
+        terms, neither weights nor terms depend on other records, mechanism, model and engine are
+        the package's, and the settings do not accept chains that fail their diagnostics. It is
         "asymptotic-dp" for other weighted mechanisms at the full maximum, other censored mechanisms
         among them. It is "none" otherwise, as where the fit downweights no record, and where
         synthetic values depend on the data besides the posterior draw.

@@ -1,1 +1,1 @@
-"""The samplers of a pseudo posterior, one a module, and what Stan engines share."""
+"""The samplers of a pseudo posterior, one a module, and the code that Stan engines share."""

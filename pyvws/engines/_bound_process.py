@@ -1,7 +1,7 @@
-"""A command that ends with the process that started it, killed or not: no child samples on alone.
+"""Starts a command that ends when its parent process ends, so that no child samples on alone.
 
-Run as a script, `_bound_process PARENT COMMAND...`, it asks Linux for a kill at its parent's end
-and becomes the command, which keeps that. Elsewhere the command runs as it is.
+The script `_bound_process PARENT COMMAND...` asks Linux to kill this process when its parent ends,
+and then becomes the command. On systems other than Linux the command runs without that bond.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def bound_command(command: list[str]) -> list[str]:
-    """The command, to be started by this process and to end with it.
+    """The command line that makes a command end with this process, which has to start the command.
 
-    It ends with the thread that starts it, so that thread waits for it.
+    The command ends with the thread that starts it, so that thread has to wait for the command.
     """
     if sys.platform != "linux":
         return command

@@ -28,11 +28,11 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ChainEngine(StanEngine):
-    """A Stan each of whose chains is a process, in the private folder of a fit."""
+    """A Stan engine that runs each chain as a process in the private folder of a fit."""
 
     @abstractmethod
     def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
-        """Write what the chains read into the folder; the command of each chain."""
+        """Write the chains' input files into the folder; return the command of each chain."""
 
     @abstractmethod
     def chain(
@@ -41,7 +41,7 @@ class ChainEngine(StanEngine):
         """Names and values (draws, columns) that a chain, counted from 1, left in the folder."""
 
     def seconds(self, folder: Path, running: float) -> float:
-        """What sampling took, of the seconds that the processes were running."""
+        """Seconds that sampling took, out of the seconds that the processes were running."""
         return running
 
     def run_job(self, job: StanJob) -> StanRun:
@@ -76,10 +76,10 @@ def run_chains(
     settings: SamplerSettings,
     progress: Progress | None,
 ) -> list[int]:
-    """Run one command a chain in `folder`; what chain c prints goes to c.console.log there.
+    """Run one command a chain in `folder`; chain c prints to the file c.console.log there.
 
     Returns the exit codes in the order of the commands. An exception, an interrupt included, kills
-    the chains that still run and is passed on; a kill of this process takes them along.
+    the chains that still run and is passed on. The chains also end when this process is killed.
     """
     total = settings.chains * (settings.draws + settings.warmup)
     waiting = list(enumerate(commands))

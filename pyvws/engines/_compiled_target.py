@@ -1,8 +1,8 @@
 """A target as C functions: density and gradient on the sampled scale, and draws back from it.
 
-A sampler in another language calls them without Python, so chains run side by side. Each is made of
-kernels of the family and of the scale, which are named in a text: the machine code on disk is found
-again by that text, and holds no data.
+A sampler in another language calls the functions without Python, so chains run side by side. Each
+function is made of kernels of the family and of the scale. A text names these kernels, and numba
+finds the machine code on disk again by that text. The machine code holds no data.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr
 _DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
 _LEAST_SLOPE = 1e-9  # First steps scale by the first gradient: 2e-10 was seen to lead far off.
 _NO_SLOPE = np.finfo(np.float64).tiny  # For 0, where nuts-rs would panic; too small to move a draw.
-_NOT_FINITE = 1  # To nutpie: a point to turn back from.
+_NOT_FINITE = 1  # Tells nutpie to turn back from a point.
 
 _NAMED: dict[str, Any] = {}
 
 
 class CompiledTarget:
-    """The functions' `density` and `draw`, and the `arguments` whose address they take last.
+    """The C functions `density` and `draw`, and the `arguments` whose address both take last.
 
     density(D, z, gradient, value, address) and draw(D, D, z, q, address) are C functions that
     return 0, or another number where the density or its gradient is not finite.
@@ -52,7 +52,7 @@ class CompiledTarget:
     def moves(self, z: Floats) -> bool:
         """Whether the density at z (D,) is finite, and its gradient finite and nowhere near 0.
 
-        A sampler that scales its first steps by this gradient goes astray from elsewhere.
+        A sampler that scales its first steps by this gradient goes astray from any other point.
         """
         gradient, value = np.zeros(len(z)), np.zeros(1)
         call, words = self.density.ctypes, self.arguments.words
@@ -62,7 +62,7 @@ class CompiledTarget:
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:
-    """What a kernel is called here; the empty text for none."""
+    """The name of a kernel in this module; the empty text where there is no kernel."""
     if kernel is None:
         return ""
     function = getattr(kernel, "py_func", kernel)
@@ -101,8 +101,8 @@ def _functions(
         return 0
 
     names = restore, pull_back, density, terms
-    # numba names machine code by the function, not by what it closes over: two of one name, read
-    # from disk into one process, would be taken for each other.
+    # numba names machine code by the function, not by the variables that the function closes over.
+    # In one process, numba would mistake two functions of one name, read from disk, for each other.
     own_name = hashlib.sha256(" ".join([kinds, *names]).encode()).hexdigest()[:16]
     for function in (log_density, draw):
         function.__qualname__ = f"{function.__name__}_{own_name}"

@@ -1,4 +1,4 @@
-"""What an engine is: a pseudo posterior and settings in, draws with diagnostics out."""
+"""The interface of an engine: it takes a pseudo posterior and settings, and returns draws."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Engine(Protocol):
     ) -> Posterior:
         """Draw from the target.
 
-        `previous` is a fit of the same model and table under other weights, to start from.
+        `previous` is a fit of the same model and table under other weights: chains start from it.
         """

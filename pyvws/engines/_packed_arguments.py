@@ -1,8 +1,8 @@
-"""Arguments as words in memory, for kernels (`pyvws._base.kernels`) handed an address alone.
+"""Arguments as words in memory, for kernels (`pyvws._base.kernels`) that get only an address.
 
-Arrays are packed as their address and shape, numbers as themselves, 8 bytes a word. What is packed
-is read again without a copy, so the arrays have to be kept as long as the words are. Only two
-things have no numba function and are LLVM's own: a word as a pointer, and a count across threads.
+An array is packed as its address and shape, a number as itself, 8 bytes a word. Kernels read the
+arrays without a copy, so the caller has to keep the arrays as long as the words. numba has no
+function for two steps, which LLVM does: to read a word as a pointer, and to count across threads.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _FLOAT, _WHOLE = "d", "l"
 
 
 class PackedArguments:
-    """Groups of arguments: `words` for the address, `kinds` for the code, both fixed for good.
+    """Groups of arguments as `words` in memory, and the text `kinds` that says how to read them.
 
-    `kinds` says what stands at each place: f or i with the number of dimensions for arrays of
-    doubles or whole numbers, d and l for single ones; commas part them, semicolons the groups.
-    Before the arguments there is one word for a count.
+    Letters in `kinds` give the kind of each argument: f or i with the number of dimensions for an
+    array of doubles or whole numbers, d or l for one double or whole number. Commas part the
+    arguments and semicolons the groups. One word before the arguments holds a count.
     """
 
     def __init__(self, groups: Groups) -> None:
@@ -40,7 +40,7 @@ class PackedArguments:
 
     @property
     def count(self) -> int:
-        """What `add_one` counted at the address."""
+        """How often compiled code called `add_one` at the address."""
         return int(self.words[0])
 
     def _pack(self, value: Any, words: list[int]) -> str:

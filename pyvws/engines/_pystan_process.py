@@ -1,9 +1,9 @@
-"""What httpstan does in processes of their own, so that Stan's prints, its threads and an interrupt
-stay out of the caller's, and no draw reaches httpstan's cache of fits.
+"""Runs httpstan in processes of its own: Stan's prints and threads, and an interrupt, stay out of
+the caller's process, and no draw reaches httpstan's cache of fits.
 
 `_pystan_process build PROGRAM FOLDER` compiles a program to FOLDER/model.so.
-`_pystan_process chain N` runs in the private folder of a fit, reads what `pystan` wrote there, and
-leaves N.npz and N.log.
+`_pystan_process chain N` runs in the private folder of a fit, reads the files that `pystan` wrote
+there, and leaves N.npz and N.log.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def load_module(path: str | Path) -> Any:
 
 
 def build(program: str, folder: str) -> int:
-    """0 when FOLDER/model.so is written, 1 when the program does not compile.
+    """Compile a program: 0 when FOLDER/model.so is written, 1 when the program does not compile.
 
-    httpstan keeps its builds in a cache of its own: the module is moved out and the rest removed.
+    httpstan builds in a cache of its own: this function moves the module out and removes the rest.
     """
     target = Path(folder)
     os.environ["XDG_CACHE_HOME"] = str(target / "build")
@@ -59,7 +59,7 @@ def build(program: str, folder: str) -> int:
 
 
 def chain(number: str) -> int:
-    """0 when the chain finished; otherwise Stan's words are in the log."""
+    """Run one chain: 0 when the chain finished; otherwise the log holds Stan's words."""
     job = json.loads(Path("job.json").read_text())
     with np.load("data.npz") as stored:
         data = {name: _plain(stored[name]) for name in stored.files}

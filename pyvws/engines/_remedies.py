@@ -1,4 +1,4 @@
-"""What to change about a design matrix under which a sampler fails."""
+"""Advice on how to change a design matrix under which a sampler fails."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def design_remedy(design: Floats) -> str:
 
 
 def failure_remedy(design: Any) -> str:
-    """The sentence of `design_remedy`, or what else to try; `design` may be None."""
+    """The sentence of `design_remedy`, or else general advice; `design` may be None."""
     found = "" if design is None else design_remedy(np.atleast_2d(design))
     return found or "Check that the weights leave enough of the data, or choose another model."

@@ -25,7 +25,7 @@ _UNUSED_DAYS = 180
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept; mode 0700, made when first asked for."""
+    """The folder of compiled programs; made with mode 0700 when a caller first asks for it."""
     folder = user_cache_path("pyvws", appauthor=False) / "stan"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -40,8 +40,8 @@ def cache_folder() -> Path:
 def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Path:
     """The complete folder that holds the compiled program, built unless it is there.
 
-    `version` is what compiles the program: another version is another folder. `build` writes into
-    the empty folder that it is given; what it raises is passed on, and nothing is kept. The
+    `version` names the Stan that compiles the program: each version has its own folder. `build`
+    writes into an empty folder; an error in `build` is passed on, and the cache keeps nothing. The
     folder's mark is written last, so a build that was cut short does not count.
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
@@ -65,7 +65,7 @@ def _complete(folder: Path) -> bool:
 
 
 def _place(made: Path, folder: Path) -> None:
-    """Move a build to its place; one that another process finished meanwhile stays."""
+    """Move a build to its place; a build that another process finished meanwhile stays there."""
     if _complete(folder):
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -78,7 +78,7 @@ def _place(made: Path, folder: Path) -> None:
 
 
 def _prune(parent: Path) -> None:
-    """Remove programs that nobody used for a long time, and what killed builds left."""
+    """Remove programs that nobody used for a long time, and the files that killed builds left."""
     oldest = time.time() - _UNUSED_DAYS * 86400
     for mark in parent.glob(f"*/{_MARK}"):
         if mark.stat().st_mtime < oldest:

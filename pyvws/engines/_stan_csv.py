@@ -18,8 +18,8 @@ __all__ = ["read_draws"]
 def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Floats]:
     """Names and values (draws, columns) of the wanted columns of one chain, warm-up left out.
 
-    No column may be wanted: the values are then empty. Raises InputError for a file that is
-    missing or was cut short.
+    Where no column is wanted, the values are empty. Raises InputError for a file that is missing
+    or was cut short.
     """
     if not path.is_file():
         raise InputError(f"There is no file {path}. Check its name.")
@@ -52,7 +52,7 @@ def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Fl
 
 
 def _head(path: Path) -> tuple[dict[str, str], list[str]]:
-    """Settings and column names."""
+    """The settings and column names at the start of a CSV file."""
     settings: dict[str, str] = {}
     with path.open(encoding="utf-8") as lines:
         for line in lines:
@@ -65,14 +65,14 @@ def _head(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _ended(path: Path) -> bool:
-    """Whether the last line is whole: a number cut short is a number too."""
+    """Whether the last line is whole; a number that was cut short still reads as a number."""
     with path.open("rb") as raw:
         raw.seek(-1, os.SEEK_END)
         return raw.read() == b"\n"
 
 
 def _draws(settings: dict[str, str], name: str) -> int | None:
-    """Rows that a file's settings announce, thinning counted; None where they say nothing."""
+    """Number of rows that a file's settings announce after thinning; None where they do not."""
     if name not in settings:
         return None
     return -(-int(settings[name]) // int(settings.get("thin", "1")))

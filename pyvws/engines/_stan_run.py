@@ -1,4 +1,4 @@
-"""What every Stan engine shares: data, first values, and columns turned into named draws.
+"""The code that all Stan engines share: data, first values, and columns turned into named draws.
 
 Stan draws parameters and nothing else. The log-likelihood comes from
 `pyvws.posterior.log_likelihood`.
@@ -47,9 +47,9 @@ _JITTER = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StanRun:
-    """What Stan wrote, warm-up left out: variables by name, each of shape (chains, draws, ...).
+    """Stan's draws after warm-up: variables by name, each of shape (chains, draws, ...).
 
-    Divergences are those after warm-up; `seconds` has warm-up and sampling, and no compilation.
+    `divergences` counts after warm-up; `seconds` covers warm-up and sampling, and no compilation.
     """
 
     draws: dict[str, Floats]
@@ -98,7 +98,7 @@ class StanEngine(ABC):
         keep: tuple[str, ...] | None = None,
         progress: Progress | None = None,
     ) -> StanRun:
-        """As `run_job`, from the entries of a job; its seed is one that every Stan takes."""
+        """Run `run_job` on a job made of these entries, with a seed that every Stan takes."""
         return self.run_job(
             StanJob(program, data, settings, stan_seed(seed), initial or [], keep, progress)
         )
@@ -179,7 +179,7 @@ def _text(where: str, model: Model, ending: str = "") -> str:
 def stan_data(target: PseudoPosterior) -> dict[str, Any]:
     """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, record by record.
 
-    What the model needs besides goes with them.
+    Other data that the model needs go with them.
     """
     cells = target.cells
     each = cells.one_by_one()
@@ -196,7 +196,7 @@ def stan_data(target: PseudoPosterior) -> dict[str, Any]:
 
 
 def stan_seed(seed: int) -> int:
-    """A seed that every Stan release takes (1 to 2^31 - 1), from one of any size."""
+    """A seed that every Stan release takes (1 to 2^31 - 1), made from a seed of any size."""
     return 1 + int(np.random.SeedSequence(seed).generate_state(1)[0] % (2**31 - 1))
 
 
@@ -224,7 +224,7 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
 
 
 def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
-    """What today's programs need to clamp terms, or not to."""
+    """The data that tell the programs in today's Stan language whether and where to clamp terms."""
     return {"censored": int(target.bound is not None), "bound": target.bound or 0.0}
 
 

@@ -1,9 +1,9 @@
 """Checks that a Stan program's target moves with the weights as the program's log_lik says.
 
 Equation 3 of [vws2024] asks for two things. The target under some weights less the target under
-others is the difference of the weighted log-likelihoods, but for what no parameter moves. And each
-weighted log-likelihood is a weight times a number that no weight moves: a program that leaves the
-weights out altogether would pass the first test alone.
+others is the difference of the weighted log-likelihoods, up to a constant in the parameters. And
+each weighted log-likelihood is a weight times a number that no weight moves: a program that leaves
+the weights out altogether would pass the first test alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyvws.models.model import Draws
 
 __all__ = ["CHECKING_ENGINES", "adds_its_log_lik"]
 
-CHECKING_ENGINES: Final = ("pystan", "rstan")  # Those that give a program's density at a point.
+CHECKING_ENGINES: Final = ("pystan", "rstan")  # They give a program's density at a point.
 _DRAWS: Final = 8
 _ROUNDING: Final = 1e-8  # Of the sums of log-likelihoods; a slip moves them by whole nats.
 
@@ -36,7 +36,7 @@ def adds_its_log_lik(
 
     `data` is what the program declares; its weights (n,) are replaced. `weighted` says whether
     log_lik holds alpha_i l_i rather than l_i. Raises InputError if the program stops at one of its
-    draws; what it prints there can hold data values and goes nowhere.
+    draws. The program's prints can hold data values, so this function discards them.
     """
     with _unheard() if engine == "pystan" else nullcontext():
         try:
@@ -88,6 +88,6 @@ def _unheard() -> Iterator[None]:
     try:
         yield
     finally:
-        library.fflush(None)  # Or what is still in memory would go out below.
+        library.fflush(None)  # Else text still in memory would be printed below.
         os.dup2(kept, 1)
         os.close(kept)

@@ -1,7 +1,7 @@
 """The CmdStan engine: cmdstanpy finds CmdStan and compiles, and each chain is a process.
 
-CmdStan is in no package registry: `cmdstanpy.install_cmdstan()` builds one, and the variable
-CMDSTAN points to one that is there already.
+CmdStan is in no package registry: `cmdstanpy.install_cmdstan()` builds CmdStan, and the variable
+CMDSTAN points to a CmdStan that is installed already.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DIGITS = 18  # every bit of a draw survives the CSV file
 
 
 def cmdstan_folder() -> Path:
-    """The CmdStan that cmdstanpy finds. Raises MissingDependencyError."""
+    """Folder of the CmdStan that cmdstanpy finds. Raises MissingDependencyError."""
     try:
         with _quiet():
             import cmdstanpy
@@ -61,9 +61,9 @@ def cmdstan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CmdStanEngine(ChainEngine):
-    """NUTS as CmdStan runs it. The first fit of a model compiles it, which takes a minute.
+    """NUTS as CmdStan runs it. The first fit of a model takes a minute to compile.
 
-    `log` is called with the console text of each fit; it can hold data values.
+    `log` is called with the console text of each fit; that text can hold data values.
     """
 
     name: ClassVar[str] = "cmdstan"
@@ -114,7 +114,7 @@ def _command(
 
 @cache
 def built(program: str) -> Path:
-    """The compiled program; built when neither this process nor the cache has it."""
+    """Path of the compiled program; built when neither this process nor the cache has one."""
     kind = f"cmdstan {cmdstan_version()} {cmdstan_folder()}"
 
     def build(folder: Path) -> None:
@@ -140,7 +140,7 @@ def built(program: str) -> Path:
 
 
 def _translates(program: str, folder: Path) -> bool:
-    """Whether CmdStan's stanc turns a program into C++, which needs neither make nor a compiler."""
+    """Whether CmdStan's stanc turns a program into C++; stanc needs neither make nor a compiler."""
     source = folder / "translated.stan"
     source.write_text(program, encoding="utf-8")
     stanc = cmdstan_folder() / "bin" / ("stanc.exe" if sys.platform == "win32" else "stanc")

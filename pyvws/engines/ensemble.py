@@ -1,8 +1,8 @@
 """The ensemble engine: emcee's walkers, which need no gradient, for clamped densities.
 
 Where a record's term meets its clamp the density has a kink and beyond it a flat stretch, on which
-NUTS can fall short. Walkers propose differences of each other's positions, so neither matters; in
-many dimensions they mix slowly, and NUTS is the better engine everywhere else.
+NUTS can fall short. Walkers propose differences of each other's positions, so kinks and flat
+stretches do not matter. In many dimensions walkers mix slowly: elsewhere NUTS is the better engine.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def emcee_version() -> str:
 class EnsembleEngine:
     """Affine-invariant differential evolution, one ensemble of walkers a chain.
 
-    A chain's draws are those of its walkers, one walker after the other; diagnostics compare
-    walkers. `target_accept` and a previous fit are not read.
+    A chain holds the draws of its walkers, one walker after the other; diagnostics compare
+    walkers. The engine does not read `target_accept` or a previous fit.
     """
 
     name: str = "ensemble"

@@ -34,10 +34,10 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["NativeEngine", "nutpie_version"]
 
-_NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # How its known versions begin, and what to install.
+_NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # Start of known versions; what to install.
 _POLL_SECONDS = 0.02
-_REFIT_SHARE = 0.5  # Of the warm-up, in a fit that starts from the draws of another.
-_STARTS = 50  # Points to try before none is found.
+_REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
+_STARTS = 50  # Points to try before the engine gives up.
 _NO_START = (
     "The sampler could not start: the density is not finite near the rough fit, or does not change "
     "there."
@@ -134,7 +134,7 @@ def known_nutpie() -> Any:
 
 @contextmanager
 def _cache_elsewhere() -> Iterator[None]:
-    """Code that asks for the user's cache folder meanwhile gets one that is removed afterwards."""
+    """Give code that asks for the user's cache folder a temporary folder, removed afterwards."""
     before = platformdirs.user_cache_dir
     with private_folder() as folder:
         platformdirs.user_cache_dir = lambda *_, **__: str(folder)

@@ -57,9 +57,9 @@ def pystan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PyStanEngine(ChainEngine):
-    """NUTS as PyStan 3 runs it. The first fit of a model compiles it, which takes a minute.
+    """NUTS as PyStan 3 runs it. The first fit of a model takes a minute to compile.
 
-    `log` is called with the console text of each fit; it can hold data values.
+    `log` is called with the console text of each fit; that text can hold data values.
     """
 
     name: ClassVar[str] = "pystan"
@@ -106,7 +106,7 @@ def densities(
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Log density (P,), its gradient (P, D) and the variables (P, ...) of a program.
 
-    They are at unconstrained points (P, D). The log density has Stan's Jacobians and is up to a
+    The points (P, D) are unconstrained. The log density has Stan's Jacobians and is up to a
     constant; variables are constrained and include generated quantities.
     """
     module = load_module(_module_path(program))
@@ -132,7 +132,7 @@ def pystan_folder() -> Path | None:
 
 @cache
 def _module_path(program: str) -> Path:
-    """The compiled program; built when neither this process nor the cache has it."""
+    """Path of the compiled program; built when neither this process nor the cache has one."""
     # The compiled module links to libraries in httpstan's folder, so the folder is in the key.
     kind = f"httpstan {pystan_version()} {pystan_folder()} {sys.version}"
 

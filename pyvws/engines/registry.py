@@ -31,7 +31,7 @@ ENGINES: Final = tuple(_ENGINES)
 
 
 def is_own(engine: str | Engine) -> bool:
-    """Whether the engine is none of the package's, so that the package does not check its draws."""
+    """Whether the engine is a user's own: the package does not check such an engine's draws."""
     return not (isinstance(engine, str) or type(engine).__module__.startswith("pyvws."))
 
 
@@ -51,7 +51,7 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
 
 
 def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
-    """As `find_engine`, for the engines that can run any Stan program."""
+    """The engine of that name, as `find_engine`, among engines that can run any Stan program."""
     choice(name, "engine", ENGINES)
     if name not in STAN_ENGINES:
         raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
@@ -61,7 +61,7 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
 
 
 def engine_version(name: str) -> str:
-    """What the engine runs, with its version. Raises MissingDependencyError where it is missing.
+    """The software that the engine runs, with its version. Raises MissingDependencyError.
 
     Asking for rstan starts R.
     """
@@ -71,5 +71,5 @@ def engine_version(name: str) -> str:
 
 
 def _named(name: str, place: int) -> Any:
-    """What stands at that place of an engine's entry, from its module."""
+    """The object that an engine's entry names at that place, loaded from the engine's module."""
     return getattr(import_module(_ENGINES[name][0]), _ENGINES[name][place])

@@ -1,7 +1,7 @@
 """The rstan engine: the papers' own programs, run by R.
 
-The one part of the package that R feeds. R is loaded when the engine is first used, never on
-import.
+R feeds no other part of the package. The package loads R when a caller first uses the engine,
+never on import.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "unconstrained",
 ]
 
-_LARGEST = 2**31 - 1  # Of the whole numbers of R and Stan.
+_LARGEST = 2**31 - 1  # The largest whole number of R and Stan.
 
 
 def rstan_version() -> str:
@@ -57,8 +57,8 @@ def rstan_version() -> str:
 class RStanEngine(StanEngine):
     """NUTS as rstan runs it on the papers' program, chain after chain in R's one thread.
 
-    The first fit of a model compiles it, which takes a minute. `log` is called with what R said
-    when a fit fails; it can hold data values.
+    The first fit of a model takes a minute to compile. When a fit fails, `log` is called with R's
+    console text; that text can hold data values.
     """
 
     name: ClassVar[str] = "rstan"
@@ -107,7 +107,7 @@ def _asked(
     lists: dict[str, list[dict[str, Any]]],
     **arguments: Any,
 ) -> Any:
-    """What R's function makes of a program, its data, lists of its variables, and the rest."""
+    """The result of R's function on a program, its data, lists of its variables, and the rest."""
     from pyvws.r.bridge import call
 
     crossed, vectors = _for_r(data)
@@ -124,7 +124,7 @@ def densities(
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Log density, its gradient and log_lik of a program at unconstrained points (P, D).
 
-    As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob and constrain_pars.
+    Works as `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars.
     """
     found = _asked("densities", program, data, {}, points=points)
     return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
@@ -137,7 +137,7 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 
 
 def saved_log_lik(path: Path) -> Floats | None:
-    """log_lik (S, N) of a stanfit in an RDS file, chain after chain; None where it has none."""
+    """log_lik (S, N) of a stanfit in an RDS file, chain after chain; None if the file has none."""
     from pyvws.r.bridge import RError, call
 
     rstan_version()
@@ -159,7 +159,7 @@ def object_log_lik(fit: Any) -> Floats | None:
 
 @cache
 def _program_file(program: str) -> Path:
-    """The compiled program; built when neither this process nor the cache has it."""
+    """Path of the compiled program; built when neither this process nor the cache has one."""
     from pyvws.r.bridge import RError, call
 
     def build(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long each fit runs."""
+"""Settings of how long a sampler runs in each fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyvws.errors import InputError
 
 __all__ = ["SamplerSettings"]
 
-_MOST = 10**9  # More iterations or chains no memory holds.
+_MOST = 10**9  # No memory holds more iterations or chains.
 _LEAST_WARMUP = 100
 _LEAST_SHORTENED = 300  # No warm-up is shortened below it: steps then fit less well.
 
@@ -57,7 +57,7 @@ class SamplerSettings:
                 )
 
     def after(self, previous: object | None, *, share: float) -> SamplerSettings:
-        """The settings of a fit that starts from an earlier fit's draws; without one, these.
+        """The settings of a fit that starts from an earlier fit's draws; else these settings.
 
         `share` of the warm-up is the engine's own choice; a short warm-up stays as it is.
         """

@@ -23,7 +23,7 @@ __all__ = ["UserFit", "UserProgram", "check_program", "parameter_names", "progra
 
 _SUPPLIED: Final = ("n", "K", "y", "X", "weights")
 _SWITCHES: Final = {"censored": 0, "bound": 0.0, "write_log_lik": 1}
-# Read from the left, so that none of the three is taken for a part of another.
+# Reading from the left, none of the three patterns matches a part of another.
 _NO_CODE: Final = re.compile(r'/\*.*?\*/|"[^"\n]*"|(?://|#(?!include))[^\n]*', re.S)
 # A type and a name; bounds and sizes are taken out before.
 _DECLARED: Final = re.compile(r" ?(array )?[a-z]\w* +(?P<name>[A-Za-z]\w*) ?")
@@ -49,7 +49,7 @@ class UserProgram:
     """A checked program and what its log_lik holds.
 
     `log_lik` is "weighted" where the program writes weights[i] * l_i, as the papers' programs do,
-    and "plain" where it writes l_i. Which of both cannot be read from the text, so it is asked.
+    and "plain" where it writes l_i. The text does not show which, so the user has to say so.
     """
 
     text: str
@@ -112,7 +112,7 @@ def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
 
 
 def check_program(text: str) -> tuple[str, ...]:
-    """The data that a program declares, after checking what it must and may declare.
+    """Check a program's declarations and return the names of the data that the program declares.
 
     Raises InputError, naming what is missing, unless the data block declares weights and nothing
     that the package cannot supply, and generated quantities declare log_lik.
@@ -144,7 +144,7 @@ def check_program(text: str) -> tuple[str, ...]:
 
 
 def parameter_names(text: str) -> tuple[str, ...]:
-    """What a program declares in its parameters block, in either dialect."""
+    """Names that a program declares in its parameters block, in either dialect."""
     return tuple(_declarations(_block(_without_comments(text), "parameters")))
 
 
@@ -154,7 +154,7 @@ def _without_comments(text: str) -> str:
 
 
 def _block(plain: str, name: str) -> str:
-    """What stands between the braces of a block; empty where there is none."""
+    """The text between the braces of a block; empty where there is no such block."""
     opening = re.search(rf"(?<!transformed )\b{name} ?\{{", plain)
     if opening is None:
         return ""

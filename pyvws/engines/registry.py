@@ -61,9 +61,9 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
 
 
 def engine_version(name: str) -> str:
-    """The software that the engine runs, with its version. Raises MissingDependencyError.
+    """The software that the engine runs, with its version.
 
-    Asking for rstan starts R.
+    Raises MissingDependencyError where it is missing. Asking for rstan starts R.
     """
     choice(name, "engine", ENGINES)
     found: str = _named(name, 2)()

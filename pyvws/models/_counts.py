@@ -1,4 +1,4 @@
-"""What families of counts share: checks, large counts, a rough fit, draws."""
+"""The code that families of counts share: checks, large counts, a rough fit, draws."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def log_gamma(x: float) -> tuple[float, float]:
 def stirling_gap(x: float) -> tuple[float, float]:
     """x log x - x - log Gamma(x) and its derivative log x - digamma(x), for x > 0.
 
-    What is left of log Gamma where the large terms of a beta or gamma density cancel by algebra; of
-    size log(x) / 2, without cancellation from x = 10 on.
+    This gap is left of log Gamma where the large terms of a beta or gamma density cancel by
+    algebra. Its size is log(x) / 2, and it loses no digits from x = 10 on.
     """
     log_x = math.log(x)
     if x >= _LARGE:
@@ -87,7 +87,7 @@ def stirling_gap(x: float) -> tuple[float, float]:
 
 
 def log_factorial(y: Floats) -> Floats:
-    """log y! of counts (V,), from LARGE_COUNT on less y log y - y."""
+    """log y! of counts (V,); from LARGE_COUNT on, log y! minus (y log y - y)."""
     large = y >= LARGE_COUNT
     positive = np.where(large, y, 1.0)
     rest = _HALF_LOG_TWO_PI + 0.5 * np.log(positive) + 1.0 / (12.0 * positive)
@@ -99,7 +99,7 @@ def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[fl
     """log Gamma(y + phi) - log Gamma(phi) and its derivative in phi; `base` is log_gamma(phi).
 
     From phi = 10 on, the difference is taken term by term, so nothing cancels where phi is large
-    against y (the Poisson limit). From y = LARGE_COUNT on the value is that less y log y - y.
+    against y (the Poisson limit). From y = LARGE_COUNT on, y log y - y is subtracted.
     """
     share = 0.0
     if phi < _LARGE:

@@ -37,7 +37,7 @@ class RoughMixture:
 def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: float) -> RoughMixture:
     """Weighted EM from groups of neighbouring outcomes; components of under one record go empty.
 
-    weights (N,) are the records'; no standard deviation is under `floor`. Of very many cells, some
+    Records have weights (N,); no standard deviation is under `floor`. Of very many cells, some
     evenly placed among the ordered outcomes stand for all.
     """
     C, K, R = components, cells.n_coefficients, len(cells.rows)
@@ -67,7 +67,7 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
             weight[weight < 1.0] = 0.0
         for c in np.flatnonzero(weight):
             beta[c], _, squares = regression(w * share[:, c])
-            # As if a thousandth of a record of the overall spread were in it.
+            # As if the component held a thousandth of a record of the overall spread.
             variance = (squares + 1e-3 * spread) / (weight[c] + 1e-3)
             sigma[c] = max(np.sqrt(variance), 1.02 * floor)
         share = _responsibilities(weight, sigma, y[:, None] - (X @ beta.T)[row])
@@ -79,7 +79,7 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
 
 
 def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """The cells; of very many, every n-th by outcome, and their weights are scaled up."""
+    """The cells; of very many cells, every n-th by outcome, with their weights scaled up."""
     if len(y) <= MOST_CELLS:
         return w, y, row
     used = np.flatnonzero(w)

@@ -1,7 +1,7 @@
-"""The scale on which a continuous outcome is modelled, and what that does to the bounds.
+"""The scale on which a family models a continuous outcome, and the scale's effect on bounds.
 
 The supplement of [risk2024] models the logarithm of income; "signed-log" does the same for outcomes
-of either sign. The likelihood is of the encoded outcome: no Jacobian of the scale enters it.
+of either sign. The likelihood is of the encoded outcome and has no Jacobian of the scale.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ def decode(encoded: Floats, scale: str) -> Floats:
 
 
 def scale_caveats(scale: str) -> tuple[Phrase, ...]:
-    """What the privacy statement says of a density on the scale."""
+    """The caveats of the privacy statement about a density on the scale."""
     return Phrase(f"unit-{scale}"), Phrase("no-upper-limit")

@@ -124,7 +124,7 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
 
 @kernel
 def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
-    """Add to grad the gradient in y (K(K-1)/2,) that follows from by_L, that in L (K, K).
+    """Add to grad the gradient in y (K(K-1)/2,) from by_L, the gradient in L (K, K).
 
     dL_ij / dy_im = - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 -
     z_im^2); only the lower triangle of by_L counts.

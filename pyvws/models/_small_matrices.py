@@ -97,7 +97,7 @@ def cholesky(M: Any) -> Any:
 
 @kernel
 def pull_back_cholesky(R: Any, by_R: Any) -> Any:
-    """The gradient in M (K, K) that follows from by_R, that in its factor R = `cholesky`(M).
+    """The gradient in M (K, K) from by_R, the gradient in the factor R = `cholesky`(M).
 
     R^-T lower(R' by_R) R^-1, lower() halving the diagonal; by_R above the diagonal is not read.
     """

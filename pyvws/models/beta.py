@@ -38,8 +38,8 @@ _CAUCHY_SCALE = 5.0  # 1/kappa ~ half-Cauchy(0, 5), as 1/phi of the negative bin
 
 @kernel
 def _row(eta: float, kappa: float, whole: Any) -> Any:
-    """Of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the derivatives of
-    that gap in logit m and in kappa; `whole` is stirling_gap(kappa).
+    """The parts of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the gap's
+    derivatives in logit m and in kappa; `whole` is stirling_gap(kappa).
 
     No large terms cancel: with m = mu, r = 1 - mu, a = m kappa, b = r kappa and h(x) = x log x - x
     - log Gamma(x), log Gamma(kappa) - log Gamma(a) - log Gamma(b) + a log v + b log(1 - v) is
@@ -59,7 +59,7 @@ def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float
     derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).
 
     At v = 0 the term is infinite, with the sign of 1 - m kappa, or finite where m kappa is 1; at
-    v = 1 likewise with r. What its derivatives need is then that of its finite part.
+    v = 1 likewise with r. The parts for its derivatives are then those of its finite part.
     """
     m, r, log_m, log_r, gap = part
     at_0, at_1 = log_v == -math.inf, log_rest == -math.inf
@@ -136,13 +136,13 @@ class Beta(Regression):
     Parameters
     ----------
     range : (float, float)
-        L and U, known without looking at the data. Outcomes outside are an error, never moved.
-        Synthetic outcomes are L + (U - L) v.
+        L and U, known without looking at the data. An outcome outside is an
+        error, never moved. Synthetic outcomes are L + (U - L) v.
     squeeze : float
-        s in [0, 0.5): every v is modelled as s + (1 - 2 s) v, and the way back is taken for a
-        synthetic v, no further than 0 or 1. A public constant, never read off the data. At 0, the
-        default, no outcome is moved; one at L or U then has an infinite likelihood, which only a
-        clamp can take.
+        s in [0, 0.5): the family models every v as s + (1 - 2 s) v, and undoes that change for a
+        synthetic v, no further than 0 or 1. s is a public constant, never read off the data. At 0,
+        the default, no outcome is moved. An outcome at L or U then has an infinite likelihood,
+        which only a clamp can take.
 
     Raises
     ------
@@ -211,7 +211,7 @@ class Beta(Regression):
         return cells.rows, weight, *(total / share for total in sums)
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        with np.errstate(divide="ignore"):  # At an end.
+        with np.errstate(divide="ignore"):  # v may lie at an end of the range.
             return np.log(cells.outcome), np.log1p(-cells.outcome)
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:

@@ -1,4 +1,4 @@
-"""What a model family is: transforms, prior, record log-likelihood, gradients, predictive draw."""
+"""Interface of model families: transforms, prior, log-likelihood, gradients, predictive draw."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class SampledScale:
     """A change of variables z -> q of length D, around a start at z = 0, by two kernels.
 
     restore(z, *data, q) fills q (D,) and returns the log Jacobian and a state;
-    pull_back(state, q, *data, gradient) turns the gradient in q into that in z, the Jacobian's
-    added, in place. `inverse` takes q (D,) back to z (D,). None of them raises; at the edge of the
-    parameter space the results are not finite.
+    pull_back(state, q, *data, gradient) turns the gradient in q into the gradient in z, in place,
+    and adds the Jacobian's. `inverse` takes q (D,) back to z (D,). These functions do not raise; at
+    the edge of the parameter space their results are not finite.
     """
 
     kernels: tuple[Callable[..., tuple[float, Any]], Callable[..., None]]
@@ -33,17 +33,17 @@ class SampledScale:
     inverse: Callable[[Floats], Floats]
 
     def restore(self, z: Floats, q: Floats) -> float:
-        """Fill q (D,) from z (D,); the log Jacobian."""
+        """Fill q (D,) from z (D,); returns the log Jacobian."""
         return self.kernels[0](z, *self.data, q)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where sampling starts: an unconstrained point (D,), and what is known of its surroundings.
+    """The start of sampling: an unconstrained point (D,), and the target's rough shape around it.
 
-    Where `information` (K, K) is given, the first K entries are a rough fit of beta and the next
-    ones the coefficient prior's. A family of another layout can give a `scale` of its own instead.
-    With neither the density is sampled as it is.
+    Where a family gives `information` (K, K), the first K entries are a rough fit of beta and the
+    next entries belong to the coefficient prior. A family of another layout can give a `scale` of
+    its own instead. Without either, engines sample the density as it is.
     """
 
     centre: Floats
@@ -90,18 +90,18 @@ class Model(Protocol):
 
     @property
     def reads_outcome(self) -> bool:
-        """Whether `predict` looks at the confidential outcome: no guarantee survives that."""
+        """Whether `predict` reads the confidential outcome: no guarantee then holds."""
 
     @property
     def prepared_from_data(self) -> bool:
-        """Whether `prepare` takes from the outcome what changes the terms of every record.
+        """Whether `prepare` takes values from the outcome that change the terms of every record.
 
-        The settings decide it: it is the same before `prepare` and after.
+        The settings decide this answer: the answer is the same before `prepare` and after.
         """
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        """What the family adds to the caveats of the privacy statement."""
+        """The caveats that the family adds to the privacy statement."""
 
     @property
     def log_density(self) -> Callable[..., float]: ...
@@ -110,13 +110,13 @@ class Model(Protocol):
     def cell_terms(self) -> Callable[..., None] | None:
         """A kernel f(q, rows, row_of_cell, term_data, (log_lik, by_eta, by_extra)), or None.
 
-        It overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included,
-        by_eta (C,) with its derivative in eta = X beta, and by_extra (C, E) with those in the E
-        entries of q after the coefficients' own. None where no single eta exists.
+        f overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included,
+        by_eta (C,) with its derivative in eta = X beta, and by_extra (C, E) with its derivatives
+        in the E entries of q after the coefficients' own. None where no single eta exists.
         """
 
     def prepare(self, outcome: Floats, column: str) -> Model:
-        """The family with what it takes from the outcome (N,), in the column's unit.
+        """The family with the values that it takes from the outcome (N,), in the column's unit.
 
         Raises InputError for outcomes that the family cannot have.
         """
@@ -125,10 +125,10 @@ class Model(Protocol):
         """Outcomes (N,) on the scale of the likelihood; `predict` returns them decoded."""
 
     def stan_settings(self) -> dict[str, Any]:
-        """What the Stan programs need besides n, K, y, X and weights, by name."""
+        """Data that the Stan programs need besides n, K, y, X and weights, by name."""
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        """What `cell_terms` takes as a tuple after `row_of_cell`."""
+        """The tuple that `cell_terms` takes after `row_of_cell`."""
 
     def dimension(self, K: int) -> int:
         """Length D of the unconstrained parameter vector."""

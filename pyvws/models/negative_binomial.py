@@ -51,7 +51,7 @@ def _log_density(
     """log prior + sum_i alpha_i log NB(y_i | mu_i, phi), constants in y left out.
 
     The density separates: Gamma(y + phi)/Gamma(phi) depends on the outcome alone and the rest on
-    the design row and sums of y, so the cost is that of the distinct values plus distinct rows.
+    the design row and sums of y, so the cost grows with the distinct values plus distinct rows.
     """
     grad[:] = 0.0
     logp = log_coefficient_prior(q, rows.shape[1], grad)

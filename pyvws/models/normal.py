@@ -83,7 +83,7 @@ class Normal(Regression):
     ----------
     outcome_scale : {"identity", "log", "signed-log"}
         v is y, log y (y above 0), or sign(y) log(1 + |y|). The likelihood, and so every Lipschitz
-        bound, is that of v, as in the supplement of [risk2024]; synthetic outcomes are y again.
+        bound, is of v, as in the supplement of [risk2024]; synthetic outcomes are y again.
         Priors are on the scale of v: on "identity" choose a unit that makes v of moderate size.
     """
 
@@ -149,6 +149,6 @@ def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:
     weight, total = row_sums(cells, weights)
     mean = np.divide(total, weight, out=np.zeros_like(weight), where=weight > 0)
     sums = cells.weight_sums(weights)
-    used = sums > 0  # A square that is beyond any number counts for nothing at weight 0.
+    used = sums > 0  # At weight 0 even an infinite square counts for nothing.
     gaps = cells.outcome[used] - mean[cells.row_of_cell[used]]
     return weight, mean, float(sums[used] @ gaps**2)

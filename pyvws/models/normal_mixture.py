@@ -34,7 +34,7 @@ __all__ = ["LABELS", "NormalMixture"]
 
 LABELS = ("full-conditional", "prior")
 
-_SMALLEST_START = 0.1  # Of a scale s, where rough coefficients are near 0.
+_SMALLEST_START = 0.1  # Least start of a scale s, where rough coefficients are near 0.
 _EMPTY = 0.1  # Records that an empty component starts with.
 _FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
 _HALF_LOG_TWO_PI = 0.9189385332046727
@@ -42,7 +42,7 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 
 @inlined_kernel
 def _shares(share: Any) -> tuple[float, float]:
-    """Turn logarithms (C,) into shares of the largest, in place; its logarithm, and their sum."""
+    """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
     largest, height = -np.inf, 0.0
     for c in range(len(share)):
         largest = max(largest, share[c])
@@ -268,9 +268,10 @@ class NormalMixture(Family):
     Parameters
     ----------
     components : int
-        C, more than the data need; those that they do not need stay nearly empty.
+        C, more components than the data need; the components in excess stay nearly empty.
     gamma_shape, gamma_rate : float
-        Of gamma's prior, which the paper leaves open; larger gamma = more components in use.
+        Shape and rate of gamma's prior, which the paper leaves open; larger gamma = more
+        components in use.
     smallest_sd : float
         Every sigma_k lies above it, in the unit of v: its half-t prior is cut off there. At 0,
         the paper's prior, the posterior is improper wherever more records than coefficients share
@@ -278,8 +279,9 @@ class NormalMixture(Family):
     labels : {"full-conditional", "prior"}
         How a record's component is drawn for synthesis: from its full conditional given the
         record's own confidential outcome (Equation 7, the paper's), or from pi. Under the first a
-        synthetic value depends on the confidential one besides the posterior draw, so epsilon says
-        nothing about it and no differential privacy is claimed; under the second it does not.
+        synthetic value depends on the confidential value besides the posterior draw: epsilon says
+        nothing of that value, and the package claims no differential privacy. Under
+        "prior" a synthetic value does not depend on the confidential value in this way.
     outcome_scale : {"identity", "log", "signed-log"}
         v is y, log y (y above 0, the paper's), or sign(y) log(1 + |y|). Likelihood, bounds and
         priors are on the scale of v, which should be of moderate size. A record whose component
@@ -400,7 +402,7 @@ class NormalMixture(Family):
             ).reshape(S, self.dimension(K))
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
-        """What does not change when components swap their labels: log gamma, sum pi_k^2, the
+        """Quantities that stay when components swap their labels: log gamma, sum pi_k^2, the
         mixture's mean coefficients, log sum pi_k sigma_k^2 and log s; (S, 3 + 2 K).
         """
         draws = self.constrain(q, K)

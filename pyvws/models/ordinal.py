@@ -50,9 +50,9 @@ def _cuts(gaps: Any) -> tuple[Any, Any]:
 def _level(level: int, eta: float, cuts: Any) -> tuple[float, float, float]:
     """Log-likelihood but for `inner`, and its derivatives in the cuts above and below.
 
-    P(level j) = F(b) - F(a) for F logistic and a < b the cuts around it less eta. With g = b - a
-    it is F(b) (1 - F(a)) (1 - exp(-g)): three factors whose logarithms lose no digits in either
-    tail; `inner` is that of the last.
+    P(level j) = F(b) - F(a) for F logistic and a < b the cuts around level j less eta. With
+    g = b - a, P is F(b) (1 - F(a)) (1 - exp(-g)): three factors whose logarithms lose no digits in
+    either tail; `inner` is the logarithm of the last factor.
     """
     value, by_above, by_below = 0.0, 0.0, 0.0
     if level < len(cuts):
@@ -147,7 +147,7 @@ class Ordinal(Regression):
     ----------
     levels : sequence of whole numbers
         Every value that the outcome can have, 2 to 50 of them, known without looking at the data.
-        An empty one takes the values in the data, and releases which they are.
+        An empty sequence takes the values in the data, and so releases these values.
 
     Raises
     ------

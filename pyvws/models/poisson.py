@@ -27,8 +27,8 @@ _LARGE_TOTAL = 1e9  # From here on a sum of weighted counts would drown what the
 def _weighted(eta: float, mu: float, count: float, total: float, large: float) -> float:
     """Sum of alpha (y eta - mu) for records of one eta, from the sums of alpha and of alpha y.
 
-    From a total of `large` on, it is less its value at the records' mean: what differs has few
-    digits beside so large a term.
+    From a total of `large` on, the sum's value at the records' mean is subtracted: beside so large
+    a term the difference would keep few digits.
     """
     if total >= large:
         gap = eta - math.log(total / count)

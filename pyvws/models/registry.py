@@ -37,8 +37,8 @@ MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
 def find_model(model: str | Model, **settings: Any) -> Model:
     """The model of that name with the settings that it takes; underscores count as hyphens.
 
-    A setting of None counts as not given. An instance is returned as it is: one of the package's,
-    or one of a user's own that meets the Protocol `Model` under a name of its own. Raises
+    A setting of None counts as not given. An instance is returned as it is: a family of the
+    package, or a user's own family that meets the Protocol `Model` under a name of its own. Raises
     InputError for other names and settings.
     """
     if not isinstance(model, str):
@@ -58,7 +58,7 @@ def find_model(model: str | Model, **settings: Any) -> Model:
 
 
 def is_own(model: Model) -> bool:
-    """Whether the family is none of the package's, so that the package does not check it."""
+    """Whether the family is a user's own: the package does not check such a family."""
     return type(model) not in map(type, _FAMILIES)
 
 

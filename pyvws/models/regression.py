@@ -1,4 +1,4 @@
-"""What regressions share: the linear predictor, links, sums by design row, a rough fit, parameters.
+"""Code that regressions share: linear predictor, links, sums by design row, rough fit, parameters.
 
 Each record of a `Regression` depends on the coefficients through eta = X beta alone.
 """
@@ -57,7 +57,7 @@ def linear(q: Any, rows: Any, r: int) -> float:
 
 @inlined_kernel
 def add_slope(gradient: Any, slope: float, rows: Any, r: int) -> None:
-    """Add to the coefficients' gradient what follows from `slope`, the derivative in eta."""
+    """Add to the coefficients' gradient the part from `slope`, the derivative in eta."""
     for k in range(rows.shape[1]):
         gradient[k] += slope * rows[r, k]
 
@@ -140,7 +140,7 @@ def linear_predictor(beta: Floats, rows: Floats) -> Floats:
 
 @kernel
 def _add_up(beta: Any, rows: Any, eta: Any) -> None:
-    """Column by column, so that neither the size of a block nor a thread changes a bit."""
+    """Add up columns in order, so that neither the size of a block nor a thread changes a bit."""
     for s in range(len(beta)):
         for r in range(len(rows)):
             eta[s, r] = linear(beta[s], rows, r)
@@ -199,7 +199,7 @@ class Regression(Family, ABC):
     """A kernel f(parts, row_of_cell, term_data, found), as `Model.cell_terms`, from one draw's."""
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
-        """What `records` takes first, from eta (S, R): arrays whose first axis is the draws'."""
+        """First argument of `records`, from eta (S, R): arrays whose first axis runs over draws."""
         return (eta,)
 
     @abstractmethod

@@ -4,8 +4,8 @@ Given the prior's factor B = diag(s) L, a likelihood that is roughly normal in b
 information H (K, K) and maximum b (K,), makes beta roughly normal: with M = I + B' H B = R R',
 beta = B R^-T (R^-1 B' H b + x) for x ~ N(0, I). Sampling (x, log s, ...) instead of
 (beta, log s, ...) removes the funnel of small scales where coefficients are near 0, and the
-correlation and units of predictors. It is a change of variables with log |d beta / d x| =
-sum log B_kk - sum log R_kk, so the target stays what it is however rough H and b are.
+correlation and units of predictors. This change of variables has log |d beta / d x| =
+sum log B_kk - sum log R_kk, so the target stays the same however rough H and b are.
 
 A mixture's raw coefficients x_k, beta_k = B x_k, are taken alike: x_k = R^-T (R^-1 B' H b + z_k),
 with one H and one b for all components, so that nothing changes when components swap their roles.
@@ -79,12 +79,12 @@ def restore_conditional(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple
 def pull_back_conditional(
     state: Any, _q: Any, _offset: Any, _H: Any, pull: Any, gradient: Any
 ) -> None:
-    """Turn the gradient in q (D,) into that in z, the Jacobian's added, in place: reverse mode."""
+    """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
     p, (B, R, HB, centre), e = state
     K = len(pull)
     by_beta = gradient[:K].copy()
-    by_sum = solve_lower(R, transposed_times(B, by_beta))  # of R^-1 B' H b + x
-    by_right = solve_upper(R, by_sum)  # of B' H b
+    by_sum = solve_lower(R, transposed_times(B, by_beta))  # The gradient in R^-1 B' H b + x.
+    by_right = solve_upper(R, by_sum)  # The gradient in B' H b.
     by_B, by_R = np.empty((K, K)), np.empty((K, K))
     for i in range(K):
         for j in range(K):
@@ -126,7 +126,7 @@ def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, C: int, q: Any) -> 
 def _pull_back_mixture(
     state: Any, q: Any, _offset: Any, _H: Any, pull: Any, C: int, gradient: Any
 ) -> None:
-    """As `pull_back_conditional`."""
+    """Turn the gradient in q (D,) into the gradient in z, as `pull_back_conditional` does."""
     p, partials, (B, R, HB, centre) = state
     K = len(pull)
     at = C * K
@@ -138,7 +138,7 @@ def _pull_back_mixture(
                 by_R[i, j] -= q[c * K + i] * by_z[j]
         by_centre += by_z
         gradient[c * K : (c + 1) * K] = by_z
-    by_right = solve_upper(R, by_centre)  # of B' H b
+    by_right = solve_upper(R, by_centre)  # The gradient in B' H b.
     for i in range(K):
         for j in range(K):
             by_B[i, j] = pull[i] * by_right[j]
@@ -191,7 +191,7 @@ def _restore_shifted(z: Any, offset: Any, q: Any) -> tuple[float, int]:
 
 @kernel
 def _pull_back_shifted(_state: Any, _q: Any, _offset: Any, _gradient: Any) -> None:
-    """The gradient in z is that in q."""
+    """The gradient in z equals the gradient in q, so nothing is to do."""
 
 
 def sampled_scale(start: Start) -> SampledScale:

@@ -1,1 +1,1 @@
-"""The pseudo posterior, the clamp, the draws of a fit, and what the draws predict."""
+"""The pseudo posterior, the clamp, the draws of a fit, and predictions from draws."""

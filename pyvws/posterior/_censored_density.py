@@ -1,8 +1,8 @@
 """The log density of a pseudo posterior whose record terms are clamped (synthesizers 3 and 4 of
 [global2022]): log prior + sum_i clamp(alpha_i l_i, -bound, bound), with its gradient.
 
-A clamped term is constant, so it drops out of the gradient. Records of one cell and one weight
-are one term with a count.
+A clamped term is constant, so that term adds nothing to the gradient. Records of one cell and one
+weight are one term with a count.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def clamped_terms(
 ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
     """The kernel of the cells' terms, its arguments after q, and the first ones of `add_clamped`.
 
-    The last of them is the place of q's first entry after the coefficients' own.
+    The last argument is the place of q's first entry after the coefficients' entries.
     """
     terms = refuse_uncensored(model)
     pairs, place = np.unique(
@@ -95,7 +95,7 @@ def censored_density(
 ) -> Callable[[Floats], tuple[float, Floats]]:
     """A function q (D,) -> (log density up to a constant, gradient (D,)).
 
-    A term that is not a number counts as -bound, as one that is infinitely unlikely does.
+    A term that is not a number counts as -bound, as does an infinitely unlikely term.
     """
     terms, data, (*clamps, first) = clamped_terms(model, cells, weights, bound)
     prior = model.density_data(cells, np.zeros(cells.n_records))

@@ -1,7 +1,7 @@
 """The clamp of a censored likelihood: no record's term leaves [-epsilon / 2, epsilon / 2].
 
-The slides of [global2022] state it for p(x_i | theta)^alpha_i, pmf or density, bounded by
-exp(-epsilon / 2) and exp(epsilon / 2): with weights inside (Censor_w) or all of them 1 (Censor_uw).
+The slides of [global2022] state the clamp for p(x_i | theta)^alpha_i, pmf or density, bounded by
+exp(-epsilon / 2) and exp(epsilon / 2): with weights inside (Censor_w) or all weights 1 (Censor_uw).
 A clamped likelihood is bounded below everywhere, so every prior has to be proper.
 """
 
@@ -31,7 +31,7 @@ class CensoredShare:
         Share of all S N terms.
     constant : bool
         True where every term is clamped or has weight 0: the draws then tell nothing of the data,
-        and what a sampler would give is the prior.
+        and a sampler would draw from the prior.
     """
 
     by_record: Floats
@@ -43,23 +43,23 @@ class CensoredShare:
 def clamp_log_likelihood(log_lik: Any, weights: Any = None, *, epsilon: float) -> Floats:
     """min(max(alpha_i l_i, -epsilon / 2), epsilon / 2) at every draw (slides of [global2022]).
 
-    Inferred from the slides: the bound is one on the log-likelihood with its weight inside, on both
-    sides, and a term that is no number counts as one that is infinitely unlikely. A weight of 0
+    The package infers from the slides that the bound holds on both sides of the log-likelihood with
+    its weight inside. A term that is no number counts as an infinitely unlikely term. A weight of 0
     makes a term 0 whatever the likelihood.
 
     Parameters
     ----------
     log_lik : array_like, shape (S, N)
-        Unweighted log-likelihood of N records at S draws, in nats; any of it may be infinite.
+        Unweighted log-likelihood of N records at S draws, in nats; any entry may be infinite.
     weights : array_like, shape (N,), optional
-        alpha_i in [0, 1]; all of them 1 if left out.
+        alpha_i in [0, 1]; every weight is 1 if left out.
     epsilon : float
         Above 0; larger = riskier. Infinity clamps nothing.
 
     Returns
     -------
     ndarray, shape (S, N)
-        Terms in nats, none of them larger in size than epsilon / 2.
+        Terms in nats, no term larger in size than epsilon / 2.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def censored_share(log_lik: Any, weights: Any = None, *, epsilon: float) -> Cens
     log_lik : array_like, shape (S, N)
         Unweighted log-likelihood of N records at S draws, in nats.
     weights : array_like, shape (N,), optional
-        alpha_i in [0, 1]; all of them 1 if left out.
+        alpha_i in [0, 1]; every weight is 1 if left out.
     epsilon : float
         Above 0.
 

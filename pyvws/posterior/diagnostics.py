@@ -19,8 +19,8 @@ ESS_LIMIT = 400
 class Diagnostics:
     """Worst values over the unconstrained parameters of a fit.
 
-    R-hat (1 = mixed; larger = worse), effective sample sizes of bulk and tails (larger = better),
-    number of divergent transitions after warm-up (0 is right).
+    The values are R-hat (1 = mixed; larger = worse), effective sample sizes of bulk and tails
+    (larger = better), and the number of divergent transitions after warm-up (0 is right).
     """
 
     rhat_max: float

@@ -1,4 +1,4 @@
-"""What every engine returns: the draws of one fit, with their diagnostics."""
+"""The result of every engine: the draws of one fit, with their diagnostics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From draws to record log-likelihoods, in blocks, and what a non-finite one means.
+"""Record log-likelihoods from draws, in blocks, and the meaning of non-finite log-likelihoods.
 
-Whatever engine drew the parameters, l_i(theta_s) is computed here. A log-likelihood that is
-infinite or not a number counts as -inf: its record's bound is then infinite and its LW weight 0
+This module computes l_i(theta_s), whatever engine drew the parameters. A log-likelihood that is
+infinite or not a number counts as -inf: the record's bound is then infinite and its LW weight 0
 (section 1.4 of [vws2024]).
 
 A block stays within a processor's cache, whatever the numbers of draws and cells are, so the memory

@@ -1,4 +1,4 @@
-"""Synthetic outcomes in steps, so that a stream is read alike however a table is held."""
+"""Synthetic outcomes in steps of records, so that a table's storage does not change them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def predicted(
     outcome: Floats | None = None,
     order: RowNumbers | None = None,
 ) -> Floats:
-    """As `Model.predict`, `AT_ONCE` records at a time; row j is of record order[j], or of j."""
+    """Call `Model.predict`, `AT_ONCE` records at a time; row j is of record order[j], or of j."""
     parts: list[Any] = [slice(at, at + AT_ONCE) for at in range(0, len(design), AT_ONCE)]
     if order is not None:
         parts = [order[part] for part in parts]

@@ -1,7 +1,7 @@
 """The one target that every engine samples: log prior + sum_i alpha_i log p(x_i | theta).
 
-Equation 3 of [vws2024], on the model's unconstrained scale; or with each term clamped to
-[-bound, bound].
+The target is Equation 3 of [vws2024] on the model's unconstrained scale. A bound clamps each term
+to [-bound, bound].
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PseudoPosterior:
     def start(self) -> Start:
         """A rough fit to start from, the same bits on any number of processors.
 
-        A clamped fit starts whatever the outcomes are: the start takes those far out as nearer.
+        A clamped fit starts whatever the outcomes are: the start takes far outcomes as nearer.
         """
         cells = self.cells
         if self.bound is not None:
@@ -70,7 +70,7 @@ class PseudoPosterior:
     def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
         """A function q (D,) -> (log density up to a constant, gradient (D,)).
 
-        Far from the data both may be infinite or NaN; neither raises.
+        Far from the data density and gradient may be infinite or NaN; the function does not raise.
         """
         if self.bound is not None:
             return censored_density(self.model, self.cells, self.weights, self.bound)
@@ -86,10 +86,10 @@ class PseudoPosterior:
     def kernels(
         self,
     ) -> tuple[Callable[..., float], Callable[..., None] | None, tuple[tuple[Any, ...], ...]]:
-        """What `density_and_gradient` calls: the family's kernels, and their arguments in groups.
+        """The family's kernels that `density_and_gradient` calls, and their arguments in groups.
 
-        The density's, and under a bound those of the cells' terms and of `add_clamped`, which the
-        density of the prior alone goes with then.
+        The first group is the density's. Under a bound that density is of the prior alone, and
+        two more groups follow: the arguments of the cells' terms and of `add_clamped`.
         """
         model, cells = self.model, self.cells
         if self.bound is None:

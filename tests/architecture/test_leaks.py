@@ -10,7 +10,7 @@ MACHINE = re.compile(
     r"(?<![\w.:/*])/(?:home|Users|root|work|tmp)/\w|[A-Za-z]:[\\/]+Users[\\/]", re.ASCII
 )
 NOTE = re.compile("|".join(rf"\b{start}{end}\b" for start, end in (("TO", "DO"), ("FIX", "ME"))))
-LONGEST = 1000  # A file is split where a reader looks for two things; beyond this it surely is two.
+LONGEST = 500  # A file is split where a reader looks for two things; beyond this it surely is two.
 SHIPPED = ("pyvws/", "r_reference/", "stan/")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
-from pyvws.statement.words import SEED_TRUST, TRUST, caveat
+from pyvws.statement.words import TRUST, caveat, trust
 
 __all__ = [
     "ROW_ORDERS",
@@ -94,8 +94,9 @@ class Statement:
         """Every use of the confidential data and its cost."""
         raise NotImplementedError
 
-    def _trusted(self) -> list[str]:
-        raise NotImplementedError
+    def trusted(self) -> list[Phrase]:
+        """What a reader must trust."""
+        return [Phrase(key) for key in TRUST]
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
         """The values of the statement that `_written` does not add."""
@@ -112,7 +113,8 @@ class Statement:
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
             "ledger": [entry.written(round_up) for entry in self.ledger()],
-            "trust_assumptions": self._trusted(),
+            "trust_assumptions": [trust(said) for said in self.trusted()],
+            "trust_keys": [said.written() for said in self.trusted()],
             "caveats": [caveat(said) for said in caveats],
             "caveat_keys": [said.written() for said in caveats],
         }
@@ -307,9 +309,6 @@ class PrivacyStatement(Statement):
             *(rows if self.records == "noisy" else []),
         ]
 
-    def _trusted(self) -> list[str]:
-        return [*TRUST, SEED_TRUST]
-
     def _certified(self, round_up: bool) -> dict[str, Any] | None:
         """The neighbours of a strict claim: an exact n shows that a record was left out.
 
@@ -405,8 +404,8 @@ class HistogramStatement(Statement):
     def ledger(self) -> list[LedgerEntry]:
         return [LedgerEntry(Phrase("histogram"), self.epsilon)]
 
-    def _trusted(self) -> list[str]:
-        return list(TRUST)
+    def trusted(self) -> list[Phrase]:
+        return [Phrase(key) for key in TRUST if key != "seed"]
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
         # A record left out moves one count by one; a record replaced moves two counts by one.

@@ -10,22 +10,25 @@ from typing import Any, Final
 
 from pyvws._base.phrase import Phrase
 
-__all__ = ["CAVEATS", "SEED_TRUST", "TRUST", "USES", "caveat", "caveat_keys", "use"]
+__all__ = ["CAVEATS", "TRUST", "USES", "caveat", "caveat_keys", "trust", "use"]
 
 _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
 CAVEATS: Final = _WORDS["caveats"]
 USES: Final = _WORDS["uses"]
-SEED_TRUST: Final = _WORDS["trust"].pop("seed")
-"""The assumption of a release that takes all its randomness from its seed."""
-TRUST: Final = tuple(_WORDS["trust"].values())
+TRUST: Final = _WORDS["trust"]
 
 
 def caveat(said: Phrase) -> str:
     """The sentence of a caveat; a caveat on diagnostics has figures only if `said` holds them."""
     values = {"problems": "the agency has the figures.", **said.values}
     return said.words or CAVEATS[said.key].format(**values)
+
+
+def trust(said: Phrase) -> str:
+    """The sentence of a trust assumption."""
+    return TRUST[said.key].format(**said.values)
 
 
 def use(said: Phrase) -> str:

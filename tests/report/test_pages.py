@@ -222,7 +222,7 @@ def test_every_kind_of_release_has_both_pages(
     # Every entry of the statement has its place: a number with its meaning, or a part of the page.
     parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
-    parts |= {"statement_version"}
+    parts |= {"statement_version", "trust_keys"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
     assert MECHANISMS[settings["mechanism"]].explanation.split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (len(read_public(out).files) > 1)
@@ -325,7 +325,7 @@ def _change(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def _as_version_1(statement: dict[str, Any]) -> None:
-    for name in ("statement_version", "caveat_keys"):
+    for name in ("statement_version", "caveat_keys", "trust_keys"):
         del statement[name]
     for entry in statement["ledger"]:
         del entry["key"], entry["values"]

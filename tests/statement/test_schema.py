@@ -21,7 +21,7 @@ from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
 from pyvws.statement.accounting import STATEMENT_VERSION, HistogramStatement
 from pyvws.statement.schema import SCHEMA
-from pyvws.statement.words import CAVEATS, USES, caveat, caveat_keys, use
+from pyvws.statement.words import CAVEATS, TRUST, USES, caveat, caveat_keys, trust, use
 from pyvws.validation._grid_engine import KnownDraws
 
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -71,6 +71,8 @@ def test_every_statement_meets_the_schema(made):
             Phrase(**said, words=own.get(said["key"], "")) for said in written["caveat_keys"]
         ]
         assert [caveat(said) for said in phrases] == written["caveats"]
+        assumed = [Phrase(**said) for said in written["trust_keys"]]
+        assert [trust(said) for said in assumed] == written["trust_assumptions"]
         for entry in written["ledger"]:
             assert use(Phrase(entry["key"], entry["values"])) == entry["use"]
 
@@ -81,8 +83,10 @@ def test_another_key_or_one_that_is_missing_breaks_the_schema(released):
     assert not VALIDATOR.is_valid({**released, "epsilon": 1.0})
     assert not VALIDATOR.is_valid({**released, "bins": 4})
     for name in released:
-        assert not VALIDATOR.is_valid({key: of for key, of in released.items() if key != name})
-    for part in ("ledger", "caveat_keys"):
+        less = {key: of for key, of in released.items() if key != name}
+        # An older statement has no keys of its trust assumptions.
+        assert VALIDATOR.is_valid(less) == (name == "trust_keys")
+    for part in ("ledger", "caveat_keys", "trust_keys"):
         changed = copy.deepcopy(released)
         changed[part][0]["strange"] = 1
         assert not VALIDATOR.is_valid(changed)
@@ -101,6 +105,18 @@ def test_the_keys_of_sentences_that_version_1_wrote_are_found():
 def test_no_key_stands_for_two_sentences():
     assert len(set(CAVEATS.values())) == len(CAVEATS)
     assert len(set(USES.values())) == len(USES)
+    assert len(set(TRUST.values())) == len(TRUST)
+
+
+def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_seed():
+    facts = {"guarantee": "none", "epsilon": 1.0, "neighbours": "loo", "bins": 3}
+    flags = dict.fromkeys(("publishable", "bins_from_records", "edges_from_data"), False)
+    made = histogram(
+        **facts, **flags, allows_outside=False, noise_scale=1.0, datasets=1,
+        columns_released_unchanged=(), rounded=False,
+    )  # fmt: skip
+    assert {said.key for said in statement().trusted()} == set(TRUST)
+    assert {said.key for said in made.trusted()} == set(TRUST) - {"seed"}
 
 
 _OWN = {

@@ -12,7 +12,9 @@ import pytest
 from test_layers import MODULES
 
 WORDS = "pyvws.statement.words"
-HOLDS_WORDS = {"caveat", "caveats", "ledger", "use", "uses", "problem", "problems", "trust_assumptions"}
+HOLDS_WORDS = {
+    *("caveat", "caveats", "ledger", "use", "uses", "problem", "problems", "trust_assumptions"),
+}
 LABELS = {"label", "labels"}  # Of fits and figures: keys of a mapping, but never taken apart.
 READERS = {
     *("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition"),

@@ -1,7 +1,7 @@
 // Weighted beta regression on a logit link, in mean and precision form: y[i] in [0, 1] is the place
 // of the outcome in its public range. Record i enters the target as weights[i] * log Beta(y[i] |
 // mu[i] * kappa, (1 - mu[i]) * kappa) with kappa = 1 / inv_kappa, or as that term clamped to
-// [-bound, bound] when censored = 1; only then may y[i] be 0 or 1, where a term can be infinite.
+// [low, high] when censored = 1; only then may y[i] be 0 or 1, where a term can be infinite.
 functions {
   // Which records lie at an end.
   array[] int places(vector y, real end) {
@@ -46,15 +46,16 @@ functions {
   }
 
   // What each record adds to the target: nothing where its weight is 0.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
     if (!censored) {
-      return terms;
+      return weights .* log_lik;
     }
+    vector[size(log_lik)] terms = weights .* (log_lik - shift);
     for (i in 1 : size(terms)) {
       if (weights[i] == 0) terms[i] = 0;
     }
-    return fmin(fmax(terms, -bound), bound);
+    return fmin(fmax(terms, low), high);
   }
 }
 data {
@@ -64,7 +65,9 @@ data {
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 transformed data {
@@ -86,7 +89,8 @@ model {
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
   inv_kappa ~ cauchy(0, 5);
   target += sum(record_terms(
-    record_log_lik(log_y, log_rest, at_0, at_1, X * beta, inv(inv_kappa)), weights, censored, bound
+    record_log_lik(log_y, log_rest, at_0, at_1, X * beta, inv(inv_kappa)),
+      weights, censored, shift, low, high
   ));
 }
 generated quantities {
@@ -94,8 +98,8 @@ generated quantities {
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
     log_lik = record_terms(
-      record_log_lik(log_y, log_rest, at_0, at_1, X * beta, inv(inv_kappa)), weights, censored,
-      bound
+      record_log_lik(log_y, log_rest, at_0, at_1, X * beta, inv(inv_kappa)),
+        weights, censored, shift, low, high
     );
   }
 }

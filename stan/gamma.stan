@@ -1,6 +1,6 @@
 // Weighted gamma regression on a log link: mean exp(X[i] * beta), shape 1 / inv_shape, y[i] above 0.
 // Record i enters the target as weights[i] * log Gamma(y[i] | shape, shape / mean[i]), or as that
-// term clamped to [-bound, bound] when censored = 1.
+// term clamped to [low, high] when censored = 1.
 functions {
   // Log-likelihood of each record in nats, without weights.
   vector record_log_lik(vector y, vector eta, real shape) {
@@ -9,9 +9,12 @@ functions {
   }
 
   // What each record adds to the target.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
-    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
+    if (!censored) {
+      return weights .* log_lik;
+    }
+    return fmin(fmax(weights .* (log_lik - shift), low), high);
   }
 }
 data {
@@ -21,7 +24,9 @@ data {
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 transformed data {
@@ -38,12 +43,14 @@ model {
   sigma_beta ~ student_t(3, 0, 1);
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
   inv_shape ~ cauchy(0, 5);
-  target += sum(record_terms(record_log_lik(y, X * beta, inv(inv_shape)), weights, censored, bound));
+  target += sum(record_terms(record_log_lik(y, X * beta, inv(inv_shape)),
+    weights, censored, shift, low, high));
 }
 generated quantities {
   // As in the papers' programs, the weights are already in it.
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
-    log_lik = record_terms(record_log_lik(y, X * beta, inv(inv_shape)), weights, censored, bound);
+    log_lik = record_terms(record_log_lik(y, X * beta, inv(inv_shape)),
+      weights, censored, shift, low, high);
   }
 }

@@ -1,6 +1,6 @@
 // Weighted normal regression of an outcome on the scale that the caller chose: y[i] is the encoded
 // outcome, such as log income. Record i enters the target as weights[i] * log N(y[i] | X[i] * beta,
-// sigma), or as that term clamped to [-bound, bound] when censored = 1.
+// sigma), or as that term clamped to [low, high] when censored = 1.
 functions {
   // Log-likelihood of each record in nats, without weights.
   vector record_log_lik(vector y, vector eta, real sigma) {
@@ -8,9 +8,12 @@ functions {
   }
 
   // What each record adds to the target.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
-    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
+    if (!censored) {
+      return weights .* log_lik;
+    }
+    return fmin(fmax(weights .* (log_lik - shift), low), high);
   }
 }
 data {
@@ -20,7 +23,9 @@ data {
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 transformed data {
@@ -37,12 +42,13 @@ model {
   sigma_beta ~ student_t(3, 0, 1);
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
   sigma ~ student_t(3, 0, 1);
-  target += sum(record_terms(record_log_lik(y, X * beta, sigma), weights, censored, bound));
+  target += sum(record_terms(record_log_lik(y, X * beta, sigma),
+    weights, censored, shift, low, high));
 }
 generated quantities {
   // As in the papers' programs, the weights are already in it.
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
-    log_lik = record_terms(record_log_lik(y, X * beta, sigma), weights, censored, bound);
+    log_lik = record_terms(record_log_lik(y, X * beta, sigma), weights, censored, shift, low, high);
   }
 }

@@ -1,7 +1,7 @@
 // Weighted truncated Dirichlet process mixture of normal regressions: the synthesizer of Hu, Savitsky
 // and Williams (2024), supplement section 1, labels summed out. y[i] is the encoded outcome, such as
 // log income. Record i enters the target as weights[i] * log sum_k pi[k] N(y[i] | X[i] * beta[k],
-// sigma[k]), or as that term clamped to [-bound, bound] when censored = 1.
+// sigma[k]), or as that term clamped to [low, high] when censored = 1.
 functions {
   // Log-likelihood of each record in nats, without weights.
   vector record_log_lik(vector y, matrix X, array[] vector beta, vector sigma, vector log_pi) {
@@ -20,9 +20,12 @@ functions {
   }
 
   // What each record adds to the target.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
-    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
+    if (!censored) {
+      return weights .* log_lik;
+    }
+    return fmin(fmax(weights .* (log_lik - shift), low), high);
   }
 }
 data {
@@ -36,7 +39,9 @@ data {
   real<lower=0> gamma_rate;
   real<lower=0> smallest_sd; // of a component; 0 is the paper's prior
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 parameters {
@@ -63,14 +68,14 @@ model {
   sigma ~ student_t(3, 0, 1);
   concentration ~ gamma(gamma_shape, gamma_rate);
   target += concentration / C * sum(log_size) - sum(exp(log_size)) - C * lgamma(concentration / C);
-  target += sum(record_terms(record_log_lik(y, X, beta, sigma, log_softmax(log_size)), weights,
-                             censored, bound));
+  target += sum(record_terms(record_log_lik(y, X, beta, sigma, log_softmax(log_size)),
+    weights, censored, shift, low, high));
 }
 generated quantities {
   // As in the papers' programs, the weights are already in it.
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
-    log_lik = record_terms(record_log_lik(y, X, beta, sigma, log_softmax(log_size)), weights,
-                           censored, bound);
+    log_lik = record_terms(record_log_lik(y, X, beta, sigma, log_softmax(log_size)),
+      weights, censored, shift, low, high);
   }
 }

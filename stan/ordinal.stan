@@ -1,6 +1,6 @@
 // Weighted proportional odds regression of an outcome in J ordered levels: P(y[i] <= j) =
 // logit^-1(cut[j] - X[i] * beta) with cut[1] = 0 and cut[j + 1] = cut[j] + gaps[j]. Record i enters
-// the target as weights[i] * log P(y[i]), or as that term clamped to [-bound, bound] when
+// the target as weights[i] * log P(y[i]), or as that term clamped to [low, high] when
 // censored = 1.
 functions {
   // Log-likelihood of each record in nats, without weights.
@@ -14,9 +14,12 @@ functions {
   }
 
   // What each record adds to the target.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
-    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
+    if (!censored) {
+      return weights .* log_lik;
+    }
+    return fmin(fmax(weights .* (log_lik - shift), low), high);
   }
 }
 data {
@@ -27,7 +30,9 @@ data {
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 transformed data {
@@ -44,12 +49,13 @@ model {
   sigma_beta ~ student_t(3, 0, 1);
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
   gaps ~ student_t(3, 0, 2.5);
-  target += sum(record_terms(record_log_lik(y, X * beta, gaps), weights, censored, bound));
+  target += sum(record_terms(record_log_lik(y, X * beta, gaps),
+    weights, censored, shift, low, high));
 }
 generated quantities {
   // As in the papers' programs, the weights are already in it.
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
-    log_lik = record_terms(record_log_lik(y, X * beta, gaps), weights, censored, bound);
+    log_lik = record_terms(record_log_lik(y, X * beta, gaps), weights, censored, shift, low, high);
   }
 }

@@ -1,6 +1,6 @@
 // Weighted Poisson regression on a log link: the pseudo posterior of Savitsky, Hu and Williams (2024).
 // Record i enters the target as weights[i] * log Poisson(y[i] | exp(X[i] * beta)), or as that term
-// clamped to [-bound, bound] when censored = 1.
+// clamped to [low, high] when censored = 1.
 functions {
   // Log-likelihood of each record in nats, without weights.
   vector record_log_lik(vector y, vector eta) {
@@ -8,9 +8,12 @@ functions {
   }
 
   // What each record adds to the target.
-  vector record_terms(vector log_lik, vector weights, int censored, real bound) {
-    vector[size(log_lik)] terms = weights .* log_lik;
-    return censored ? fmin(fmax(terms, -bound), bound) : terms;
+  vector record_terms(vector log_lik, vector weights, int censored, vector shift, real low,
+                      real high) {
+    if (!censored) {
+      return weights .* log_lik;
+    }
+    return fmin(fmax(weights .* (log_lik - shift), low), high);
   }
 }
 data {
@@ -20,7 +23,9 @@ data {
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;
-  real<lower=0> bound; // in nats; not used unless censored
+  vector[n] shift; // taken off each log-likelihood first; not used unless censored
+  real low; // in nats; not used unless censored
+  real high;
   int<lower=0, upper=1> write_log_lik;
 }
 transformed data {
@@ -36,12 +41,13 @@ model {
   L_beta ~ lkj_corr_cholesky(6);
   sigma_beta ~ student_t(3, 0, 1);
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
-  target += sum(record_terms(record_log_lik(counts, X * beta), weights, censored, bound));
+  target += sum(record_terms(record_log_lik(counts, X * beta),
+    weights, censored, shift, low, high));
 }
 generated quantities {
   // As in the papers' programs, the weights are already in it.
   vector[write_log_lik ? n : 0] log_lik;
   if (write_log_lik) {
-    log_lik = record_terms(record_log_lik(counts, X * beta), weights, censored, bound);
+    log_lik = record_terms(record_log_lik(counts, X * beta), weights, censored, shift, low, high);
   }
 }

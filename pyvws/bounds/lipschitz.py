@@ -61,12 +61,12 @@ class LipschitzBounds:
         """epsilon_x = 2 Delta_{alpha,x}: the cost of one draw, and so of one synthetic dataset."""
         return 2.0 * self.database
 
-    def clamped(self, bound: float) -> LipschitzBounds:
-        """The bounds, in nats, of terms that a fit clamps to [-bound, bound]."""
+    def clamped(self, limit: float, *, share: float = 1.0) -> LipschitzBounds:
+        """A share of the bounds, in nats, of terms that a fit keeps within [-limit, limit]."""
         return LipschitzBounds(
-            np.minimum(self.by_record, bound),
-            np.minimum(self.by_draw, bound),
-            min(self.database, bound),
+            share * np.minimum(self.by_record, limit),
+            share * np.minimum(self.by_draw, limit),
+            share * min(self.database, limit),
             self.kept_draws,
         )
 

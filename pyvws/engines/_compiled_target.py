@@ -21,7 +21,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
 from pyvws.models.model import SampledScale
-from pyvws.posterior._censored_density import add_clamped
+from pyvws.posterior.clamp import add_terms_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["CompiledTarget"]
@@ -44,9 +44,9 @@ class CompiledTarget:
     """
 
     def __init__(self, target: PseudoPosterior, scale: SampledScale) -> None:
-        density, terms, groups = target.kernels()
+        kernels, groups = target.kernels()
         self.arguments = PackedArguments((scale.data, *groups))
-        names = tuple(map(_name, (*scale.kernels, density, terms)))
+        names = tuple(map(_name, (*scale.kernels, *kernels)))
         self.density, self.draw = _functions(self.arguments.kinds, *names)
 
     def moves(self, z: Floats) -> bool:
@@ -75,7 +75,7 @@ def _name(kernel: Callable[..., Any] | None) -> str:
 
 @cache
 def _functions(
-    kinds: str, restore: str, pull_back: str, density: str, terms: str
+    kinds: str, restore: str, pull_back: str, density: str, terms: str, slopes: str
 ) -> tuple[Any, Any]:
     def log_density(
         dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any
@@ -84,7 +84,7 @@ def _functions(
         groups = unpacked(address, kinds)
         q = np.empty(len(z))
         jacobian, state = _call(restore, (z, *groups[0], q))
-        value = jacobian + _evaluate(density, terms, groups, q, gradient)
+        value = jacobian + _evaluate(density, terms, slopes, groups, q, gradient)
         _call(pull_back, (state, q, *groups[0], gradient))
         value_at[0] = value
         finite = np.isfinite(value)
@@ -100,7 +100,7 @@ def _functions(
         _call(restore, (carray(z_at, dimension), *groups[0], carray(q_at, dimension)))
         return 0
 
-    names = restore, pull_back, density, terms
+    names = restore, pull_back, density, terms, slopes
     # numba names machine code by the function, not by the variables that the function closes over.
     # In one process, numba would mistake two functions of one name, read from disk, for each other.
     own_name = hashlib.sha256(" ".join([kinds, *names]).encode()).hexdigest()[:16]
@@ -115,7 +115,7 @@ def _call(name: str, arguments: tuple[Any, ...]) -> Any:
     return _NAMED[name](*arguments)
 
 
-def _evaluate(density: str, terms: str, groups: Any, q: Any, gradient: Any) -> Any:
+def _evaluate(density: str, terms: str, slopes: str, groups: Any, q: Any, gradient: Any) -> Any:
     """The log density at q, its gradient filled in; compiled code only."""
 
 
@@ -128,24 +128,26 @@ def _compile_call(name: Any, arguments: Any) -> Any:
 
 
 @overload(_evaluate, prefer_literal=True, strict=False)
-def _compile_evaluate(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+def _compile_evaluate(
+    density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any
+) -> Any:
     if not isinstance(terms, types.Literal):
         return None
 
-    def plain(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+    def plain(density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any) -> Any:
         return _call(density, (q, *groups[1], gradient))
 
-    def clamped(density: Any, terms: Any, groups: Any, q: Any, gradient: Any) -> Any:
+    def clamped(density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any) -> Any:
         value = _call(density, (q, *groups[1], gradient))
         rows, row_of_cell = groups[2][0], groups[2][1]
-        first = groups[3][4]
         cells = len(row_of_cell)
-        log_lik, by_eta = np.empty(cells), np.empty(cells)
-        by_extra = np.empty((cells, len(q) - first))
-        _call(terms, (q, rows, row_of_cell, groups[2][2:], (log_lik, by_eta, by_extra)))
-        cell, weight, count, bound, first = groups[3]
-        found = log_lik, by_eta, by_extra, first, gradient
-        clamps: Any = (cell, weight, count, bound, rows, row_of_cell, *found)
-        return value + add_clamped(*clamps)
+        found = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
+        inside = np.empty(cells)
+        _call(terms, (q, rows, row_of_cell, groups[2][2:], found))
+        cell, weight, count, low, high, shift, _ = groups[3]
+        clamps: Any = (cell, weight, count, low, high, shift, found[0], inside)
+        value += add_terms_inside(*clamps)
+        _call(slopes, (q, rows, row_of_cell, groups[2][2:], found, inside, gradient))
+        return value
 
     return clamped if terms.literal_value else plain

@@ -224,8 +224,12 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
 
 
 def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
-    """The data that tell the programs in today's Stan language whether and where to clamp terms."""
-    return {"censored": int(target.bound is not None), "bound": target.bound or 0.0}
+    """The data that tell Stan programs whether and where to clamp terms, and their `shift` (n,)."""
+    cells, clamp = target.cells, target.clamp
+    if clamp is None:
+        return {"censored": 0, "low": 0.0, "high": 0.0, "shift": np.zeros(cells.total_records)}
+    shift = clamp.shift(target.model, cells)[cells.cell_of_record[cells.one_by_one()]]
+    return {"censored": 1, "low": clamp.window[0], "high": clamp.window[1], "shift": shift}
 
 
 def _initial(

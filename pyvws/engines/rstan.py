@@ -21,6 +21,7 @@ from pyvws.engines._stan_run import (
     StanEngine,
     StanJob,
     StanRun,
+    clamp_data,
     paper_program,
     stan_data,
     variables,
@@ -64,8 +65,11 @@ class RStanEngine(StanEngine):
     name: ClassVar[str] = "rstan"
 
     def target_program(self, target: PseudoPosterior) -> tuple[str, dict[str, Any]]:
-        bound = {} if target.bound is None else {"bound": target.bound}
-        return paper_program(target.model, censored=bool(bound)), {**stan_data(target), **bound}
+        data = stan_data(target)
+        if target.clamp is None:
+            return paper_program(target.model), data
+        clamp = {name: of for name, of in clamp_data(target).items() if name != "censored"}
+        return paper_program(target.model, censored=True), {**data, **clamp}
 
     def run_job(self, job: StanJob) -> StanRun:
         from pyvws.r.bridge import RError

@@ -21,8 +21,8 @@ from pyvws.errors import InputError
 
 __all__ = ["UserFit", "UserProgram", "check_program", "parameter_names", "program_data"]
 
-_SUPPLIED: Final = ("n", "K", "y", "X", "weights")
-_SWITCHES: Final = {"censored": 0, "bound": 0.0, "write_log_lik": 1}
+_SUPPLIED: Final = ("n", "K", "y", "X", "weights", "shift")
+_SWITCHES: Final = {"censored": 0, "low": 0.0, "high": 0.0, "write_log_lik": 1}
 # Reading from the left, none of the three patterns matches a part of another.
 _NO_CODE: Final = re.compile(r'/\*.*?\*/|"[^"\n]*"|(?://|#(?!include))[^\n]*', re.S)
 # A type and a name; bounds and sizes are taken out before.
@@ -75,7 +75,7 @@ class UserProgram:
         Stan fails.
         """
         needed = check_program(self.text)
-        given = {**_SWITCHES, **data}
+        given = {**_SWITCHES, "shift": np.zeros(data["n"]), **data}
         used = {name: given[name] for name in needed}
         run = engine.run(self.text, used, settings, seed=seed, progress=progress)
         flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}

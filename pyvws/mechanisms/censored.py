@@ -1,4 +1,4 @@
-"""Censored of [global2022]: the fit clamps each record's weighted log-likelihood."""
+"""Censored of [global2022]: the fit clamps each record's weighted term to a window."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pyvws.mechanisms.count_weighted import Counting
 from pyvws.mechanisms.lipschitz_weighted import refuse_constant
 from pyvws.mechanisms.mechanism import Claim
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
+from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.weights.weights import risk_weights, scaled_bounds
 
 __all__ = ["CENSORED_WEIGHTS", "Censored"]
@@ -22,7 +23,12 @@ CENSORED_WEIGHTS = ("lw", "cw", "none")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Censored(Counting):
-    """Censored: the fit clamps each record's alpha_i l_i to [-epsilon / 2, epsilon / 2].
+    """Censored: the fit keeps each record's term in a window that is epsilon wide.
+
+    `clamp` says which term. "half" is the slides': alpha_i l_i in [-epsilon / 2, epsilon / 2].
+    "deviance" takes the saturated log-likelihood a_i off first: alpha_i (l_i - a_i), minus half the
+    unit deviance, in [-epsilon, 0]. The deviance clamp is the default where no weight depends on
+    the data; it costs the same epsilon and keeps more of the model.
 
     `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
     slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
@@ -32,22 +38,39 @@ class Censored(Counting):
     name: ClassVar[str] = "censored"
     title: ClassVar[str] = "Censored"
     explanation: ClassVar[str] = (
-        "Each record's weighted log-likelihood is clamped at half of epsilon within the fit, for "
+        "Each record's weighted term is clamped to a window of width epsilon within the fit, for "
         "any data and any parameters [global2022]."
     )
     clamps: ClassVar[bool] = True
 
-    epsilon: float = field(metadata=about("Twice the limit at which each term is clamped."))
+    epsilon: float = field(
+        metadata=about("Width of the window that each record's term is clamped to.")
+    )
     weights: str = setting(
         "lw",
         "Weights inside the clamp; none depends on no data and keeps a strict guarantee.",
         choices=CENSORED_WEIGHTS,
     )
+    clamp: str | None = setting(
+        None,
+        "The term that is clamped: deviance (half the unit deviance) or half (the "
+        "log-likelihood, as in the slides). If not given: deviance where no weight depends on the "
+        "data, else half.",
+        choices=CLAMPS,
+    )
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
         choice(self.weights, "weights", CENSORED_WEIGHTS)
+        if self.clamp is not None:
+            choice(self.clamp, "clamp", CLAMPS)
         super(Censored, self).__post_init__()
+
+    @property
+    def window(self) -> Clamp:
+        """The clamp of the fit that makes the datasets."""
+        strict = "half" if self.weights_from_data else "deviance"
+        return Clamp(self.epsilon, self.clamp or strict)
 
     @property
     def claim(self) -> Claim:
@@ -94,4 +117,4 @@ class Censored(Counting):
             fit = None if rule is None else loop.unweighted()
         if rule is not None and fit is not None:
             weights = downscaled(loop, fit, rule, confirm=False).weights
-        return Weighting(loop.fit(weights, label, bound=0.5 * self.epsilon), risk)
+        return Weighting(loop.fit(weights, label, clamp=self.window), risk)

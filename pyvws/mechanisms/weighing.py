@@ -10,6 +10,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
@@ -45,8 +46,10 @@ class WeightedFit:
     confirmed : bool
         Whether this fit confirms a shorter fit. The bounds are then the larger ones of both fits.
         The draws of this fit had no part in the choice of the shorter fit.
-    bound : float, optional
-        epsilon / 2 in nats where the fit clamps each term to this bound; the bounds do so too.
+    clamp : Clamp, optional
+        The window that the fit clamps each term to; the bounds are then of clamped terms. A
+        record's bound under the deviance clamp is half of its largest deviance, at most epsilon / 2
+        as under the half clamp, and `maxima` is max_s |l_i(theta_s) - a_i|.
     """
 
     label: str
@@ -55,7 +58,7 @@ class WeightedFit:
     bounds: LipschitzBounds
     maxima: Floats
     confirmed: bool = False
-    bound: float | None = None
+    clamp: Clamp | None = None
 
     def confirming(self, earlier: WeightedFit) -> WeightedFit:
         """This fit with the larger bounds, in nats, of this fit and of an earlier fit.
@@ -152,9 +155,9 @@ class Weighting:
     constants: dict[str, float] = field(default_factory=dict)
 
     @property
-    def bound(self) -> float | None:
-        """epsilon / 2 where the fit clamps its terms, in nats."""
-        return self.fit.bound
+    def clamp(self) -> Clamp | None:
+        """The clamp of the fit; None where the fit clamps nothing."""
+        return self.fit.clamp
 
 
 class Loop(Protocol):
@@ -165,9 +168,9 @@ class Loop(Protocol):
         """The records, with equal records counted together."""
 
     def fit(
-        self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
+        self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
     ) -> WeightedFit:
-        """Sample the pseudo posterior under weights (N,); with a `bound` each term is clamped."""
+        """Sample the pseudo posterior under weights (N,); with a `clamp` each term is clamped."""
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
         """The fit that the loop keeps under a key; `make` makes a missing fit."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.kernels import kernel
 from pyvws.errors import ConvergenceError, InputError
+from pyvws.models._gamma import stirling_gap
 from pyvws.models.model import Start
 from pyvws.models.regression import LOG, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
-__all__ = ["check_counts", "count_start", "poisson_counts"]
+__all__ = ["check_counts", "count_start", "highest_poisson", "poisson_counts"]
 
 _LARGEST_MEAN: Final = 1e15
 
@@ -51,6 +54,16 @@ def count_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float)
 
     first = (total + 0.5) / (count + 0.5)
     return scoring_start(cells.rows, first, scores, link=LOG, extra=extra)
+
+
+@kernel
+def highest_poisson(y: Any) -> Any:
+    """log Poisson(y | y) = y log y - y - log y! of counts (C,), in nats; 0 for a count of 0."""
+    highest = np.zeros(len(y))
+    for c in range(len(y)):
+        if y[c] > 0.0:
+            highest[c] = stirling_gap(y[c])[0] - math.log(y[c])
+    return highest
 
 
 def poisson_counts(mean: Floats, rng: np.random.Generator) -> Floats:

@@ -6,6 +6,7 @@ of either sign. The likelihood is of the encoded outcome and has no Jacobian of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -15,13 +16,17 @@ from pyvws._base.checks import Floats, choice
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
+from pyvws.tables.cells import Cells
 
 __all__ = [
     "DECLARED",
+    "DECLARED_SD",
     "OUTCOME_SCALES",
+    "SMALLEST_SD",
     "check_scale",
     "decode",
     "encode",
+    "highest_normal",
     "known_scale",
     "scale_caveats",
 ]
@@ -33,6 +38,14 @@ DECLARED: Final = about(
     "Scale on which the outcome is modelled: identity, log or signed-log.", choices=OUTCOME_SCALES
 )
 """The setting `outcome_scale` of each family that takes it."""
+
+SMALLEST_SD: Final = 0.05
+DECLARED_SD: Final = about(
+    "Least standard deviation on the outcome's scale, known without looking at the data.",
+    more="Each component of normal-mixture lies above it. For normal it only ends the public range "
+    "of the deviance clamp: the further below the truth, the more of epsilon is lost.",
+)
+"""The setting `smallest_sd` of the normal families, and its default."""
 
 _ENCODE: Final[dict[str, Callable[[Floats], Floats]]] = {
     "identity": lambda y: y,
@@ -83,3 +96,16 @@ def decode(encoded: Floats, scale: str) -> Floats:
 def scale_caveats(scale: str) -> tuple[Phrase, ...]:
     """The caveats of the privacy statement about a density on the scale."""
     return Phrase(f"unit-{scale}"), Phrase("no-upper-limit")
+
+
+def highest_normal(cells: Cells, smallest_sd: float) -> Floats:
+    """The largest normal log density (C,), in nats, of any mean and an sd of at least smallest_sd.
+
+    Raises InputError for a smallest_sd of 0, under which no density is the largest.
+    """
+    if smallest_sd == 0.0:
+        raise InputError(
+            "The deviance clamp needs a public smallest standard deviation above 0. Set "
+            "--smallest-sd (smallest_sd in Python), or take --clamp half."
+        )
+    return np.full(cells.n_cells, -math.log(smallest_sd) - 0.5 * math.log(2.0 * math.pi))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, polygamma, psi
 
-from pyvws._base.checks import Floats, finite_number, told
+from pyvws._base.checks import Floats, finite_number, positive, told
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -33,6 +33,7 @@ from pyvws.tables.cells import Cells
 __all__ = ["Beta"]
 
 _INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
+_FAR, _HALVINGS = 50.0, 60  # logit mu is sought in [-50, 50], to 1e-16.
 _CAUCHY_SCALE = 5.0  # 1/kappa ~ half-Cauchy(0, 5), as 1/phi of the negative binomial.
 
 
@@ -144,6 +145,10 @@ class Beta(Regression):
         the default, no outcome is moved. An outcome at L or U then has an infinite likelihood,
         which only a clamp can take.
 
+    largest_kappa : float
+        The largest kappa of the public range that the deviance clamp takes; the model itself has
+        no largest kappa. A record loses about log(largest_kappa / kappa) / 2 nats of epsilon.
+
     Raises
     ------
     InputError
@@ -156,6 +161,7 @@ class Beta(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
+    public_settings: ClassVar[tuple[str, ...]] = ("range", "squeeze", "largest_kappa")
     range: tuple[float, float] = setting(
         (0.0, 1.0), "Public range of the outcome, known without looking at the data."
     )
@@ -163,7 +169,12 @@ class Beta(Regression):
         0.0, "Share of `range` by which every outcome is moved inwards, below 0.5."
     )
 
+    largest_kappa: float = setting(
+        100.0, "Largest kappa of the public range that the deviance clamp takes."
+    )
+
     def __post_init__(self) -> None:
+        positive(self.largest_kappa, "largest_kappa")
         try:
             low, high = (finite_number(end, "range") for end in self.range)
         except (TypeError, ValueError):
@@ -210,6 +221,23 @@ class Beta(Regression):
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)
 
+    def saturated(self, cells: Cells) -> Floats:
+        """The largest log Beta(v | mu kappa, (1 - mu) kappa) over mu, for kappa = largest_kappa.
+
+        0 for an outcome at an end of the range, where the density is 0 or infinite.
+        """
+        log_v, log_rest = self.term_data(cells)
+        found = np.zeros(len(log_v))
+        inside = np.isfinite(log_v) & np.isfinite(log_rest)
+        eta = _best_logit(log_v[inside] - log_rest[inside], self.largest_kappa)
+        slopes = np.empty(len(eta)), np.empty((len(eta), 1))
+        highest = np.empty(len(eta))
+        data = log_v[inside], log_rest[inside]
+        if len(eta):
+            _records((eta, self.largest_kappa), np.arange(len(eta)), data, (highest, *slopes))
+        found[inside] = highest
+        return found
+
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         with np.errstate(divide="ignore"):  # v may lie at an end of the range.
             return np.log(cells.outcome), np.log1p(-cells.outcome)
@@ -251,6 +279,16 @@ class Beta(Regression):
         low, high = self.range
         place = (rng.beta(a, b) - self.squeeze) / (1.0 - 2.0 * self.squeeze)
         return np.clip(low + (high - low) * place, low, high)
+
+
+def _best_logit(logit_v: Floats, kappa: float) -> Floats:
+    """logit mu (C,) where digamma(mu kappa) - digamma((1 - mu) kappa) is logit v, by bisection."""
+    low, high = np.full(len(logit_v), -_FAR), np.full(len(logit_v), _FAR)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        below = psi(kappa * expit(middle)) - psi(kappa * expit(-middle)) < logit_v
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))
 
 
 def _inverse_kappa(cells: Cells, weights: Floats, mean: Floats) -> float:

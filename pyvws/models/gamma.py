@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._outcome_scale import decode, scale_caveats
@@ -87,6 +88,12 @@ class Gamma(Regression):
     beta has the hierarchical LKJ prior of [vws2024]; the prior on 1/shape is parallel to that on
     the negative binomial's 1/phi. The unconstrained vector is (beta, log sigma_beta, partial
     correlations of L_beta, log of inv_shape = 1/shape).
+
+    Parameters
+    ----------
+    largest_shape : float
+        The largest shape of the public range that the deviance clamp takes; the model itself has
+        no largest shape. A record loses about log(largest_shape / shape) / 2 nats of epsilon.
     """
 
     name: ClassVar[str] = "gamma"
@@ -95,6 +102,15 @@ class Gamma(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
+    public_settings: ClassVar[tuple[str, ...]] = ("largest_shape",)
+    largest_shape: float = setting(
+        100.0,
+        "Largest shape of the public range that the deviance clamp takes: 100 is a standard "
+        "deviation of a tenth of the mean.",
+    )
+
+    def __post_init__(self) -> None:
+        positive(self.largest_shape, "largest_shape")
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
@@ -118,6 +134,11 @@ class Gamma(Regression):
         gaps = log_mean[cells.row_of_cell] - np.log(cells.outcome)
         within = float(cells.weight_sums(weights) @ gaps)
         return cells.rows, weight, log_mean, within, float(weight.sum())
+
+    def saturated(self, cells: Cells) -> Floats:
+        """log Gamma(y | largest_shape, mean y)."""
+        gap, _ = stirling_gap(self.largest_shape)
+        return np.asarray(gap - np.log(cells.outcome))
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return (np.log(cells.outcome),)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.errors import InputError
 from pyvws.tables.cells import Cells
 
 __all__ = ["Draws", "Family", "Model", "SampledScale", "Start"]
@@ -110,9 +111,31 @@ class Model(Protocol):
     def cell_terms(self) -> Callable[..., None] | None:
         """A kernel f(q, rows, row_of_cell, term_data, (log_lik, by_eta, by_extra)), or None.
 
-        f overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included,
-        by_eta (C,) with its derivative in eta = X beta, and by_extra (C, E) with its derivatives
-        in the E entries of q after the coefficients' own. None where no single eta exists.
+        f overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included.
+        by_eta (C,) and by_extra (C, E) are what `cell_slopes` needs: for a `Regression` the
+        derivatives in eta = X beta and in the E entries of q after the coefficients' own. None
+        where the family's terms cannot be clamped.
+        """
+
+    @property
+    def cell_slopes(self) -> Callable[..., None] | None:
+        """A kernel f(q, rows, row_of_cell, term_data, found, weight, gradient), or None.
+
+        f adds to gradient (D,) the gradient of the sum of weight (C,) times the cells'
+        log-likelihoods, from `found` as `cell_terms` fills it.
+        """
+
+    @property
+    def public_settings(self) -> tuple[str, ...]:
+        """Names of the settings that `saturated` reads; a strict statement says their values."""
+
+    def slope_width(self, K: int) -> int:
+        """E, the number of columns of `cell_terms`' by_extra."""
+
+    def saturated(self, cells: Cells) -> Floats:
+        """a (C,), in nats: the supremum of each cell's log-likelihood over public parameters.
+
+        A function of the cell's outcome and of the settings alone. The deviance clamp takes it off.
         """
 
     def prepare(self, outcome: Floats, column: str) -> Model:
@@ -193,6 +216,23 @@ class Family:
     @property
     def cell_terms(self) -> Callable[..., None] | None:
         return None
+
+    @property
+    def cell_slopes(self) -> Callable[..., None] | None:
+        return None
+
+    @property
+    def public_settings(self) -> tuple[str, ...]:
+        return ()
+
+    def slope_width(self, K: int) -> int:
+        return 0
+
+    def saturated(self, cells: Cells) -> Floats:
+        raise InputError(
+            "The model gives no saturated log-likelihood, which the deviance clamp takes off. Take "
+            "clamp half, or give the model a method `saturated`."
+        )
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return ()

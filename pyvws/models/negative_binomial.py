@@ -11,7 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
-from pyvws.models._counts import check_counts, count_start, poisson_counts
+from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import (
     LARGE_COUNT,
     log_factorial,
@@ -125,6 +125,10 @@ class NegativeBinomial(Regression):
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums = row_sums(cells, weights)
         return cells.rows, *sums, cells.values, value_sums(cells, weights)
+
+    def saturated(self, cells: Cells) -> Floats:
+        """log Poisson(y | y), which is the limit of phi without end."""
+        return highest_poisson(cells.outcome)
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.values, cells.value_of_cell, log_factorial(cells.values)

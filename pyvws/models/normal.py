@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -85,6 +85,9 @@ class Normal(Regression):
         v is y, log y (y above 0), or sign(y) log(1 + |y|). The likelihood, and so every Lipschitz
         bound, is of v, as in the supplement of [risk2024]; synthetic outcomes are y again.
         Priors are on the scale of v: on "identity" choose a unit that makes v of moderate size.
+    smallest_sd : float
+        The least sigma of the public range that the deviance clamp takes, in the unit of v; the
+        model itself has no least sigma. A record loses log(sigma / smallest_sd) nats of epsilon.
     """
 
     name: ClassVar[str] = "normal"
@@ -94,9 +97,12 @@ class Normal(Regression):
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
+    public_settings: ClassVar[tuple[str, ...]] = ("smallest_sd",)
     outcome_scale: str = setting("identity", scales.DECLARED)
+    smallest_sd: float = setting(scales.SMALLEST_SD, scales.DECLARED_SD)
 
     def __post_init__(self) -> None:
+        positive(self.smallest_sd, "smallest_sd")
         object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
 
     @property
@@ -113,6 +119,10 @@ class Normal(Regression):
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, mean, within = _moments(cells, weights)
         return cells.rows, weight, mean, within, float(weight.sum())
+
+    def saturated(self, cells: Cells) -> Floats:
+        """log N(v | v, smallest_sd)."""
+        return scales.highest_normal(cells, self.smallest_sd)
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return (cells.outcome,)

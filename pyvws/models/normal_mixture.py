@@ -116,6 +116,101 @@ def _log_sizes_prior(v: Any, log_gamma_now: float, by_v: Any) -> tuple[float, fl
 
 
 @kernel
+def _components(q: Any, C: int, K: int, floor: float) -> Any:
+    """s (K,), L (K, K), beta (C, K), and of each component sigma - floor and 1 / sigma (C,)."""
+    scales = C * K
+    partials = scales + K
+    sigmas = partials + K * (K - 1) // 2
+    s = np.exp(q[scales:partials])
+    L = cholesky_factor(q[partials:sigmas], K)
+    beta, above, inverse = np.empty((C, K)), np.empty(C), np.empty(C)
+    for c in range(C):
+        for i in range(K):
+            beta[c, i] = 0.0
+            for j in range(i + 1):
+                beta[c, i] += L[i, j] * q[c * K + j]
+            beta[c, i] *= s[i]
+        above[c] = math.exp(q[sigmas + c])
+        inverse[c] = 1.0 / (floor + above[c])
+    return s, L, beta, above, inverse
+
+
+@kernel
+def _log_prior(
+    q: Any, C: int, K: int, s: Any, above: Any, floor: float, shape: float, rate: float, grad: Any
+) -> float:
+    """Log prior at q (D,) with all log Jacobians; overwrites grad (D,)."""
+    scales = C * K
+    partials = scales + K
+    sigmas = partials + K * (K - 1) // 2
+    sizes = sigmas + C
+    last = sizes + C
+    grad[:] = 0.0
+    logp = 0.0
+    for x in range(scales):
+        logp -= 0.5 * q[x] * q[x]
+        grad[x] = -q[x]
+    for k in range(K):
+        squared = s[k] * s[k]
+        logp += q[scales + k] - 2.0 * math.log1p(squared / 3.0)
+        grad[scales + k] = 1.0 - 4.0 * squared / (3.0 + squared)
+    at = partials
+    for i in range(K):
+        for j in range(i):
+            # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ(1) on L_ii.
+            power = 1.0 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1)
+            logp += power * log_sech_squared(q[at])
+            grad[at] = -2.0 * power * math.tanh(q[at])
+            at += 1
+    for c in range(C):
+        sigma = floor + above[c]
+        logp += q[sigmas + c] - 2.0 * math.log1p(sigma * sigma / 3.0)
+        grad[sigmas + c] = 1.0 - 4.0 * sigma / (3.0 + sigma * sigma) * above[c]
+    gamma = math.exp(q[last])
+    prior, by_log_gamma = _log_sizes_prior(q[sizes:last], q[last], grad[sizes:last])
+    logp += prior + shape * q[last] - rate * gamma
+    grad[last] = by_log_gamma + shape - rate * gamma
+    return logp
+
+
+@kernel
+def _add_terms(
+    q: Any, C: int, parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, grad: Any
+) -> float:
+    """The weighted sum of cells' log-likelihoods, without constants; adds its gradient.
+
+    `parts` are those of `_components`. Cells come row by row.
+    """
+    s, L, beta, above, inverse = parts
+    K = rows.shape[1]
+    scales = C * K
+    partials = scales + K
+    sigmas = partials + K * (K - 1) // 2
+    sizes = sigmas + C
+    last = sizes + C
+    log_height = np.empty(C)
+    log_pi = _log_shares(q[sizes:last])
+    for c in range(C):
+        log_height[c] = log_pi[c] + math.log(inverse[c])
+    by_beta, by_log_sigma, by_log_pi = np.zeros((C, K)), np.zeros(C), np.zeros(C)
+    tables = beta, inverse, log_height, rows, y, weight, row_of_cell
+    total = _log_terms(*tables, by_beta, by_log_sigma, by_log_pi)
+    everything = by_log_pi.sum()
+    by_L = np.zeros((K, K))
+    for c in range(C):
+        grad[sigmas + c] += by_log_sigma[c] * inverse[c] * above[c]
+        grad[sizes + c] += by_log_pi[c] - everything * math.exp(log_pi[c])
+        for i in range(K):
+            grad[scales + i] += by_beta[c, i] * beta[c, i]
+            slope = by_beta[c, i] * s[i]
+            for j in range(i + 1):
+                by_L[i, j] += slope * q[c * K + j]
+                grad[c * K + j] += slope * L[i, j]
+    pull_back_factor(q[partials:sigmas], K, by_L, grad[partials:sigmas])
+    return total
+
+
+@kernel
 def _log_density(
     q: Any,
     rows: Any,
@@ -134,67 +229,40 @@ def _log_density(
     which a sampler treats as a rejection.
     """
     K = rows.shape[1]
-    scales = C * K
-    partials = scales + K
-    sigmas = partials + K * (K - 1) // 2
-    sizes = sigmas + C
-    last = sizes + C
-    grad[:] = 0.0
-    logp = 0.0
-    s = np.exp(q[scales:partials])
-    L = cholesky_factor(q[partials:sigmas], K)
-    beta = np.empty((C, K))
-    for c in range(C):
-        for i in range(K):
-            x = q[c * K + i]
-            logp -= 0.5 * x * x
-            grad[c * K + i] = -x
-            beta[c, i] = 0.0
-            for j in range(i + 1):
-                beta[c, i] += L[i, j] * q[c * K + j]
-            beta[c, i] *= s[i]
-    for k in range(K):
-        squared = s[k] * s[k]
-        logp += q[scales + k] - 2.0 * math.log1p(squared / 3.0)
-        grad[scales + k] = 1.0 - 4.0 * squared / (3.0 + squared)
-    at = partials
-    for i in range(K):
-        for j in range(i):
-            # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ(1) on L_ii.
-            power = 1.0 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1)
-            logp += power * log_sech_squared(q[at])
-            grad[at] = -2.0 * power * math.tanh(q[at])
-            at += 1
-    above, inverse, log_height = np.empty(C), np.empty(C), np.empty(C)
-    for c in range(C):
-        above[c] = math.exp(q[sigmas + c])
-        sigma = floor + above[c]
-        inverse[c] = 1.0 / sigma
-        logp += q[sigmas + c] - 2.0 * math.log1p(sigma * sigma / 3.0)
-        grad[sigmas + c] = 1.0 - 4.0 * sigma / (3.0 + sigma * sigma) * above[c]
-    gamma = math.exp(q[last])
-    prior, by_log_gamma = _log_sizes_prior(q[sizes:last], q[last], grad[sizes:last])
-    logp += prior + shape * q[last] - rate * gamma
-    grad[last] = by_log_gamma + shape - rate * gamma
-    log_pi = _log_shares(q[sizes:last])
-    for c in range(C):
-        log_height[c] = log_pi[c] + math.log(inverse[c])
-    by_beta, by_log_sigma, by_log_pi = np.zeros((C, K)), np.zeros(C), np.zeros(C)
-    tables = beta, inverse, log_height, rows, y, weight, row_of_cell
-    logp += _log_terms(*tables, by_beta, by_log_sigma, by_log_pi)
-    everything = by_log_pi.sum()
-    by_L = np.zeros((K, K))
-    for c in range(C):
-        grad[sigmas + c] += by_log_sigma[c] * inverse[c] * above[c]
-        grad[sizes + c] += by_log_pi[c] - everything * math.exp(log_pi[c])
-        for i in range(K):
-            grad[scales + i] += by_beta[c, i] * beta[c, i]
-            slope = by_beta[c, i] * s[i]
-            for j in range(i + 1):
-                by_L[i, j] += slope * q[c * K + j]
-                grad[c * K + j] += slope * L[i, j]
-    pull_back_factor(q[partials:sigmas], K, by_L, grad[partials:sigmas])
-    return logp
+    parts = _components(q, C, K, floor)
+    logp = _log_prior(q, C, K, parts[0], parts[3], floor, shape, rate, grad)
+    return logp + _add_terms(q, C, parts, rows, y, weight, row_of_cell, grad)
+
+
+@kernel
+def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """The log-likelihood of each cell, (C,); `_cell_slopes` computes slopes anew."""
+    y, C, floor = data
+    _, _, beta, _, inverse = _components(q, C, rows.shape[1], floor)
+    log_lik = found[0]
+    first = len(q) - 1 - C
+    log_pi = _log_shares(q[first : first + C])
+    share, eta = np.empty(C), np.empty(C)
+    row = -1
+    for i in range(len(y)):
+        if row_of_cell[i] != row:  # Cells of a row follow each other.
+            row = row_of_cell[i]
+            for c in range(C):
+                eta[c] = linear(beta[c], rows, row)
+        for c in range(C):
+            z = (y[i] - eta[c]) * inverse[c]
+            share[c] = log_pi[c] + math.log(inverse[c]) - _HALF_LOG_TWO_PI - 0.5 * z * z
+        largest, height = _shares(share)
+        log_lik[i] = largest + math.log(height)
+
+
+@kernel
+def _cell_slopes(
+    q: Any, rows: Any, row_of_cell: Any, data: Any, _found: Any, weight: Any, gradient: Any
+) -> None:
+    y, C, floor = data
+    parts = _components(q, C, rows.shape[1], floor)
+    _add_terms(q, C, parts, rows, y, weight, row_of_cell, gradient)
 
 
 @kernel
@@ -293,10 +361,13 @@ class NormalMixture(Family):
     predicts_from: ClassVar[tuple[str, ...]] = ("beta", "sigma", "pi")
     whole_numbers: ClassVar[bool] = False
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
+    cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
+    public_settings: ClassVar[tuple[str, ...]] = ("smallest_sd",)
     components: int = setting(10, "Components of the mixture; those not needed stay empty.")
     gamma_shape: float = setting(1.0, "Shape of the prior of gamma.")
     gamma_rate: float = setting(1.0, "Rate of the prior of gamma.")
-    smallest_sd: float = setting(0.05, "Least standard deviation of a component.")
+    smallest_sd: float = setting(scales.SMALLEST_SD, scales.DECLARED_SD)
     labels: str = setting(
         "full-conditional",
         "How a record's component is drawn: full-conditional, which leaves no guarantee, or "
@@ -343,6 +414,13 @@ class NormalMixture(Family):
 
     def dimension(self, K: int) -> int:
         return self.components * (K + 2) + K + K * (K - 1) // 2 + 1
+
+    def saturated(self, cells: Cells) -> Floats:
+        """log N(v | v, smallest_sd): one component of share 1 that lies at the outcome."""
+        return scales.highest_normal(cells, self.smallest_sd)
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return cells.outcome, self.components, float(self.smallest_sd)
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums = cells.weight_sums(weights)

@@ -226,6 +226,10 @@ class Ordinal(Regression):
         by_level = np.bincount(places, weights=sums, minlength=len(self.levels))
         return cells.rows, cells.row_of_cell, places, sums, by_level.astype(np.float64)
 
+    def saturated(self, cells: Cells) -> Floats:
+        """0: the largest probability is 1."""
+        return np.zeros(cells.n_cells)
+
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return _places(cells), len(self.levels)
 

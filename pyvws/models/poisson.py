@@ -11,7 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
-from pyvws.models._counts import check_counts, count_start, poisson_counts
+from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models._priors import log_coefficient_prior
 from pyvws.models.model import Draws, Start
@@ -87,6 +87,10 @@ class Poisson(Regression):
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         return (cells.rows, *row_sums(cells, weights))
+
+    def saturated(self, cells: Cells) -> Floats:
+        """log Poisson(y | y)."""
+        return highest_poisson(cells.outcome)
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.outcome, log_factorial(cells.outcome)

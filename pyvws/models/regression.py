@@ -91,6 +91,21 @@ def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
     return p, rest, log_p, log_rest
 
 
+@kernel
+def _cell_slopes(
+    q: Any, rows: Any, row_of_cell: Any, _data: Any, found: Any, weight: Any, gradient: Any
+) -> None:
+    """Adds the gradient of sum_c weight_c l_c; the family's own entries end q."""
+    _, by_eta, by_extra = found
+    first = len(q) - by_extra.shape[1]
+    for c in range(len(row_of_cell)):
+        if weight[c] == 0.0:
+            continue
+        add_slope(gradient, weight[c] * by_eta[c], rows, row_of_cell[c])
+        for e in range(by_extra.shape[1]):
+            gradient[first + e] += weight[c] * by_extra[c, e]
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """eta as a function of a mean, its inverse, and the size at which a rough fit stops eta."""
@@ -195,6 +210,8 @@ class Regression(Family, ABC):
     samples_inverse: ClassVar[bool] = True
     """Whether the own entry of q is the logarithm of the inverse scale rather than of the scale."""
 
+    cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
+
     records: ClassVar[Callable[..., None]]
     """A kernel f(parts, row_of_cell, term_data, found), as `Model.cell_terms`, from one draw's."""
 
@@ -229,6 +246,9 @@ class Regression(Family, ABC):
         if not self.scale:
             return ()
         return (np.log(draws[f"inv_{self.scale}" if self.samples_inverse else self.scale]),)
+
+    def slope_width(self, K: int) -> int:
+        return self.own_entries
 
     def dimension(self, K: int) -> int:
         return coefficient_dimension(K) + self.own_entries

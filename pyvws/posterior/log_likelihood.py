@@ -10,17 +10,18 @@ that the log-likelihood takes depends on neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import Block
 from pyvws.models.model import Model
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
 
-__all__ = ["log_likelihood_blocks", "record_log_likelihood"]
+__all__ = ["log_likelihood_blocks", "record_log_likelihood", "shifted_blocks"]
 
 CELLS = 1 << 14
 ENTRIES = 1 << 17
@@ -41,6 +42,28 @@ def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> I
                 return model.log_likelihood(posterior.block(rows), part)
 
             yield rows, columns, compute
+
+
+def shifted_blocks(
+    model: Model, posterior: Posterior, cells: Cells, clamp: Clamp | None
+) -> Iterator[Block]:
+    """Blocks of the terms that a clamp sees, in nats, without weights.
+
+    Under the deviance clamp the terms are at most 0, half the unit deviance with a minus; else they
+    are the log-likelihoods themselves.
+    """
+    blocks = log_likelihood_blocks(model, posterior, cells)
+    if clamp is None or clamp.kind == "half":
+        yield from blocks
+        return
+    shift = clamp.shift(model, cells)
+    for rows, columns, compute in blocks:
+
+        def deviance(compute: Callable[[], Floats] = compute, at: slice = columns) -> Floats:
+            with np.errstate(invalid="ignore"):
+                return np.minimum(compute() - shift[at], 0.0)
+
+        yield rows, columns, deviance
 
 
 def record_log_likelihood(model: Model, posterior: Posterior, cells: Cells) -> Floats:

@@ -1,7 +1,8 @@
 """The one target that every engine samples: log prior + sum_i alpha_i log p(x_i | theta).
 
-The target is Equation 3 of [vws2024] on the model's unconstrained scale. A bound clamps each term
-to [-bound, bound].
+The target is Equation 3 of [vws2024] on the model's unconstrained scale. A clamp keeps each term in
+a window; inside the window the term is the family's own, so the gradient of a clamped target is the
+weighted density's, with the weights of terms outside set to 0.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats, positive, same_length, weight_vector
+from pyvws._base.checks import Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
-from pyvws.posterior._censored_density import censored_density, clamped_terms
+from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms
 from pyvws.tables.cells import Cells
 
 __all__ = ["PseudoPosterior"]
@@ -35,20 +36,18 @@ class PseudoPosterior:
         Data of N records.
     weights : ndarray, shape (N,)
         alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary posterior.
-    bound : float, optional
-        epsilon / 2 in nats: the size at which each alpha_i l_i is clamped. None clamps nothing.
+    clamp : Clamp, optional
+        The window of each record's term. None clamps nothing.
     """
 
     model: Model
     cells: Cells
     weights: Floats
-    bound: float | None = None
+    clamp: Clamp | None = None
 
     def __post_init__(self) -> None:
         checked = weight_vector(self.weights)
         same_length(checked, self.cells.cell_of_record, ("weights", "records"))
-        if self.bound is not None:
-            positive(self.bound, "bound")
         object.__setattr__(self, "weights", checked)
 
     @property
@@ -62,7 +61,7 @@ class PseudoPosterior:
         A clamped fit starts whatever the outcomes are: the start takes far outcomes as nearer.
         """
         cells = self.cells
-        if self.bound is not None:
+        if self.clamp is not None:
             cells = replace(cells, values=np.clip(cells.values, -_FAR, _FAR))
         with steady_sums():
             return self.model.start(cells, self.weights)
@@ -72,28 +71,47 @@ class PseudoPosterior:
 
         Far from the data density and gradient may be infinite or NaN; the function does not raise.
         """
-        if self.bound is not None:
-            return censored_density(self.model, self.cells, self.weights, self.bound)
-        data = self.model.density_data(self.cells, self.weights)
-        log_density = self.model.log_density
+        model, cells = self.model, self.cells
+        log_density, weights = model.log_density, self.weights
+        if self.clamp is None:
+            data = model.density_data(cells, weights)
 
-        def evaluate(q: Floats) -> tuple[float, Floats]:
-            gradient = np.empty(len(q))
-            return log_density(q, *data, gradient), gradient
+            def evaluate(q: Floats) -> tuple[float, Floats]:
+                gradient = np.empty(len(q))
+                return log_density(q, *data, gradient), gradient
 
-        return evaluate
+            return evaluate
+        made = clamped_terms(model, cells, weights, self.clamp)
+        prior = model.density_data(cells, np.zeros(cells.n_records))
+        rows, row_of_cell, *own = made.data
+        C = cells.n_cells
+        add: Callable[..., float] = add_terms_inside
+
+        def clamped(q: Floats) -> tuple[float, Floats]:
+            gradient, inside = np.empty(len(q)), np.empty(C)
+            found = np.empty(C), np.empty(C), np.empty((C, made.width))
+            logp = log_density(q, *prior, gradient)
+            made.terms(q, rows, row_of_cell, tuple(own), found)
+            logp += add(*made.clamps, found[0], inside)
+            made.slopes(q, rows, row_of_cell, tuple(own), found, inside, gradient)
+            return logp, gradient
+
+        return clamped
 
     def kernels(
         self,
-    ) -> tuple[Callable[..., float], Callable[..., None] | None, tuple[tuple[Any, ...], ...]]:
-        """The family's kernels that `density_and_gradient` calls, and their arguments in groups.
+    ) -> tuple[tuple[Callable[..., Any] | None, ...], tuple[tuple[Any, ...], ...]]:
+        """The three kernels that `density_and_gradient` calls, and their arguments in groups.
 
-        The first group is the density's. Under a bound that density is of the prior alone, and
-        two more groups follow: the arguments of the cells' terms and of `add_clamped`.
+        The first group is the density's. Under a clamp that density is of the prior alone, and
+        two more groups follow: the arguments of the cells' terms and slopes, and the first ones of
+        `add_terms_inside` with the width of the slopes. Without a clamp there is one kernel.
         """
         model, cells = self.model, self.cells
-        if self.bound is None:
-            return model.log_density, None, (model.density_data(cells, self.weights),)
-        terms, data, clamps = clamped_terms(model, cells, self.weights, self.bound)
+        if self.clamp is None:
+            data = model.density_data(cells, self.weights)
+            return (model.log_density, None, None), (data,)
+        made = clamped_terms(model, cells, self.weights, self.clamp)
         prior = model.density_data(cells, np.zeros(cells.n_records))
-        return model.log_density, terms, (prior, data, clamps)
+        groups = prior, made.data, (*made.clamps, made.width)
+        return (model.log_density, made.terms, made.slopes), groups

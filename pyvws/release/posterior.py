@@ -57,7 +57,7 @@ class FittedRun:
 
     def figures(self) -> dict[str, Any]:
         """The run's own part of summary.json."""
-        told = {"posterior_is_prior": self.tells_nothing} if self.own.bound else {}
+        told = {"posterior_is_prior": self.tells_nothing} if self.own.clamp else {}
         columns = {"design_columns": list(self.table.design.names)}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
@@ -86,7 +86,7 @@ def fitted_run(
     )
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     nothing = tells_nothing(settings, loop, weighting)
-    judge_convergence(settings, loop, clamped=weighting.bound is not None)
+    judge_convergence(settings, loop, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
     said = "".join(console)
     return FittedRun(
@@ -179,7 +179,7 @@ def _fitted(
             if settings.epsilon is None
             else target_window(settings.epsilon, settings.tolerance),
         )
-    if target is not None and weighting.bound is None:
+    if target is not None and weighting.clamp is None:
         final = _held(settings, loop, final, target)
     return weighting, final, constants
 
@@ -216,7 +216,7 @@ def _statement(
     *,
     seed: int,
 ) -> PrivacyStatement:
-    enforced = weighting.bound is not None
+    enforced = weighting.clamp is not None
     return PrivacyStatement(
         mechanism=mechanism.name,
         claim=mechanism.claim,
@@ -230,7 +230,9 @@ def _statement(
         model=loop.model.name,
         reweighted=settings.reweight,
         searched=bool(loop.tries),
-        lipschitz_bound=final.bounds.database if weighting.bound is None else weighting.bound,
+        lipschitz_bound=(
+            final.bounds.database if weighting.clamp is None else weighting.clamp.half
+        ),
         enforced=enforced,
         data_weights=data_weights(mechanism, downscaled=settings.downscale),
         prepared_from_data=loop.model.prepared_from_data,

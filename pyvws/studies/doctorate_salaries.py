@@ -163,8 +163,8 @@ def run(
     for name, made in five.fits(target, downscaled=False).items():
         (drawn,) = loop.synthetic(made.fit, design, 1)
         fit, clamped = made.fit, None
-        if fit.bound is not None:
-            clamped = float((fit.weights * fit.maxima >= fit.bound).mean())
+        if fit.clamp is not None:
+            clamped = float((fit.weights * fit.maxima >= -fit.clamp.window[0]).mean())
         row = _row(LABELS[name], fit.bounds.database, fit.bounds.epsilon, y, drawn)
         weight, out = float(fit.weights.mean()), float((fit.weights == 0).mean())
         rows.append(replace(row, mean_weight=weight, out=out, clamped=clamped))

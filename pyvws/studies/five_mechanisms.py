@@ -120,8 +120,8 @@ class _Rows:
             "ess": diagnostics.ess_bulk_min,
             "divergences": diagnostics.divergences,
         }
-        if fit.bound is not None:
-            why["clamped"] = int((fit.weights * fit.maxima >= fit.bound).sum())
+        if fit.clamp is not None:
+            why["clamped"] = int((fit.weights * fit.maxima >= -fit.clamp.window[0]).sum())
             why["largest_term"] = float(fit.bounds.by_draw.max())
             why["largest_effect"] = largest_effect(self._loop, made)
         if made.c is not None:

@@ -79,7 +79,7 @@ class FiveSynthesizers:
         others = {
             "weighted-epsilon": WeightedEpsilon(epsilon=epsilon),
             "censored-weighted": Censored(epsilon=epsilon),
-            "censored-unweighted": Censored(epsilon=epsilon, weights="none"),
+            "censored-unweighted": Censored(epsilon=epsilon, weights="none", clamp="half"),
         }
         return {
             "weighted": weighted,
@@ -124,7 +124,7 @@ def largest_effect(loop: SynthesisLoop, made: Made) -> float:
     weights = fit.weights.copy()
     weights[int(np.argmax(weights * fit.maxima))] = 0.0
     full, without = (
-        PseudoPosterior(model, cells, alpha, fit.bound).density_and_gradient()
+        PseudoPosterior(model, cells, alpha, fit.clamp).density_and_gradient()
         for alpha in (fit.weights, weights)
     )
     points = model.unconstrain(fit.posterior.draws)

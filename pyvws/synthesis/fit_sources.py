@@ -15,9 +15,10 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.models.model import Model
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
-from pyvws.posterior.log_likelihood import log_likelihood_blocks
+from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells
 
@@ -34,13 +35,13 @@ class FitSource(Protocol):
         *,
         seed: int,
         progress: Progress | None,
-        bound: float | None = None,
+        clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
 
-        With a `bound` the source clamps each term to the bound, in the fit and in the fit's bounds.
-        The chains start from `previous`, a fit under other weights.
+        With a `clamp` the source clamps each term, in the fit and in the fit's bounds. The chains
+        start from `previous`, a fit under other weights.
         """
 
 
@@ -60,34 +61,39 @@ class ModelSource:
         *,
         seed: int,
         progress: Progress | None,
-        bound: float | None = None,
+        clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`."""
-        target = PseudoPosterior(self.model, self.cells, weights, bound)
+        target = PseudoPosterior(self.model, self.cells, weights, clamp)
         posterior = self.engine.sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
         bounds, maxima = blockwise_bounds(
-            lambda: log_likelihood_blocks(self.model, posterior, self.cells),
+            lambda: shifted_blocks(self.model, posterior, self.cells, clamp),
             draws=posterior.n_draws,
             weights=weights,
             largest_weights=self.cells.largest_weights(weights),
             cell_of_record=self.cells.cell_of_record,
             threshold=self.threshold,
         )
-        return posterior, bounds if bound is None else bounds.clamped(bound), maxima
+        if clamp is not None:
+            low, high = clamp.window
+            bounds = bounds.clamped(-low, share=clamp.half / (high if high > 0.0 else -low))
+        return posterior, bounds, maxima
 
 
 def clamps_everything(
-    model: Model, cells: Cells, posterior: Posterior, weights: Floats, bound: float
+    model: Model, cells: Cells, posterior: Posterior, weights: Floats, clamp: Clamp
 ) -> bool:
-    """Whether the posterior is the prior: no draw leaves any record's term inside the bound."""
+    """Whether the posterior is the prior: no draw leaves any record's term inside the window."""
     least = cells.smallest_positive_weights(weights)
     used = np.isfinite(least)
-    for _, columns, block in log_likelihood_blocks(model, posterior, cells):
+    low, high = clamp.window
+    for _, columns, block in shifted_blocks(model, posterior, cells, clamp):
         of = used[columns]
-        if (np.abs(block()[:, of]) * least[columns][of] < bound).any():
+        terms = block()[:, of] * least[columns][of]
+        if ((low < terms) & (terms < high)).any():
             return False
     return True
 
@@ -127,14 +133,14 @@ class ProgramSource:
         *,
         seed: int,
         progress: Progress | None,
-        bound: float | None = None,
+        clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`; a record of weight 0 has a bound of 0.
 
         A user's program starts at Stan's own starting point and ignores `previous`.
         """
-        if bound is not None:
+        if clamp is not None:
             raise InputError(
                 "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
                 "the terms in the program and choose another mechanism."

@@ -46,9 +46,9 @@ def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighti
 
     A strict run only warns, because a refusal would tell of the data.
     """
-    fit, bound = weighting.fit, weighting.bound
-    if bound is None or not clamps_everything(
-        loop.model, loop.cells, fit.posterior, fit.weights, bound
+    fit, clamp = weighting.fit, weighting.clamp
+    if clamp is None or not clamps_everything(
+        loop.model, loop.cells, fit.posterior, fit.weights, clamp
     ):
         return False
     if not settings.strict:

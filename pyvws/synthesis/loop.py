@@ -18,6 +18,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.model import Draws, Model
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.prediction import predicted
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.tables.cells import Cells
@@ -71,22 +72,22 @@ class SynthesisLoop:
         self._kept: dict[Any, WeightedFit] = {}
 
     def fit(
-        self, weights: Floats, label: str, *, bound: float | None = None, longer: int = 1
+        self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
     ) -> WeightedFit:
         """Sample the pseudo posterior under weights (N,) and compute the fit's bounds.
 
-        With a `bound`, epsilon / 2 in nats, the source clamps each record's term to the bound. The
-        chains start from draws of the latest fit, and have `longer` times the settings' draws.
+        With a `clamp` the source keeps each record's term in the clamp's window. The chains start
+        from draws of the latest fit, and have `longer` times the settings' draws.
         """
         posterior, bounds, maxima = self.source.sample(
             weights,
             replace(self.settings, draws=longer * self.settings.draws),
             seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
             progress=self._listener.fit(label),
-            bound=bound,
+            clamp=clamp,
             previous=self.fits[-1].posterior if self.fits else None,
         )
-        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, bound=bound))
+        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, clamp=clamp))
         return self.fits[-1]
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:

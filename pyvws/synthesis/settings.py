@@ -20,7 +20,7 @@ from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
-from pyvws.posterior._censored_density import refuse_uncensored
+from pyvws.posterior.clamp import refuse_unclamped
 
 __all__ = ["RunSettings", "check_needs", "mechanisms_that"]
 
@@ -213,7 +213,7 @@ class RunSettings:
                 )
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
-            refuse_uncensored(cast(Model, self.model))
+            refuse_unclamped(cast(Model, self.model))
         if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "

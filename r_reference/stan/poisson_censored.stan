@@ -1,16 +1,18 @@
 // The censored Poisson synthesizer of the slides, in the Stan language of the papers'
-// time: each record's weighted log mass is clamped to [-bound, bound], bound being half of epsilon.
+// time: each record's weighted log mass is less its shift, clamped to [low, high].
 functions {
   // One record: weight times its log mass at the log mean, clamped.
-  real censored_record_lpmf(int count, real log_mean, real weight, real bound) {
-    return fmin(fmax(weight * poisson_log_lpmf(count | log_mean), -bound), bound);
+  real censored_record_lpmf(int count, real log_mean, real weight, real shift,
+                             real low, real high) {
+    return fmin(fmax(weight * (poisson_log_lpmf(count | log_mean) - shift), low), high);
   }
 
   // All records, one after the other.
-  real censored_poisson_lpmf(int[] counts, vector log_mean, vector weights, real bound) {
+  real censored_poisson_lpmf(int[] counts, vector log_mean, vector weights, vector shift,
+                                real low, real high) {
     real total = 0;
     for (i in 1:size(counts)) {
-      total += censored_record_lpmf(counts[i] | log_mean[i], weights[i], bound);
+      total += censored_record_lpmf(counts[i] | log_mean[i], weights[i], shift[i], low, high);
     }
     return total;
   }
@@ -21,7 +23,9 @@ data {
   int<lower=0> y[n];
   vector<lower=0>[n] weights;
   matrix[n, K] X;
-  real<lower=0> bound;
+  vector[n] shift;
+  real low;
+  real high;
 }
 transformed data {
   vector[K] zeros_beta = rep_vector(0, K);
@@ -38,11 +42,11 @@ model {
   L_beta ~ lkj_corr_cholesky(6);
   sigma_beta ~ student_t(3, 0, 1);
   beta ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
-  target += censored_poisson_lpmf(y | mu, weights, bound);
+  target += censored_poisson_lpmf(y | mu, weights, shift, low, high);
 }
 generated quantities {
   vector[n] log_lik;
   for (i in 1:n) {
-    log_lik[i] = censored_record_lpmf(y[i] | mu[i], weights[i], bound);
+    log_lik[i] = censored_record_lpmf(y[i] | mu[i], weights[i], shift[i], low, high);
   }
 }

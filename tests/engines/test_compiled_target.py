@@ -12,6 +12,7 @@ from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._packed_arguments import PackedArguments
 from pyvws.models.registry import MODELS
 from pyvws.models.sampled_scale import sampled_scale
+from pyvws.posterior.clamp import Clamp
 from pyvws.validation._stan_case import seeded_target
 
 # Both do the same operations, in an order that a compiler may change.
@@ -30,13 +31,11 @@ def _called(compiled, z):
     return code, value[0], gradient, q
 
 
-@pytest.mark.parametrize("bound", [None, 1.5])
+@pytest.mark.parametrize("clamp", [None, Clamp(3.0), Clamp(3.0, "deviance")])
 @pytest.mark.parametrize("model", sorted(MODELS))
-def test_it_is_the_density_and_gradient_on_the_sampled_scale(model, bound):
+def test_it_is_the_density_and_gradient_on_the_sampled_scale(model, clamp):
     target = seeded_target(model, 40, 2, seed=5)
-    if bound is not None and target.model.cell_terms is None:
-        pytest.skip("no term of its own for each cell")
-    target = replace(target, bound=bound)
+    target = replace(target, clamp=clamp)
     scale = sampled_scale(target.start())
     compiled = CompiledTarget(target, scale)
     evaluate = target.density_and_gradient()

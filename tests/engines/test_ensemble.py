@@ -9,6 +9,7 @@ from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
 from pyvws.validation.cases.posterior import largest_gap, quantities
@@ -27,7 +28,7 @@ def ensemble():
 
 def clamped(name, bound, K=1):
     target = seeded_target(name, 150, K, seed=4)
-    return PseudoPosterior(target.model, target.cells, target.weights, bound)
+    return PseudoPosterior(target.model, target.cells, target.weights, Clamp(2.0 * bound))
 
 
 @pytest.mark.parametrize(("name", "bound"), [("negative-binomial", 3.5), ("beta", 0.8)])

@@ -13,6 +13,7 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.models.beta import Beta
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource
@@ -27,7 +28,7 @@ def clamped(y, epsilon, weights=None):
     model = find_model("beta").prepare(np.asarray(y), "y")
     cells = make_cells(model.encode(np.asarray(y)), np.ones((len(y), 1)))
     return PseudoPosterior(
-        model, cells, np.ones(len(y)) if weights is None else weights, 0.5 * epsilon
+        model, cells, np.ones(len(y)) if weights is None else weights, Clamp(epsilon)
     )
 
 
@@ -85,11 +86,13 @@ def test_stan_clamps_them_alike(engine, need):
     from importlib import import_module
 
     target = clamped(ENDS, 2.0, WEIGHTS)
-    data, program = stan_data(target), paper_program(target.model, censored=True)
-    data["bound"] = target.bound
+    data = {**stan_data(target), **clamp_data(target)}
+    program = paper_program(target.model, censored=True)
     if engine == "pystan":
-        data |= {**clamp_data(target), "write_log_lik": 1}
+        data["write_log_lik"] = 1
         program = shipped_program(target.model)
+    else:
+        del data["censored"]
     points = np.random.default_rng(2).uniform(-2, 2, (8, 3))
     theirs, slopes, _ = import_module(f"pyvws.engines.{engine}").densities(program, data, points)
     ours = [target.density_and_gradient()(point) for point in points]
@@ -109,7 +112,7 @@ def test_an_engine_samples_outcomes_of_which_many_lie_at_an_end(engine):
     source = ModelSource(target.model, target.cells, find_engine(engine))
     settings = SamplerSettings(draws=200, warmup=300, chains=2)
     posterior, bounds, maxima = source.sample(
-        np.ones(len(y)), settings, seed=1, progress=None, bound=2.0
+        np.ones(len(y)), settings, seed=1, progress=None, clamp=Clamp(4.0)
     )
     assert np.isfinite(posterior.draws["kappa"]).all()
     assert bounds.database <= 2.0

@@ -13,7 +13,7 @@ from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 
-REGRESSIONS = sorted(name for name, model in MODELS.items() if model.cell_terms is not None)
+REGRESSIONS = sorted(name for name, model in MODELS.items() if issubclass(model, Regression))
 COUNTS = ["negative-binomial", "poisson"]
 
 _AMOUNTS = [8.0, 8.0, 12.0, 12.0], [40.0, 40.0, 60.0, 60.0]
@@ -143,8 +143,9 @@ def test_a_normal_outcome_is_modelled_on_its_scale():
 
 def test_settings_that_a_user_can_give():
     takes = {name: model_settings(MODELS[name]) for name in REGRESSIONS}
-    assert {name for name, settings in takes.items() if settings} <= {"normal", "ordinal", "beta"}
-    assert takes["normal"] == ("outcome_scale",)
+    taking = {"normal", "ordinal", "beta", "gamma"}
+    assert {name for name, settings in takes.items() if settings} == taking
+    assert takes["normal"] == ("outcome_scale", "smallest_sd")
     with pytest.raises(InputError, match=r"^outcome_scale must be one"):
         find_model("normal", outcome_scale="sqrt")
 

@@ -27,6 +27,7 @@ from pyvws.models.regression import (
     row_sums,
     scoring_start,
 )
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells, make_cells
 
@@ -101,7 +102,7 @@ def test_its_log_likelihood_terms_and_density_are_those_of_its_records() -> None
     found = model.log_likelihood(draws, cells)[:, cells.cell_of_record]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     plain = PseudoPosterior(model, cells, weights).density_and_gradient()
-    far = PseudoPosterior(model, cells, weights, bound=1e6).density_and_gradient()
+    far = PseudoPosterior(model, cells, weights, clamp=Clamp(2e6)).density_and_gradient()
     prior = PseudoPosterior(model, cells, np.zeros(60)).density_and_gradient()
     for point, terms in zip(points, expected, strict=True):
         value, gradient = plain(point)
@@ -112,7 +113,7 @@ def test_its_log_likelihood_terms_and_density_are_those_of_its_records() -> None
 
 
 @pytest.mark.draws
-@pytest.mark.parametrize("mechanism", ["lw", vws.Censored(epsilon=6, weights="none")])
+@pytest.mark.parametrize("mechanism", ["lw", vws.Censored(epsilon=6, weights="none", clamp="half")])
 def test_a_release_is_made_with_it(mechanism: Any) -> None:
     rng = np.random.default_rng(2)
     table = pl.DataFrame({"y": rng.exponential(3.0, 200), "x": rng.integers(0, 2, 200)})

@@ -18,6 +18,7 @@ from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
+from pyvws.posterior.clamp import Clamp
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 FEW = vws.SamplerSettings(draws=200, warmup=200, chains=2)
@@ -53,7 +54,7 @@ class Clamped(Capped):
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         ones = np.ones(loop.cells.n_records)
-        return Weighting(loop.fit(ones, self.title, bound=6.0), ones)
+        return Weighting(loop.fit(ones, self.title, clamp=Clamp(12.0)), ones)
 
 
 @pytest.fixture(scope="module")

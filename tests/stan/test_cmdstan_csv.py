@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyvws.engines._stan_run import shipped_program, stan_data
+from pyvws.engines._stan_run import clamp_data, shipped_program, stan_data
 from pyvws.engines.cmdstan import built
 from pyvws.synthesis.existing_fit import from_cmdstan_csv
 from pyvws.validation._stan_case import seeded_target
@@ -15,7 +15,7 @@ def test_its_files_give_the_matrix_that_cmdstanpy_reads(need, tmp_path):
     import cmdstanpy
 
     target = seeded_target("poisson", 12, 1, seed=3)
-    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 1}
+    data = {**stan_data(target), **clamp_data(target), "write_log_lik": 1}
     cmdstanpy.write_stan_json(str(tmp_path / "data.json"), data)
     with cmdstanpy.disable_logging():
         fit = cmdstanpy.CmdStanModel(exe_file=built(shipped_program(target.model))).sample(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pyvws.engines import pystan
-from pyvws.engines._stan_run import shipped_program, stan_data
+from pyvws.engines._stan_run import clamp_data, shipped_program, stan_data
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import FAMILIES, seeded_target
 from pyvws.validation.cases import censored_density, density
@@ -32,7 +35,8 @@ def test_a_clamp_replaces_each_term_by_its_clamped_value(model, need):
     points = np.random.default_rng(1).uniform(-0.5, 0.5, (20, target.dimension))
     points[:, 0] += 4.0
     bound = 4.0
-    data = {**stan_data(target), "censored": 1, "bound": bound, "write_log_lik": 1}
+    window = clamp_data(replace(target, clamp=Clamp(2 * bound)))
+    data = {**stan_data(target), **window, "write_log_lik": 1}
     theirs, _, written = pystan.densities(shipped_program(target.model), data, points)
     draws = target.model.constrain(points, 2)
     terms = target.model.log_likelihood(draws, target.cells)[:, target.cells.cell_of_record]
@@ -49,7 +53,7 @@ def test_a_clamp_replaces_each_term_by_its_clamped_value(model, need):
 def test_without_its_flag_stan_writes_no_log_likelihood(model, need):
     need("pystan")
     target = seeded_target(model, 10, 1, seed=3)
-    data = {**stan_data(target), "censored": 0, "bound": 0.0, "write_log_lik": 0}
+    data = {**stan_data(target), **clamp_data(target), "write_log_lik": 0}
     point = np.zeros((1, target.dimension))
     _, _, written = pystan.densities(shipped_program(target.model), data, point)
     assert "log_lik" not in written

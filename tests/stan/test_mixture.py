@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_programs import declared
 
 from pyvws.engines import pystan
-from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
+from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.models.normal_mixture import NormalMixture
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import seeded_target
 from pyvws.validation.cases import density, mixture_density
@@ -50,7 +53,8 @@ def test_a_clamp_replaces_each_term_and_no_flag_writes_no_log_likelihood(need):
     nothing = PseudoPosterior(MODEL, target.cells, np.zeros(40)).density_and_gradient()
     points = np.random.default_rng(1).uniform(-0.5, 0.5, (10, target.dimension))
     bound = 2.0
-    data = {**stan_data(target), "censored": 1, "bound": bound, "write_log_lik": 0}
+    window = clamp_data(replace(target, clamp=Clamp(2 * bound)))
+    data = {**stan_data(target), **window, "write_log_lik": 0}
     theirs, _, written = pystan.densities(shipped_program(MODEL), data, points)
     assert "log_lik" not in written
     terms = MODEL.log_likelihood(MODEL.constrain(points, 2), target.cells)

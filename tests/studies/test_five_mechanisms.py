@@ -14,6 +14,7 @@ from rich.console import Console
 from pyvws.errors import PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.models.beta import Beta
+from pyvws.posterior.clamp import Clamp
 from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import replicate_seed, run_study
 from pyvws.studies.five_mechanisms import (
@@ -93,10 +94,10 @@ def test_a_term_above_the_bound_stops_the_report() -> None:
 
 def test_the_effect_of_one_record_shows_a_missing_clamp() -> None:
     loop = shares_loop(60, 1, draws=100, warmup=100)
-    fit = loop.fit(np.ones(60), "Censored", bound=1.5)
+    fit = loop.fit(np.ones(60), "Censored", clamp=Clamp(3.0))
     assert largest_effect(loop, Made(fit)) <= 1.5 + 1e-9
     assert (fit.weights * fit.maxima).max() > 3.0
-    assert largest_effect(loop, Made(replace(fit, bound=None))) > 3.0
+    assert largest_effect(loop, Made(replace(fit, clamp=None))) > 3.0
 
 
 def test_a_failed_search_takes_the_largest_bound_below() -> None:

@@ -13,6 +13,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
@@ -131,8 +132,8 @@ def test_a_clamped_fit_has_clamped_bounds_and_tells_when_nothing_is_inside_them(
     engine: Any = _Draws(np.log([[2.0], [4.0]]))
     source = ModelSource(model, cells, engine)
 
-    def fit(bound: float | None) -> LipschitzBounds:
-        _, bounds, maxima = source.sample(weights, _SETTINGS, seed=1, progress=None, bound=bound)
+    def fit(clamp: Clamp | None) -> LipschitzBounds:
+        _, bounds, maxima = source.sample(weights, _SETTINGS, seed=1, progress=None, clamp=clamp)
         np.testing.assert_array_equal(maxima, np.abs(log_lik).max(axis=0))
         return bounds
 
@@ -142,15 +143,15 @@ def test_a_clamped_fit_has_clamped_bounds_and_tells_when_nothing_is_inside_them(
     least = np.abs(terms[:, :3]).min()  # The record of weight 0 has no part.
     for bound in (1.5, np.nextafter(least, 2.0)):
         expected = lipschitz_bounds(np.clip(terms, -bound, bound))
-        found = fit(bound)
+        found = fit(Clamp(2.0 * bound))
         assert found.by_record.tolist() == expected.by_record.tolist()
         assert found.database == expected.database == bound
-        assert not clamps_everything(model, cells, engine.posterior, weights, bound)
+        assert not clamps_everything(model, cells, engine.posterior, weights, Clamp(2.0 * bound))
     for bound in (least, 0.5 * least):
-        assert clamps_everything(model, cells, engine.posterior, weights, bound)
+        assert clamps_everything(model, cells, engine.posterior, weights, Clamp(2.0 * bound))
 
 
 def test_an_own_program_is_not_clamped_from_outside() -> None:
     source = _source(_LOG_LIK, content="plain", beta=np.zeros((400, 1)))
     with pytest.raises(InputError, match="cannot be censored from outside"):
-        source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, bound=1.0)
+        source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, clamp=Clamp(2.0))

@@ -105,7 +105,7 @@ def records_statement(
 
 def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
     """The sum of terms (S,) that a censored run hands to its engine, in steps of 2^-30 nats."""
-    mechanism = Censored(epsilon=epsilon, weights=weights)
+    mechanism = Censored(epsilon=epsilon, weights=weights, clamp="half")
     _, engine = _run(outcome, mean, log_scale, mechanism)
     target = engine.targets[-1]
     # Subtract the prior at the same points.

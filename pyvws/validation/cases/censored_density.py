@@ -1,10 +1,12 @@
 """Compare clamped log densities and their gradients with Stan's, on either side of the clamp.
 
-At each point the bound is the median size of the weighted terms, so half of the terms are clamped.
+At each point the window ends between the sizes of two weighted terms, so that about half of the
+terms are clamped.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
@@ -13,6 +15,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._stan_case import Judgement, StanCase, seeded_target
@@ -28,9 +31,9 @@ _RECORDS: Final = 60
 _COLUMNS: Final = (1, 3)
 
 
-def _judged(model: str, engine: str) -> Judgement:
+def _judged(model: str, engine: str, kind: str) -> Judgement:
     """Whether the differences are within the limits, and the largest differences."""
-    value, gradient = np.max([_at(model, engine, K) for K in _COLUMNS], axis=0)
+    value, gradient = np.max([_at(model, engine, kind, K) for K in _COLUMNS], axis=0)
     return Judgement.of(
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative",
         ("log density, relative", value, VALUE_LIMIT),
@@ -38,17 +41,17 @@ def _judged(model: str, engine: str) -> Judgement:
     )
 
 
-def _at(model: str, engine: str, K: int) -> tuple[float, float]:
+def _at(model: str, engine: str, kind: str, K: int) -> tuple[float, float]:
     target = seeded_target(model, _RECORDS, K, seed=K, ends=True)
-    free = PseudoPosterior(target.model, target.cells, np.zeros(_RECORDS))
+    free = replace(target, weights=np.zeros(_RECORDS))
     raw = Draws(200 + K).uniform(_BOUNDS * target.dimension, -0.7, 0.7)
     value, gradient = 0.0, 0.0
     for point in raw.reshape(_BOUNDS, target.dimension):
-        bound = _median_size(target, point)
-        clamped = PseudoPosterior(target.model, target.cells, target.weights, bound)
+        clamp = _middle(target, point, kind)
+        clamped = PseudoPosterior(target.model, target.cells, target.weights, clamp)
         # The prior at the same point takes Stan's constant out of the difference.
         ours = [one.density_and_gradient()(point) for one in (clamped, free)]
-        theirs = [_theirs(one, engine, point, bound) for one in (clamped, free)]
+        theirs = [_theirs(one, engine, point) for one in (clamped, replace(free, clamp=clamp))]
         gap = (ours[0][0] - ours[1][0]) - (theirs[0][0] - theirs[1][0])
         value = max(value, abs(gap) / max(1.0, abs(theirs[0][0])))
         steepest = max(1.0, float(np.abs(theirs[0][1]).max()))
@@ -56,26 +59,26 @@ def _at(model: str, engine: str, K: int) -> tuple[float, float]:
     return value, gradient
 
 
-def _median_size(target: PseudoPosterior, point: Floats) -> float:
-    """A bound between the sizes of two terms; about half of the terms are larger."""
+def _middle(target: PseudoPosterior, point: Floats, kind: str) -> Clamp:
+    """A window that ends between the sizes of two terms; about half of the terms are larger."""
     draws = target.model.constrain(point[None], target.cells.n_coefficients)
-    terms = target.model.log_likelihood(draws, target.cells)[0][target.cells.cell_of_record]
+    widest = Clamp(1.0, kind)
+    terms = target.model.log_likelihood(draws, target.cells)[0]
+    terms = (terms - widest.shift(target.model, target.cells))[target.cells.cell_of_record]
     used = target.weights > 0
     sizes = np.unique(np.abs(terms[used] * target.weights[used]))
     middle = len(sizes) // 2
-    return float(0.5 * (sizes[middle - 1] + sizes[middle]))
+    return Clamp(float(0.5 * (sizes[middle - 1] + sizes[middle]) / -widest.window[0]), kind)
 
 
-def _theirs(
-    target: PseudoPosterior, engine: str, point: Floats, bound: float
-) -> tuple[float, Floats]:
-    data: dict[str, Any] = stan_data(target)
+def _theirs(target: PseudoPosterior, engine: str, point: Floats) -> tuple[float, Floats]:
+    data: dict[str, Any] = {**stan_data(target), **clamp_data(target)}
     if engine == "pystan":
         program = shipped_program(target.model)
-        data |= {**clamp_data(target), "write_log_lik": 0}
+        data["write_log_lik"] = 0
     else:
         program = paper_program(target.model, censored=True)
-        data |= {"bound": bound}
+        del data["censored"]
     stan = import_module(f"pyvws.engines.{engine}")
     value, gradient, _ = stan.densities(program, data, point[None])
     return float(value[0]), gradient[0]
@@ -85,14 +88,15 @@ _BOTH: Final = ("poisson", "negative-binomial", "beta")
 
 CASES: Final = tuple(
     StanCase(
-        id=f"censored-density/{model}-{engine}",
+        id=f"{name}-density/{model}-{engine}",
         kind="density",
         model=model,
         engine=engine,
         suffix="_censored",
         shapes=tuple((_RECORDS, K) for K in _COLUMNS),
-        judge=partial(_judged, model, engine),
+        judge=partial(_judged, model, engine, kind),
     )
+    for name, kind in (("censored", "half"), ("deviance", "deviance"))
     for model in (*_BOTH, "normal", "gamma", "logistic", "ordinal")
     for engine in (("pystan", "rstan") if model in _BOTH else ("pystan",))
 )

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._stan_run import paper_program, shipped_program, stan_data
+from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
@@ -116,7 +116,7 @@ def differences(
     data: dict[str, Any] = {names.get(key, key): v for key, v in stan_data(target).items()}
     if program is None and engine == "pystan":
         program = shipped_program(target.model)
-        data |= {"censored": 0, "bound": 0.0, "write_log_lik": 1}
+        data |= {**clamp_data(target), "write_log_lik": 1}
     elif program is None:
         program = paper_program(target.model)
     stan, family = import_module(f"pyvws.engines.{engine}"), target.model.name

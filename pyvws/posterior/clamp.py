@@ -1,0 +1,154 @@
+"""The window that a fit clamps each record's term to, and how a target reads it.
+
+The half clamp is the slides' of [global2022]: alpha_i l_i stays in [-epsilon / 2, epsilon / 2]. The
+deviance clamp takes a constant of the record off first, its saturated log-likelihood a_i:
+alpha_i (l_i - a_i), minus half the record's unit deviance, stays in [-epsilon, 0]. Either window is
+epsilon wide, and the width is what one record can cost (docs/strict.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, choice, half_epsilon
+from pyvws._base.kernels import kernel
+from pyvws.errors import InputError
+from pyvws.models.model import Model
+from pyvws.tables.cells import Cells
+
+__all__ = [
+    "CLAMPS",
+    "Clamp",
+    "ClampedTerms",
+    "add_terms_inside",
+    "clamped_terms",
+    "refuse_unclamped",
+]
+
+CLAMPS: Final = ("deviance", "half")
+"""The kinds of a clamp: of half the unit deviance, and of the log-likelihood itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """The window of each record's term in a fit.
+
+    Attributes
+    ----------
+    epsilon : float
+        Width of the window in nats, above 0 and finite; larger = riskier.
+    kind : {"half", "deviance"}
+        "half" clamps alpha_i l_i to [-epsilon / 2, epsilon / 2]. "deviance" clamps
+        alpha_i (l_i - a_i) to [-epsilon, 0], a_i the family's saturated log-likelihood.
+
+    Raises
+    ------
+    InputError
+        For an epsilon that is not above 0 and finite, or another kind.
+    """
+
+    epsilon: float
+    kind: str = "half"
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(half_epsilon(self.epsilon)):
+            raise InputError("epsilon of a clamp must be finite. Leave the clamp out for no limit.")
+        choice(self.kind, "clamp", CLAMPS)
+
+    @property
+    def half(self) -> float:
+        """epsilon / 2, the largest bound Delta_{alpha,x_i} under the clamp, in nats."""
+        return 0.5 * self.epsilon
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Both ends of the window, in nats."""
+        return (-self.half, self.half) if self.kind == "half" else (-self.epsilon, 0.0)
+
+    def shift(self, model: Model, cells: Cells) -> Floats:
+        """What is taken off each cell's log-likelihood first, (C,), in nats."""
+        if self.kind == "half":
+            return np.zeros(cells.n_cells)
+        return model.saturated(cells)
+
+
+@kernel
+def add_terms_inside(
+    cell: Any,
+    weight: Any,
+    count: Any,
+    low: float,
+    high: float,
+    shift: Any,
+    log_lik: Any,
+    inside: Any,
+) -> float:
+    """The sum of clamped terms; fills `inside` (C,) with the weights of terms within the window.
+
+    A term that is not a number counts as `low`, as does an infinitely unlikely term.
+    """
+    inside[:] = 0.0
+    total = 0.0
+    for t in range(len(cell)):
+        if weight[t] == 0.0:
+            continue
+        c = cell[t]
+        term = weight[t] * (log_lik[c] - shift[c])
+        if low < term < high:
+            total += count[t] * term
+            inside[c] += count[t] * weight[t]
+        else:
+            total += count[t] * (high if term >= high else low)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class ClampedTerms:
+    """What evaluates the terms of a clamped target at one point, in compiled code or in Python.
+
+    `terms` fills the cells' log-likelihoods and slopes, (C,), (C,) and (C, `width`), from the
+    arguments `data`; `slopes` adds the gradient of a weighted sum of cells; `clamps` are the first
+    arguments of `add_terms_inside`.
+    """
+
+    terms: Callable[..., None]
+    slopes: Callable[..., None]
+    data: tuple[Any, ...]
+    clamps: tuple[Any, ...]
+    width: int
+
+
+def refuse_unclamped(model: Model) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The kernels of a model's terms and slopes; InputError for a model without them."""
+    terms, slopes = model.cell_terms, model.cell_slopes
+    if terms is None or slopes is None:
+        raise InputError(
+            f"The likelihood of {model.name} cannot be censored. Choose another model."
+        )
+    return terms, slopes
+
+
+def clamped_terms(model: Model, cells: Cells, weights: Floats, clamp: Clamp) -> ClampedTerms:
+    """The terms of a target whose records have weights (N,) under a clamp.
+
+    Records of one cell and one weight are one term with a count. Raises InputError for a model
+    whose terms cannot be clamped.
+    """
+    terms, slopes = refuse_unclamped(model)
+    pairs, place = np.unique(
+        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
+    )
+    cell, weight = pairs[:, 0].astype(np.intp), np.ascontiguousarray(pairs[:, 1])
+    count = np.bincount(place.ravel(), weights=cells.multiplicity).astype(np.float64)
+    low, high = clamp.window
+    return ClampedTerms(
+        terms,
+        slopes,
+        (cells.rows, cells.row_of_cell, *model.term_data(cells)),
+        (cell, weight, count, low, high, clamp.shift(model, cells)),
+        model.slope_width(cells.n_coefficients),
+    )

@@ -10,6 +10,7 @@ from scipy.special import expit
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.registry import MODELS, find_model, model_settings
+from pyvws.models.regression import Regression
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 

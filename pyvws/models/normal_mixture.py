@@ -115,12 +115,17 @@ def _log_sizes_prior(v: Any, log_gamma_now: float, by_v: Any) -> tuple[float, fl
     return logp, a * by_log_gamma
 
 
+@inlined_kernel
+def _places(C: int, K: int) -> tuple[int, int, int, int, int]:
+    """Where log s, the partial correlations, log(sigma - floor), log sizes and log gamma start."""
+    sigmas = C * K + K + K * (K - 1) // 2
+    return C * K, C * K + K, sigmas, sigmas + C, sigmas + 2 * C
+
+
 @kernel
 def _components(q: Any, C: int, K: int, floor: float) -> Any:
     """s (K,), L (K, K), beta (C, K), and of each component sigma - floor and 1 / sigma (C,)."""
-    scales = C * K
-    partials = scales + K
-    sigmas = partials + K * (K - 1) // 2
+    scales, partials, sigmas, _, _ = _places(C, K)
     s = np.exp(q[scales:partials])
     L = cholesky_factor(q[partials:sigmas], K)
     beta, above, inverse = np.empty((C, K)), np.empty(C), np.empty(C)
@@ -140,11 +145,7 @@ def _log_prior(
     q: Any, C: int, K: int, s: Any, above: Any, floor: float, shape: float, rate: float, grad: Any
 ) -> float:
     """Log prior at q (D,) with all log Jacobians; overwrites grad (D,)."""
-    scales = C * K
-    partials = scales + K
-    sigmas = partials + K * (K - 1) // 2
-    sizes = sigmas + C
-    last = sizes + C
+    scales, partials, sigmas, sizes, last = _places(C, K)
     grad[:] = 0.0
     logp = 0.0
     for x in range(scales):
@@ -183,11 +184,7 @@ def _add_terms(
     """
     s, L, beta, above, inverse = parts
     K = rows.shape[1]
-    scales = C * K
-    partials = scales + K
-    sigmas = partials + K * (K - 1) // 2
-    sizes = sigmas + C
-    last = sizes + C
+    scales, partials, sigmas, sizes, last = _places(C, K)
     log_height = np.empty(C)
     log_pi = _log_shares(q[sizes:last])
     for c in range(C):
@@ -235,25 +232,31 @@ def _log_density(
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-    """The log-likelihood of each cell, (C,); `_cell_slopes` computes slopes anew."""
-    y, C, floor = data
-    _, _, beta, _, inverse = _components(q, C, rows.shape[1], floor)
-    log_lik = found[0]
-    first = len(q) - 1 - C
-    log_pi = _log_shares(q[first : first + C])
-    share, eta = np.empty(C), np.empty(C)
-    row = -1
+def _records(
+    beta: Any, sigma: Any, log_pi: Any, rows: Any, row_of_cell: Any, y: Any, log_lik: Any
+) -> None:
+    """log sum_k pi_k N(y | X beta_k, sigma_k) of each cell, (C,), in nats, at one draw."""
+    C = len(sigma)
+    share, eta, log_height = np.empty(C), np.empty((len(rows), C)), np.empty(C)
+    for c in range(C):
+        log_height[c] = log_pi[c] - math.log(sigma[c]) - _HALF_LOG_TWO_PI
+        for r in range(len(rows)):
+            eta[r, c] = linear(beta[c], rows, r)
     for i in range(len(y)):
-        if row_of_cell[i] != row:  # Cells of a row follow each other.
-            row = row_of_cell[i]
-            for c in range(C):
-                eta[c] = linear(beta[c], rows, row)
         for c in range(C):
-            z = (y[i] - eta[c]) * inverse[c]
-            share[c] = log_pi[c] + math.log(inverse[c]) - _HALF_LOG_TWO_PI - 0.5 * z * z
+            z = (y[i] - eta[row_of_cell[i], c]) / sigma[c]
+            share[c] = log_height[c] - 0.5 * z * z
         largest, height = _shares(share)
         log_lik[i] = largest + math.log(height)
+
+
+@kernel
+def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """The log-likelihood of each cell, (C,); `_cell_slopes` computes the slopes anew."""
+    y, C, floor = data
+    _, _, beta, above, _ = _components(q, C, rows.shape[1], floor)
+    log_pi = _log_shares(q[len(q) - 1 - C : len(q) - 1])
+    _records(beta, floor + above, log_pi, rows, row_of_cell, y, found[0])
 
 
 @kernel
@@ -291,26 +294,6 @@ def _constrained(q: Any, C: int, K: int) -> tuple[Any, Any, Any]:
                 beta[d, c, i] *= math.exp(q[d, scales + i])
         pi[d] = np.exp(_log_shares(q[d, first + C : first + 2 * C]))
     return beta, L, pi
-
-
-@kernel
-def _log_likelihood(
-    beta: Any, sigma: Any, pi: Any, rows: Any, row_of_cell: Any, y: Any, log_lik: Any
-) -> None:
-    """Fill log_lik (S, cells) with log sum_k pi_k N(y | X beta_k, sigma_k), in nats."""
-    S, C, _ = beta.shape
-    eta, share, log_height = np.empty((len(rows), C)), np.empty(C), np.empty(C)
-    for d in range(S):
-        for c in range(C):
-            log_height[c] = math.log(pi[d, c]) - math.log(sigma[d, c]) - _HALF_LOG_TWO_PI
-            for r in range(len(rows)):
-                eta[r, c] = linear(beta[d, c], rows, r)
-        for i in range(len(y)):
-            for c in range(C):
-                z = (y[i] - eta[row_of_cell[i], c]) / sigma[d, c]
-                share[c] = log_height[c] - 0.5 * z * z
-            largest, height = _shares(share)
-            log_lik[d, i] = largest + math.log(height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,9 +480,12 @@ class NormalMixture(Family):
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         beta, sigma, pi = (np.ascontiguousarray(draws[name]) for name in self.predicts_from)
+        with np.errstate(divide="ignore"):
+            log_pi = np.log(pi)
         found = np.empty((len(pi), cells.n_cells))
         table = cells.rows, cells.row_of_cell, cells.outcome
-        _log_likelihood(beta, sigma, pi, *table, found)
+        for s, log_lik in enumerate(found):
+            _records(beta[s], sigma[s], log_pi[s], *table, log_lik)
         return found
 
     def predict(

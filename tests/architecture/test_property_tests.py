@@ -22,6 +22,7 @@ TESTS = Path(__file__).parents[1]
 
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
+    "posterior.clamp": "asks a model; clamped densities are held against plain sums and Stan",
     "posterior.diagnostics": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
     "commands": "the command line",

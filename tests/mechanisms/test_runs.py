@@ -22,6 +22,7 @@ from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Downscaling, Request, target_window
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.models.registry import MODELS
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
@@ -46,7 +47,7 @@ class Known:
 
     def __init__(self, maxima: Floats, growth: float, most: int) -> None:
         self.maxima, self.growth, self.most = maxima, growth, most
-        self.bounds_asked: list[float | None] = []
+        self.bounds_asked: list[Clamp | None] = []
         self.draws_asked: list[int] = []
 
     def sample(
@@ -56,11 +57,11 @@ class Known:
         *,
         seed: int,
         progress: Any,
-        bound: float | None = None,
+        clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         maxima = self.maxima * (1.0 + self.growth) ** min(self.most, len(self.bounds_asked))
-        self.bounds_asked.append(bound)
+        self.bounds_asked.append(clamp)
         self.draws_asked.append(settings.draws)
         by_record = np.multiply(weights, maxima, out=np.zeros(len(maxima)), where=weights > 0)
         by_draw = np.array([by_record.max()])
@@ -68,7 +69,7 @@ class Known:
         posterior = Posterior(
             {"beta": np.zeros((1, 1))}, 1, Diagnostics(1.0, 1e4, 1e4, 0), 0.0, "known"
         )
-        return posterior, bounds if bound is None else bounds.clamped(bound), maxima
+        return posterior, bounds if clamp is None else bounds.clamped(clamp.half), maxima
 
 
 def run(
@@ -103,7 +104,7 @@ def test_the_unweighted_fit_is_the_only_one_and_shows_its_bounds_as_risks() -> N
     assert made.fit is loop.fits[0]
     assert made.fit.weights.tolist() == [1.0] * 6
     assert made.risk.tolist() == scaled_bounds(MAXIMA).tolist()
-    assert (made.constants, made.bound) == ({}, None)
+    assert (made.constants, made.clamp) == ({}, None)
     alike, _ = run(Unweighted(), maxima=np.full(6, 3.0))
     assert alike.risk.tolist() == [1.0] * 6
     apart, _ = run(Unweighted(), maxima=np.array([2.0, 2, 2, 2, 2, 7]))
@@ -118,7 +119,7 @@ def test_lw_takes_its_weights_from_the_unweighted_bounds() -> None:
     assert labels(loop) == ["unweighted", "LW"]
     assert made.fit.weights.tolist() == weights_from_bounds(maxima, c=0.5, g=0.1).tolist()
     assert made.risk.tolist() == scaled_bounds(maxima).tolist()
-    assert (made.constants, made.bound) == ({}, None)
+    assert (made.constants, made.clamp) == ({}, None)
 
 
 @pytest.mark.parametrize(("match", "bound"), [("lw", None), (4.0, 4.0)])
@@ -225,8 +226,9 @@ def test_censored_fits_clamp_the_last_one_alone(weights: str, rule: Downscaling 
     if rule is not None:
         expected = downscale(expected, expected * MAXIMA, epsilon=5.0)
     np.testing.assert_allclose(made.fit.weights, expected, rtol=1e-15)
-    assert made.bound == 2.5
-    assert loop.source.bounds_asked == [None] * (len(loop.fits) - 1) + [2.5]
+    clamp = Clamp(5.0, "deviance" if weights == "none" else "half")
+    assert made.clamp == clamp
+    assert loop.source.bounds_asked == [None] * (len(loop.fits) - 1) + [clamp]
     assert made.fit.label == {"none": "Censored"}.get(weights, f"Censored {weights.upper()}")
     assert made.fit.bounds.database <= 2.5
 

@@ -13,7 +13,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
-NAMES = sorted(name for name, model in MODELS.items() if issubclass(model, Regression))
+NAMES = sorted(name for name, model in MODELS.items() if isinstance(model, Regression))
 
 # Outcomes that a family can have, some of them equal.
 OUTCOMES = {

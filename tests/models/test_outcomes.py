@@ -14,7 +14,7 @@ from pyvws.models.regression import Regression
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 
-REGRESSIONS = sorted(name for name, model in MODELS.items() if issubclass(model, Regression))
+REGRESSIONS = sorted(name for name, model in MODELS.items() if isinstance(model, Regression))
 COUNTS = ["negative-binomial", "poisson"]
 
 _AMOUNTS = [8.0, 8.0, 12.0, 12.0], [40.0, 40.0, 60.0, 60.0]

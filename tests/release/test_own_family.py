@@ -97,9 +97,8 @@ def table() -> pl.DataFrame:
 
 
 def run(**given: Any) -> vws.Synthesizer:
-    return vws.Synthesizer(
-        outcome="cost", model=Exponential(), formula="~ town", datasets=2, settings=FEW, **given
-    )
+    chosen = {"model": Exponential(), "formula": "~ town", "datasets": 2, "settings": FEW, **given}
+    return vws.Synthesizer(outcome="cost", **chosen)
 
 
 def test_it_runs_in_memory_and_in_steps_and_is_named(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -154,11 +153,17 @@ def test_what_cannot_be_clamped_is_refused(table: pl.DataFrame) -> None:
         name: ClassVar[str] = "with-terms"
         cell_terms: ClassVar[Any] = staticmethod(_log_density)
 
-    made = vws.Synthesizer(
-        outcome="cost", model=WithTerms(), mechanism=vws.Censored(epsilon=12.0), datasets=1
-    )
-    with pytest.raises(InputError, match="the package's coefficient prior"):
-        made.fit(table, seed=1)
+    with pytest.raises(InputError, match="cannot be censored"):  # It has no slopes.
+        run(model=WithTerms(), mechanism=vws.Censored(epsilon=12.0))
+
+    @dataclass(frozen=True, slots=True)
+    class NoHighest(vws.Poisson):
+        name: ClassVar[str] = "no-highest"
+        saturated: ClassVar[Any] = Family.saturated
+
+    strict = vws.Censored(epsilon=12.0, weights="none")
+    with pytest.raises(InputError, match="no saturated log-likelihood"):
+        run(model=NoHighest(), mechanism=strict, round=True).fit(table, seed=1)
 
 
 def test_an_outcome_that_it_refuses_ends_the_run(table: pl.DataFrame) -> None:

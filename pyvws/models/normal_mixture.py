@@ -54,23 +54,13 @@ def _shares(share: Any) -> tuple[float, float]:
 
 
 @kernel
-def _log_terms(
-    beta: Any,
-    inverse: Any,
-    log_height: Any,
-    rows: Any,
-    y: Any,
-    weight: Any,
-    row_of_cell: Any,
-    by_beta: Any,
-    by_log_sigma: Any,
-    by_log_pi: Any,
-) -> float:
+def _log_terms(parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, slopes: Any) -> float:
     """sum_i alpha_i log sum_k pi_k N(y_i | X_i beta_k, sigma_k), without log(2 pi) / 2.
 
-    log_height is log pi_k - log sigma_k and `inverse` 1 / sigma_k, both (C,); cells come row by
+    `parts` are beta (C, K), 1 / sigma_k and log pi_k - log sigma_k, both (C,); cells come row by
     row. Adds to the three gradients; a component's share in a cell is its responsibility.
     """
+    (beta, inverse, log_height), (by_beta, by_log_sigma, by_log_pi) = parts, slopes
     C = len(beta)
     scaled, z, share, by_eta = np.empty(C), np.empty(C), np.empty(C), np.empty(C)
     total = 0.0
@@ -190,8 +180,8 @@ def _add_terms(
     for c in range(C):
         log_height[c] = log_pi[c] + math.log(inverse[c])
     by_beta, by_log_sigma, by_log_pi = np.zeros((C, K)), np.zeros(C), np.zeros(C)
-    tables = beta, inverse, log_height, rows, y, weight, row_of_cell
-    total = _log_terms(*tables, by_beta, by_log_sigma, by_log_pi)
+    slopes = by_beta, by_log_sigma, by_log_pi
+    total = _log_terms((beta, inverse, log_height), rows, y, weight, row_of_cell, slopes)
     everything = by_log_pi.sum()
     by_L = np.zeros((K, K))
     for c in range(C):
@@ -282,17 +272,11 @@ def _log_shares(v: Any) -> Any:
 def _constrained(q: Any, C: int, K: int) -> tuple[Any, Any, Any]:
     """beta (S, C, K), L (S, K, K) and pi (S, C) of unconstrained draws (S, D)."""
     S = len(q)
-    scales = C * K
-    first = scales + K + K * (K - 1) // 2
-    beta, L, pi = np.zeros((S, C, K)), np.empty((S, K, K)), np.empty((S, C))
+    _, _, _, sizes, last = _places(C, K)
+    beta, L, pi = np.empty((S, C, K)), np.empty((S, K, K)), np.empty((S, C))
     for d in range(S):
-        L[d] = cholesky_factor(q[d, scales + K : first], K)
-        for c in range(C):
-            for i in range(K):
-                for j in range(i + 1):
-                    beta[d, c, i] += L[d, i, j] * q[d, c * K + j]
-                beta[d, c, i] *= math.exp(q[d, scales + i])
-        pi[d] = np.exp(_log_shares(q[d, first + C : first + 2 * C]))
+        _, L[d], beta[d], _, _ = _components(q[d], C, K, 0.0)
+        pi[d] = np.exp(_log_shares(q[d, sizes:last]))
     return beta, L, pi
 
 

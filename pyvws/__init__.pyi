@@ -86,6 +86,7 @@ def synthesize(
     formula: str = "~ 1",
     keep: tuple[str, ...] | list[str] | str = (),
     datasets: int = 20,
+    draws_per_release: int | None = None,
     reweight: bool = False,
     tolerance: float = 0.05,
     accept_above_target: bool = False,

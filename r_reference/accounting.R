@@ -48,13 +48,13 @@ in_steps <- function(figure) {
   round(figure * 2^30) / 2^30
 }
 
-# The statement in numbers: Delta, epsilon_x = 2 Delta and m epsilon_x, exact and as released; the
-# ledger's entry for the datasets; epsilon of a dataset and of all where one record is left out, and
+# The statement in numbers: Delta, epsilon_x = 2 Delta and d epsilon_x of d draws, exact and as
+# released; the ledger's entry for the datasets; epsilon of a dataset and of all where one record is left out, and
 # where one is replaced, which costs twice as much; what is certified; and the word, 0 for none, 1
 # for asymptotic-dp, 2 for dp. Where the number of records is released as it is, a strict claim is
 # one for replacement. Where a setting names it, or `noise` is paid for it, the claim is one for
 # deletion: a dataset shows the noisy number too, which replacement leaves as it is. No other claim
-# is certified: two zeros.
+# is certified: two zeros. Datasets of one draw cost what the draw costs, so `datasets` counts draws.
 statement <- function(bound, datasets, word, records = "exact", noise = 0) {
   epsilon <- 2 * bound
   draws <- datasets * epsilon
@@ -123,6 +123,17 @@ censored_statement <- function(outcome, mean, log_scale, datasets, epsilon, weig
 # Quantity: the statement of a censored run whose number of rows is a setting, or noisy.
 records_statement <- function(outcome, mean, log_scale, datasets, epsilon, records, noise) {
   statement(epsilon / 2, datasets, 2, records, if (records == "noisy") noise else 0)
+}
+
+# Quantity: the statement of a censored run whose datasets come from fewer draws.
+draws_statement <- function(outcome, mean, log_scale, datasets, epsilon, draws) {
+  statement(epsilon / 2, min(datasets, draws), 2)
+}
+
+# Quantity: the statement of an LW run whose datasets come from one draw.
+one_draw_statement <- function(outcome, mean, log_scale, datasets) {
+  log_lik <- log_densities(outcome, mean, log_scale)
+  statement(max(bounds_by_record(log_lik, lw_weights(log_lik))), 1, 1)
 }
 
 # Quantity: the sum of the terms of a censored target at each draw, clamped on either side.

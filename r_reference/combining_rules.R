@@ -45,6 +45,17 @@ combined_interval <- function(estimates, variances, level, kind = "partial", siz
   c(found$estimate - half, found$estimate + half)
 }
 
+# Quantity: estimate, T and degrees of freedom, each draw's datasets averaged first. The draws are
+# independent of each other, their datasets are not.
+combined_by_draw <- function(estimates, variances, draws) {
+  of_draw <- tapply(estimates, factor(draws, unique(draws)), mean)
+  d <- length(of_draw)
+  between <- var(as.numeric(of_draw))
+  within <- mean(variances)
+  share <- if (between > 0) 1 + within * d / between else Inf
+  c(mean(of_draw), between / d + within, (d - 1) * share^2)
+}
+
 # Quantity: estimates, then variances, of the coefficients of outcome ~ x + group over datasets
 # that differ in the outcome.
 combined_regression <- function(outcomes, x, group, kind = "partial") {

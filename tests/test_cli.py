@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -116,7 +117,7 @@ def test_nothing_confidential_reaches_the_release_or_the_terminal(
     summary = json.loads((tmp_path / "out/confidential/summary.json").read_text())
     records = pl.read_parquet(tmp_path / "out/confidential/records.parquet")
     secrets = [b"ID-", str(_CANARY).encode(), summary["input_sha256"].encode()]
-    secrets += [b'"seed"', b"seed ="]
+    secrets += [b'"seed":', b"seed ="]
     secrets += [repr(value).encode() for value in records["weight_final"] if 0 < value < 1]
     for secret in secrets:
         assert secret not in released
@@ -358,11 +359,51 @@ def test_utility_and_combine_of_files(table: Path, release: Path) -> None:
         assert f"{combined.estimate:.6g}" in run.stdout
 
 
+def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    files = [tmp_path / f"synthetic-{number:02d}.csv" for number in range(1, 6)]
+    for file in files:
+        pl.DataFrame({"y": rng.poisson(9, 40), "x": np.arange(40)}).write_csv(file)
+    tables = [pl.read_csv(file) for file in files]
+    statement = tmp_path / "privacy.json"
+
+    def combined(*paths: Path) -> dict[str, float]:
+        run = _pyvws("combine", *paths, "--formula", "y ~ x", "--json")
+        assert run.returncode == 0, run.stderr
+        found = json.loads(run.stdout)
+        assert found["datasets"] == len(paths)
+        return {"draws": found["draws"], "error": found["coefficients"]["x"]["standard_error"]}
+
+    def expected(draws: Any) -> dict[str, float]:
+        own = vws.combine_formula(tables[: len(draws)], "y ~ x", draw_of_dataset=draws)
+        return {"draws": len(set(draws)), "error": own["x"].variance ** 0.5}
+
+    assert combined(*files) == expected("abcde")
+    two: dict[str, Any] = {"datasets": 5, "draws_released": 2, "draw_of_dataset": [1, 2, 1, 2, 1]}
+    statement.write_text(json.dumps(two))
+    assert combined(*files) == expected("ababa")
+    assert combined(*files[:3]) == expected("aba")
+    run = _pyvws("combine", *files, "--formula", "y ~ x")
+    assert "over 5 datasets of 2 draws" in run.stdout
+    for said, paths in (
+        (two, files[::2]),
+        ({"datasets": 5, "draw_of_dataset": [1] * 5}, files),
+        ({"datasets": 5, "mechanism": "perturbed-histogram"}, files),  # Of version 2.
+    ):
+        statement.write_text(json.dumps(said))
+        run = _pyvws("combine", *paths, "--formula", "y ~ x")
+        assert run.returncode == 1
+        assert run.stderr.startswith(f"Error: All {len(paths)} datasets come from one draw")
+    renamed = [file.rename(tmp_path / f"table {file.stem}.csv") for file in files]
+    run = _pyvws("combine", *renamed, "--formula", "y ~ x")
+    assert "All 5 datasets come from one draw" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         (["combine", "{0}", "--formula", "visits ~ urban"], "at least 2 datasets"),
-        (["combine", "{0}", "{0}", "--formula", "visits ~ x"], "'x'"),
+        (["combine", "{0}", "{1}", "--formula", "visits ~ x"], "'x'"),
         (["combine", "{0}", "{0}", "--formula", "visits ~ urban", "--kind", "half"], "--kind must"),
         (["risk", "{table}", "{0}", "--outcome", "visits"], "rows are in a secret random order"),
         (["risk", "{table}", "{out}", "--outcome", "visit"], "Did you mean 'visits'"),
@@ -378,8 +419,8 @@ def test_utility_and_combine_of_files(table: Path, release: Path) -> None:
 def test_bad_files_and_options_are_one_line(
     table: Path, release: Path, command: list[str], message: str
 ) -> None:
-    first, out = release / "synthetic-01.csv", release.parent
-    filled = [part.format(first, table=table, out=out) for part in command]
+    first, other, out = (release / name for name in ("synthetic-01.csv", "synthetic-02.csv", ".."))
+    filled = [part.format(first, other, table=table, out=out) for part in command]
     run = _pyvws(*filled)
     assert run.returncode == 1
     assert run.stderr.startswith("Error: ")

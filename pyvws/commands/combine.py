@@ -26,21 +26,26 @@ def combine(
 ) -> None:
     """Combine least-squares coefficients over datasets, with degrees of freedom.
 
-    Works on files made by any tool.
+    Works on files made by any tool. Beside a released file its privacy.json says which draw made
+    it: the datasets of one draw are averaged first, and datasets that all come from one draw are
+    refused.
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
     from pyvws.commands._tables import synthetic_files
     from pyvws.evaluation.combining_rules import combine_formula
+    from pyvws.report.output_folder import draws_behind
     from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
     files = synthetic_files(synthetic)
+    draws = draws_behind(files)
     found = combine_formula(
         [read_table(path).frame for path in files],
         formula,
         kind="partial" if kind == "partial" else "full",
+        draw_of_dataset=draws,
         names=[path.name for path in files],
     )
     rows = {
@@ -57,14 +62,16 @@ def combine(
             {
                 "formula": formula,
                 "datasets": len(files),
+                "draws": len(set(draws)),
                 "kind": kind,
                 "level": level,
                 "coefficients": rows,
             }
         )
     elif not quiet:
+        of = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
         print_table(
-            f"{formula} over {len(files)} datasets, {kind}ly synthetic",
+            f"{formula} over {len(files)} datasets{of}, {kind}ly synthetic",
             ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
             (
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))

@@ -5,6 +5,13 @@ With estimates q_l and their variances v_l: q = mean(q_l), b = var(q_l), v = mea
 - Partially synthetic [reiter2003]: T = b / m + v with (m - 1) (1 + v m / b)^2 degrees of freedom.
 - Fully synthetic [raghunathan2003]: T = (1 + 1/m) b - v with (m - 1) (1 - v / ((1 + 1/m) b))^2.
   Where this T is negative, (n_syn / n) v takes its place [reiter2002].
+
+The rules take the datasets as independent given the confidential data: each has a posterior draw of
+its own. Datasets of one draw differ by the noise of prediction alone, so b lacks the variance
+between draws. Where m datasets come from d < m draws, the mean of the estimates of each draw takes
+the place of q_l, and d that of m, in the rule for partially synthetic data. The means are
+independent of each other, and their spread has both variances. Nothing estimates the variance
+between draws where d = 1.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import (
+    Floats,
     choice,
     finite_vector,
     open_unit_interval,
@@ -61,6 +69,7 @@ def combine(
     *,
     kind: Literal["partial", "full"] = "partial",
     size_ratio: float = 1.0,
+    draw_of_dataset: Sequence[Any] | None = None,
 ) -> Combined:
     """Combine the estimates of m synthetic datasets.
 
@@ -75,6 +84,9 @@ def combine(
     size_ratio : float
         n_syn / n for "full": the number of records of a synthetic dataset, divided by the number of
         records of the confidential dataset. The rule reads this ratio only where T is negative.
+    draw_of_dataset : sequence of m labels, optional
+        The draw behind each dataset, as privacy.json names it under draw_of_dataset: equal labels
+        stand for one draw. By default each dataset has a draw of its own.
 
     Returns
     -------
@@ -84,7 +96,8 @@ def combine(
     Raises
     ------
     InputError
-        For fewer than 2 datasets, missing values, a negative variance, or lengths that differ.
+        For fewer than 2 datasets, missing values, a negative variance, or lengths that differ; for
+        datasets that all come from one draw; and for fully synthetic datasets that share draws.
 
     Examples
     --------
@@ -109,6 +122,9 @@ def combine(
         )
     if (v < 0).any():
         raise InputError(f"variances must not be negative. Negative: {positions(v < 0)}.")
+    if draw_of_dataset is not None:
+        q = _by_draw(q, _draws(draw_of_dataset, m), kind)
+        m = len(q)
     between, within = rarith.var(q), rarith.mean(v)
     if kind == "partial":
         total = between / m + within
@@ -128,6 +144,7 @@ def combine_formula(
     *,
     kind: Literal["partial", "full"] = "partial",
     size_ratio: float = 1.0,
+    draw_of_dataset: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[str, Combined]:
     """Combine the coefficients of a least-squares regression over m synthetic tables.
@@ -142,6 +159,8 @@ def combine_formula(
         As in `combine`.
     size_ratio : float
         As in `combine`.
+    draw_of_dataset : sequence of m labels, optional
+        As in `combine`, for example `release.privacy["draw_of_dataset"]`.
     names : sequence of m str, optional
         Names of the tables in messages, such as their files; by default "dataset 1" and so on.
 
@@ -154,7 +173,8 @@ def combine_formula(
     Raises
     ------
     InputError
-        For fewer than 2 tables, an unknown column, or designs that differ between tables.
+        For fewer than 2 tables, an unknown column, designs that differ between tables, and draws
+        that `combine` refuses.
 
     Examples
     --------
@@ -177,6 +197,8 @@ def combine_formula(
         raise InputError(
             f"names must have one entry for each dataset. Got {len(called)} for {len(datasets)}."
         )
+    if draw_of_dataset is not None:  # Refuse before the work.
+        _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
     fits = [fit_formula(*each) for each in zip(datasets, repeat(formula), called)]
     for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:
@@ -191,6 +213,44 @@ def combine_formula(
             [fit.variances[k] for fit in fits],
             kind=kind,
             size_ratio=size_ratio,
+            draw_of_dataset=draw_of_dataset,
         )
         for k, name in enumerate(fits[0].names)
     }
+
+
+def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:
+    """The place of each dataset's draw among the draws, from 0, as they first occur."""
+    labels = list(draw_of_dataset)
+    if len(labels) != datasets:
+        raise InputError(
+            "draw_of_dataset must have one entry for each dataset. "
+            f"Got {len(labels)} for {datasets}."
+        )
+    places: dict[Any, int] = {}
+    return [places.setdefault(label, len(places)) for label in labels]
+
+
+def _refuse_shared(draws: list[int], kind: str) -> None:
+    """Raise InputError where the draws behind the datasets allow no rule."""
+    found = len(set(draws))
+    if found == 1:
+        raise InputError(
+            f"All {len(draws)} datasets come from one draw, so their spread is noise of prediction "
+            "alone. The variance between draws is missing, and T would be too small. No interval "
+            "is given: take the mean of the estimates without one, or synthesize with "
+            "draws_per_release (--draws-per-release) of at least 2, which pays epsilon for each "
+            "draw."
+        )
+    if found < len(draws) and kind == "full":
+        raise InputError(
+            f"The rule for fully synthetic data takes a draw for each dataset. Got {len(draws)} "
+            f"datasets of {found} draws. Give one dataset of each draw."
+        )
+
+
+def _by_draw(estimates: Floats, draws: list[int], kind: str) -> Floats:
+    """The mean estimate of each draw's datasets (d,)."""
+    _refuse_shared(draws, kind)
+    of = np.array(draws)
+    return np.array([rarith.mean(estimates[of == draw]) for draw in range(max(draws) + 1)])

@@ -222,7 +222,7 @@ def _write_datasets(
     """Draw outcomes for each batch of rows. Each dataset has a random stream of its own."""
     settings = run.settings
     draw_outcomes = _outcome_maker(run)
-    streams = run.loop.predictors(run.final, settings.datasets)
+    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
     with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
 

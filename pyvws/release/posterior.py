@@ -110,11 +110,13 @@ def draw_from_posterior(
     order: RowNumbers | None
     if run.rows is not None:  # There are no predictors, so one row of the design is like another.
         order = np.zeros(run.rows, dtype=np.intp)
-        outcomes = run.loop.synthetic(run.final, design[order], settings.datasets)
+        own: dict[str, Any] = {"design": design[order]}
     else:
         order = None if settings.keep_order else row_order(order_stream(seed), records)
         columns = {row_name: released_rows(order, records), **columns}
-        outcomes = run.loop.synthetic(run.final, design, settings.datasets, order=order)
+        own = {"design": design, "order": order}
+    draws = settings.draws_per_release
+    outcomes = run.loop.synthetic(run.final, datasets=settings.datasets, draws=draws, **own)
     return Drawn(
         outcomes=outcomes,
         order=order,
@@ -242,6 +244,7 @@ def _statement(
         growth=growth_per_doubling(final.bounds.by_draw),
         datasets=settings.datasets,
         draws=final.posterior.n_draws,
+        draws_per_release=settings.draws_per_release,
         threshold=settings.threshold,
         columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
         rounded=settings.round,

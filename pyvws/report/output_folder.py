@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError, PyvwsError
 from pyvws.statement.accounting import ROW_ORDERS
+from pyvws.statement.released_draws import with_released_draws
 from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged, scan_columns
 from pyvws.tables.formula import read_formula
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
@@ -27,6 +29,7 @@ __all__ = [
     "aligned_files",
     "as_left",
     "dataset_files",
+    "draws_behind",
     "is_output_folder",
     "output_part",
     "read_confidential",
@@ -95,7 +98,7 @@ def as_left(out: Path) -> Iterator[None]:
 def read_public(out: Path) -> PublicPart:
     """Read `release/` of an output folder, and nothing else."""
     folder = output_part(out, "release")
-    privacy = _json(folder / "privacy.json")
+    privacy = with_released_draws(_json(folder / "privacy.json"))
     paths = _dataset_paths(folder, privacy)
     columns = _columns(paths[0])
     kept = privacy.get("columns_released_unchanged")
@@ -118,8 +121,11 @@ def read_public(out: Path) -> PublicPart:
 def read_confidential(out: Path) -> ConfidentialPart:
     """Read `confidential/` of an output folder."""
     folder = output_part(out, "confidential")
+    summary = _json(folder / "summary.json")
+    if isinstance(exact := summary.get("privacy"), dict):
+        summary["privacy"] = with_released_draws(exact)
     return ConfidentialPart(
-        _json(folder / "summary.json"),
+        summary,
         _parquet(folder / "records.parquet"),
         _parquet(folder / "posterior.parquet"),
     )
@@ -134,6 +140,31 @@ def dataset_files(out: Path) -> list[Path]:
     """The datasets of an output folder, in their order; InputError unless it holds all of them."""
     folder = output_part(out, "release")
     return _dataset_paths(folder, _json(folder / "privacy.json"))
+
+
+def draws_behind(files: Sequence[Path]) -> list[Any]:
+    """A label of the draw behind each file; equal labels stand for one draw.
+
+    The statement beside a released file names the draw. A file without a statement gets a label of
+    its own, and so does a file that bears another name than the run gave it, unless the run has a
+    single draw.
+    """
+    return [_draw_behind(file) or place for place, file in enumerate(files)]
+
+
+def _draw_behind(file: Path) -> tuple[Path, int] | None:
+    statement = file.parent / "privacy.json"
+    privacy = with_released_draws(_json(statement) if statement.is_file() else {})
+    if "draw_of_dataset" not in privacy:
+        return None
+    with as_left(file.parent):
+        draws = privacy["draw_of_dataset"]
+        numbered = re.fullmatch(r"synthetic-(\d+)", file.stem)
+        place = int(numbered[1]) if numbered else 0
+        if len(set(draws)) == 1:
+            return file.parent.resolve(), draws[0]
+        known = 1 <= place <= len(draws)
+        return (file.parent.resolve(), draws[place - 1]) if known else None
 
 
 def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:

@@ -43,12 +43,14 @@ def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, st
         dataset, total = (shown(certified[f"epsilon_{of}"]) for of in ("per_dataset", "total"))
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
+    draws = privacy["draws_released"]
+    shared = "" if draws == privacy["datasets"] else f", from {draws} draw{'s' * (draws > 1)}"
     return [
         *strict,
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
-        ("Datasets", shown(privacy["datasets"]), f"of {rows} rows each"),
+        ("Datasets", shown(privacy["datasets"]), f"of {rows} rows each{shared}"),
     ]
 
 
@@ -69,6 +71,7 @@ def public_page(public: PublicPart) -> str:
     content = {
         "public": public,
         "privacy": privacy,
+        "draws": privacy["draws_released"],
         "tone": tone,
         "guarantee_title": title,
         "guarantee_text": meaning,

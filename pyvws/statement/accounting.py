@@ -1,9 +1,10 @@
 """The privacy cost of a release, and the statement of this cost.
 
-Every draw of the pseudo posterior makes one synthetic dataset at epsilon_x = 2 Delta_{alpha,x}
-under leave-one-out neighbours; m datasets from m draws compose to m epsilon_x. A run estimates
-Delta on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1 of
-[vws2024]). Where a mechanism clamps each term at epsilon / 2 [global2022], no draw exceeds that.
+Every draw of the pseudo posterior that makes synthetic datasets costs epsilon_x = 2 Delta_{alpha,x}
+under leave-one-out neighbours; d draws compose to d epsilon_x. Datasets of one draw are
+post-processing of this draw, so m datasets from d draws cost d epsilon_x, however large m is. A run
+estimates Delta on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1
+of [vws2024]). Where a mechanism clamps each term at epsilon / 2 [global2022], no draw exceeds that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
+from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.words import TRUST, caveat, trust
 
 __all__ = [
@@ -29,8 +31,8 @@ __all__ = [
     "growth_per_doubling",
 ]
 
-STATEMENT_VERSION = 2
-"""Version of privacy.json's form, by privacy.schema.json. Version 1 had no keys of caveats."""
+STATEMENT_VERSION = 3
+"""Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
 
 ROW_ORDERS = ("random", "as in the table")
 """A statement's words for the order of rows: without and with keep_order."""
@@ -98,6 +100,24 @@ class Statement:
         """What a reader must trust."""
         return [Phrase(key) for key in TRUST]
 
+    @property
+    def draws_released(self) -> int:
+        """The draws d behind the datasets: posterior draws, or one noisy histogram."""
+        raise NotImplementedError
+
+    def _composed(self, draw: float, once: float = 0.0) -> Epsilons:
+        """The epsilons of one dataset and of all datasets, by sequential composition over draws.
+
+        `draw` is the cost of a draw with all its datasets; the release pays `once` once.
+        """
+        return draw + once, self.draws_released * draw + once
+
+    @property
+    def _draws_are_fewer(self) -> dict[str, bool]:
+        """The caveats on the variance between draws, which fewer draws than datasets hide."""
+        d, m = self.draws_released, self.datasets
+        return {"one-draw": d == 1 < m, "few-draws": 1 < d < m}
+
     def _facts(self, round_up: bool) -> dict[str, Any]:
         """The values of the statement that `_written` does not add."""
         raise NotImplementedError
@@ -110,6 +130,8 @@ class Statement:
             **self._facts(round_up),
             "unit_of_privacy": "one record",
             "datasets": self.datasets,
+            "draws_released": self.draws_released,
+            "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
             "ledger": [entry.written(round_up) for entry in self.ledger()],
@@ -153,6 +175,8 @@ class PrivacyStatement(Statement):
         How much the bound rises when the number of draws doubles, in nats.
     draws : int
         Posterior draws S behind the bound.
+    draws_per_release : int, optional
+        Posterior draws d that the datasets come from; one draw a dataset if None.
     threshold : float
         Quantile of the draws' maxima that the bound takes; 1 = the maximum.
     reads_outcome : bool
@@ -191,6 +215,7 @@ class PrivacyStatement(Statement):
     target: float | None = None
     growth: float = 0.0
     draws: int
+    draws_per_release: int | None = None
     threshold: float
     reads_outcome: bool
     model_caveats: tuple[Phrase, ...]
@@ -224,36 +249,42 @@ class PrivacyStatement(Statement):
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property
+    def draws_released(self) -> int:
+        return self.draws_per_release or self.datasets
+
+    @property
     def epsilon_per_dataset(self) -> float:
         """epsilon_x = 2 Delta_{alpha,x}; larger = less private."""
         return 2.0 * self.lipschitz_bound
 
     @property
     def epsilon_total(self) -> float:
-        """datasets x epsilon_per_dataset, by sequential composition, plus records_epsilon."""
-        return self.datasets * self.epsilon_per_dataset + self.records_epsilon
+        """draws_released x epsilon_per_dataset, plus records_epsilon."""
+        return self._left_out[1]
 
     @property
     def _left_out(self) -> Epsilons:
         """Epsilons for one record more or less; a dataset shows the number of rows too."""
-        return self.epsilon_per_dataset + self.records_epsilon, self.epsilon_total
+        return self._composed(self.epsilon_per_dataset, once=self.records_epsilon)
 
     @property
     def _replaced(self) -> Epsilons:
         """Twice the draws' epsilons: a term moves by epsilon in both directions. n stays."""
-        dataset = 2.0 * self.epsilon_per_dataset
-        return dataset, self.datasets * dataset
+        return self._composed(2.0 * self.epsilon_per_dataset)
 
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
         above = self.target is not None and self.epsilon_per_dataset > self.target
+        fewer = self._draws_are_fewer
         applies = {
             "leave-one-out": True,
             "estimated": not self.enforced,
             "enforced": self.enforced,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
-            "composition": True,
+            "composition": not any(fewer.values()),
+            "composition-of-draws": any(fewer.values()),
+            **fewer,
             "other-releases": True,
             "short-seed": self.short_seed,
             "rounded-figures": True,
@@ -301,11 +332,16 @@ class PrivacyStatement(Statement):
         ]
 
     def ledger(self) -> list[LedgerEntry]:
-        made = Phrase("datasets", {"number": self.datasets})
+        of = {"number": self.datasets}
+        made = Phrase("datasets", of)
+        if self.draws_released == 1 < self.datasets:
+            made = Phrase("datasets-of-draw", of)
+        elif self.draws_released < self.datasets:
+            made = Phrase("datasets-of-draws", {**of, "draws": self.draws_released})
         rows = [LedgerEntry(Phrase("rows"), self.records_epsilon)]
         return [
             *(LedgerEntry(use, None) for use in self.uses),
-            LedgerEntry(made, self.datasets * self.epsilon_per_dataset),
+            LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),
             *(rows if self.records == "noisy" else []),
         ]
 
@@ -379,6 +415,10 @@ class HistogramStatement(Statement):
     allows_outside: bool
 
     @property
+    def draws_released(self) -> int:
+        return 1
+
+    @property
     def _replaces(self) -> bool:
         return self.neighbours == "replace"
 
@@ -387,6 +427,7 @@ class HistogramStatement(Statement):
             "replaced": self._replaces,
             "left-out": not self._replaces,
             "one-histogram": True,
+            **self._draws_are_fewer,
             "bounded-outcome": True,
             "within-bins": True,
             "other-releases": True,
@@ -402,7 +443,7 @@ class HistogramStatement(Statement):
         return [Phrase(key) for key, holds in applies.items() if holds]
 
     def ledger(self) -> list[LedgerEntry]:
-        return [LedgerEntry(Phrase("histogram"), self.epsilon)]
+        return [LedgerEntry(Phrase("histogram"), self._composed(self.epsilon)[1])]
 
     def trusted(self) -> list[Phrase]:
         return [Phrase(key) for key in TRUST if key != "seed"]
@@ -416,16 +457,16 @@ class HistogramStatement(Statement):
         if self.guarantee == "none":  # Edges show two values; seeded noise can be taken off.
             left_out = replaced = math.inf
         neighbours = "replace-one" if self._replaces else "leave-one-out"
-        own = (self.epsilon, self.epsilon)
-        epsilon = figure(self.epsilon, round_up)
+        own = self._composed(self.epsilon)
+        dataset, total = (figure(epsilon, round_up) for epsilon in own)
         return {
             "model": "none",
             "guarantee": self.guarantee,
             "neighbours": neighbours,
-            "epsilon_per_dataset": epsilon,
-            "epsilon_total": epsilon,
+            "epsilon_per_dataset": dataset,
+            "epsilon_total": total,
             "epsilon_by_neighbours": by_neighbours(
-                (left_out, left_out), (replaced, replaced), round_up
+                self._composed(left_out), self._composed(replaced), round_up
             ),
             "certified": (
                 None if self.guarantee == "none" else certified(neighbours, own, round_up)

@@ -20,6 +20,7 @@ from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.model import Draws, Model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.prediction import predicted
+from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.tables.cells import Cells
 from pyvws.tables.row_order import RowNumbers
@@ -206,9 +207,15 @@ class SynthesisLoop:
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
 
     def synthetic(
-        self, fit: WeightedFit, design: Floats, datasets: int, order: RowNumbers | None = None
+        self,
+        fit: WeightedFit,
+        design: Floats,
+        datasets: int,
+        *,
+        draws: int | None = None,
+        order: RowNumbers | None = None,
     ) -> list[Floats]:
-        """Outcomes (N,) of each dataset, from one draw each, evenly thinned.
+        """Outcomes (N,) of each dataset, from the draws that `predictors` gives.
 
         Row j belongs to record order[j], or to record j without an order.
         """
@@ -216,23 +223,26 @@ class SynthesisLoop:
         seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
         return [
             predicted(self.model, draw, design, rng, outcome=seen, order=order)
-            for draw, rng in self.predictors(fit, datasets)
+            for draw, rng in self.predictors(fit, datasets, draws)
         ]
 
     def predictors(
-        self, fit: WeightedFit, datasets: int
+        self, fit: WeightedFit, datasets: int, draws: int | None = None
     ) -> list[tuple[Draws, np.random.Generator]]:
-        """The posterior draw behind each dataset, and the dataset's own random stream."""
-        S = fit.posterior.n_draws
-        if datasets > S:
+        """The posterior draw behind each dataset, and the dataset's own random stream.
+
+        The datasets take `draws` posterior draws in turn, evenly thinned; one draw a dataset if
+        None.
+        """
+        S, d = fit.posterior.n_draws, draws or datasets
+        if d > S:
             raise InputError(
-                f"{datasets} datasets need as many posterior draws. Got {S}; raise draws or chains."
+                f"{datasets} datasets need {d} posterior draws. Got {S}; raise draws or chains."
             )
-        places = (np.arange(datasets) * S) // datasets
         streams = self._seeds.spawn(datasets)
         return [
-            (fit.posterior.draw(int(place)), np.random.default_rng(stream))
-            for place, stream in zip(places, streams, strict=True)
+            (fit.posterior.draw((number - 1) * S // d), np.random.default_rng(stream))
+            for number, stream in zip(draw_of_dataset(datasets, d), streams, strict=True)
         ]
 
     def problems(self) -> list[str]:

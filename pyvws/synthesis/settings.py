@@ -68,7 +68,18 @@ class RunSettings:
         (), "Further public columns to release unchanged, or all.", choices=("all",)
     )
     datasets: int = setting(
-        20, "Synthetic datasets. Each spends epsilon.", more="Each is made of one posterior draw."
+        20,
+        "Synthetic datasets. Each spends epsilon, unless `draws_per_release` is smaller.",
+        more="Each is made of one posterior draw.",
+    )
+    draws_per_release: int | None = setting(
+        None,
+        "Posterior draws that the datasets come from, at most `datasets`. Each draw spends "
+        "epsilon, however many datasets it makes. One draw a dataset if not given.",
+        only="fits_model",
+        more="Larger = less private. The datasets take the draws in turn. 1 pays epsilon once for "
+        "all datasets; then nothing estimates the variance between draws, and no combining rule "
+        "gives an interval. With 2 or more the combining rules take the draws as their unit.",
     )
     reweight: bool = setting(
         False,
@@ -185,12 +196,7 @@ class RunSettings:
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
         object.__setattr__(self, "datasets", whole_number(self.datasets, "datasets", least=1))
-        S = self.settings.draws * self.settings.chains
-        if self.datasets > S:
-            raise InputError(
-                f"{self.datasets} datasets need as many posterior draws. Got {S}; raise draws or "
-                "chains."
-            )
+        self._check_draws()
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
@@ -231,6 +237,30 @@ class RunSettings:
                 "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
                 "has it under censored with weights none, without downscale, and with a model that "
                 "reads no outcome and whose levels are given. Leave accept_unconverged out."
+            )
+
+    def _check_draws(self) -> None:
+        if self.draws_per_release is not None:
+            d = whole_number(self.draws_per_release, "draws_per_release", least=1)
+            object.__setattr__(self, "draws_per_release", d)
+            if d > self.datasets:
+                raise InputError(
+                    f"draws_per_release must be at most datasets, {self.datasets}, since a draw "
+                    f"without a dataset would be paid for nothing. Got {d}; lower "
+                    "draws_per_release or raise datasets."
+                )
+            if d < self.datasets and cast(Model, self.model).reads_outcome:
+                raise InputError(
+                    "This model draws each synthetic value from its record as well as from the "
+                    "posterior draw, so a draw that is paid once does not pay for several "
+                    "datasets. Leave draws_per_release out, or choose labels prior."
+                )
+        S = self.settings.draws * self.settings.chains
+        needed = self.draws_per_release or self.datasets
+        if needed > S:
+            raise InputError(
+                f"{self.datasets} datasets need {needed} posterior draws. Got {S}; raise draws or "
+                "chains."
             )
 
     def _check_target(self) -> None:

@@ -69,6 +69,12 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.released_draws.draw_of_dataset": (
+        "statement/test_released_draws.py::test_draws_take_turns"
+    ),
+    "statement.released_draws.with_released_draws": (
+        "statement/test_released_draws.py::test_earlier_statements_get_their_draws"
+    ),
     "statement.ledger.rounded_up": (
         "statement/test_accounting.py::test_rounds_up_to_a_tenth_and_never_down"
     ),

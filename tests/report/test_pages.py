@@ -222,10 +222,10 @@ def test_every_kind_of_release_has_both_pages(
     # Every entry of the statement has its place: a number with its meaning, or a part of the page.
     parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
-    parts |= {"statement_version", "trust_keys"}
+    parts |= {"statement_version", "trust_keys", "draw_of_dataset"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
     assert MECHANISMS[settings["mechanism"]].explanation.split("[")[0] in html.unescape(public)
-    assert ("combine_formula" in public) == (len(read_public(out).files) > 1)
+    assert ("combine_formula" in public) == (read_public(out).privacy["draws_released"] > 1)
     assert "Report to the disclosure board" in board
     with pytest.raises(OutputError, match="--overwrite to replace it"):
         _write(out)
@@ -324,16 +324,26 @@ def _change(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     path.write_text(json.dumps(content))
 
 
+def _as_version_2(statement: dict[str, Any]) -> None:
+    statement["statement_version"] = 2
+    for name in ("draws_released", "draw_of_dataset"):
+        del statement[name]
+
+
 def _as_version_1(statement: dict[str, Any]) -> None:
+    _as_version_2(statement)
     for name in ("statement_version", "caveat_keys", "trust_keys"):
         del statement[name]
     for entry in statement["ledger"]:
         del entry["key"], entry["values"]
 
 
-def test_statements_of_version_1_are_still_reported_on(out: Path, pages: tuple[str, str]) -> None:
-    _change(out / "release/privacy.json", _as_version_1)
-    _change(out / "confidential/summary.json", lambda all: _as_version_1(all["privacy"]))
+@pytest.mark.parametrize("earlier", [_as_version_1, _as_version_2])
+def test_earlier_statements_are_still_reported_on(
+    out: Path, pages: tuple[str, str], earlier: Callable[[dict[str, Any]], None]
+) -> None:
+    _change(out / "release/privacy.json", earlier)
+    _change(out / "confidential/summary.json", lambda all: earlier(all["privacy"]))
     assert _write(out, _evidence(out)) == pages
 
 
@@ -381,6 +391,41 @@ def test_the_python_program_of_the_page_runs_and_gives_the_combined_estimates(
              for line in run.stdout.splitlines()]  # fmt: skip
     for line, combined in zip(found, _expected(out).values(), strict=True):
         assert line == pytest.approx([combined.estimate, *combined.interval()], rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five datasets of two draws."""
+    return _synthesize(tmp_path_factory.mktemp("shared") / "out", datasets=5, draws_per_release=2)
+
+
+@pytest.mark.parametrize("language", ["python", pytest.param("r", marks=pytest.mark.r)])
+def test_the_programs_average_the_datasets_of_a_draw_first(shared: Path, language: str) -> None:
+    page = _write(shared, overwrite=True)[0]
+    assert "the draws take the place of the datasets" in page
+    assert ", from 2 draws" in page
+    command = [sys.executable, "-c"] if language == "python" else ["Rscript", "--vanilla", "-e"]
+    run = subprocess.run(
+        [*command, _program(page, language)], cwd=shared / "release", capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    tables = [pl.read_csv(path) for path in sorted((shared / "release").glob("*.csv"))]
+    formula = f"`{_NAME}` ~ `urban area`"
+    expected = vws.combine_formula(tables, formula, draw_of_dataset="ABABA")
+    assert expected != vws.combine_formula(tables, formula)
+    lines = [re.findall(r"-?\d+[\d.e+-]*", line)[-3:] for line in run.stdout.splitlines()]
+    found = [list(map(float, line)) for line in lines if len(line) == 3]
+    for line, combined in zip(found, expected.values(), strict=True):
+        assert line == pytest.approx([combined.estimate, *combined.interval()], rel=1e-4)
+
+
+def test_a_page_of_one_draw_gives_no_program_for_intervals(tmp_path: Path) -> None:
+    out = _synthesize(tmp_path / "out", datasets=3, draws_per_release=1)
+    public, board = _write(out)
+    assert "stand without valid intervals" in public
+    assert "combine_formula" not in public
+    for page in (public, board):
+        assert ", from 1 draw" in page
 
 
 def test_programs_regress_on_the_formula_and_on_no_identifier(tmp_path: Path) -> None:

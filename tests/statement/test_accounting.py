@@ -105,6 +105,26 @@ def test_the_ledger_lists_every_use_and_what_it_costs():
     assert made.exact()["ledger"][-1]["epsilon"] == made.epsilon_total
 
 
+def test_several_datasets_of_a_draw_cost_what_the_draw_costs():
+    made = statement(datasets=20, draws_per_release=1, records="noisy", records_epsilon=0.25)
+    exact, released = made.exact(), made.released()
+    assert (exact["epsilon_per_dataset"], exact["epsilon_total"]) == (6.62, 6.87)
+    assert released["epsilon_by_neighbours"] == {
+        "leave-one-out": {"per_dataset": 6.9, "total": 6.9},
+        "replace-one": {"per_dataset": 13.3, "total": 13.3},
+    }
+    assert [entry["epsilon"] for entry in exact["ledger"]] == [6.62, 0.25]
+    assert exact["ledger"][0]["use"] == "20 synthetic datasets, all of one posterior draw"
+    two = statement(datasets=3, draws_per_release=2, enforced=True, data_weights=False).exact()
+    assert two["certified"]["epsilon_total"] == 2 * two["certified"]["epsilon_per_dataset"]
+    assert two["epsilon_total"] == two["ledger"][0]["epsilon"] == 13.24
+    assert two["ledger"][0]["use"] == "3 synthetic datasets, of 2 posterior draws"
+    assert two["draw_of_dataset"] == [1, 2, 1]
+    alone = statement(datasets=1)
+    assert alone.ledger()[0].written(False)["use"] == "1 synthetic dataset, one posterior draw each"
+    assert statement(draws_per_release=20).exact() == statement().exact()
+
+
 def test_growth_is_the_largest_over_that_of_a_random_half():
     rng = np.random.default_rng(1)
     by_draw = rng.gumbel(size=400)
@@ -260,7 +280,10 @@ WHEN = {
     "estimated": lambda made: not made.enforced,
     "enforced": lambda made: made.enforced,
     "weights": lambda made: made.data_weights,
-    "composition": lambda _: True,
+    "composition": lambda made: made.draws_released == made.datasets,
+    "composition-of-draws": lambda made: made.draws_released < made.datasets,
+    "one-draw": lambda made: made.draws_per_release == 1,
+    "few-draws": lambda made: 2 <= made.draws_released < made.datasets,
     "other-releases": lambda _: True,
     "figures": lambda made: not made.enforced,
     "convergence": lambda made: made.enforced and made.guarantee != "dp",
@@ -303,7 +326,8 @@ any_facts = st.fixed_dictionaries(
         "target": st.sampled_from([None, 5.0, 6.0]),
         "growth": st.sampled_from([0.0, 0.25, math.inf]),
         "threshold": st.sampled_from([1.0, 0.9]),
-        "datasets": st.integers(1, 3),
+        "datasets": st.integers(3, 4),
+        "draws_per_release": st.sampled_from([None, 1, 2, 3]),
         "records": st.sampled_from(["exact", "public"]),
         "own_program": st.sampled_from(["", "own-program", "unchecked-program"]),
         "columns_released_unchanged": st.sampled_from([(), ("age",)]),
@@ -347,17 +371,16 @@ def test_both_forms_hold_the_figures_that_there_are(facts):
     finite = math.isfinite(made.lipschitz_bound)
     for written, form in ((made.exact(), float), (made.released(), rounded_up)):
         json.dumps(written, allow_nan=False)
-        total = form(2 * made.datasets * made.lipschitz_bound) if finite else None
+        draws = made.draws_per_release or made.datasets
+        total = form(2 * draws * made.lipschitz_bound) if finite else None
+        assert written["draws_released"] == draws == len(set(written["draw_of_dataset"]))
         assert written["epsilon_total"] == written["ledger"][-1]["epsilon"] == total
         known = math.isfinite(made.growth) and not made.enforced
         assert written["bound_growth_per_doubling"] == (form(made.growth) if known else None)
         assert (written["certified"] is None) == (made.guarantee != "dp")
         assert written["number_of_rows"] == made.records
         assert written["bound_is"] == ("enforced" if made.enforced else "estimated")
-        several = (
-            "1 synthetic dataset," if made.datasets == 1 else f"{made.datasets} synthetic data"
-        )
-        assert written["ledger"][-1]["use"].startswith(several)
+        assert written["ledger"][-1]["use"].startswith(f"{made.datasets} synthetic data")
 
 
 def test_an_enforced_bound_is_not_said_to_be_estimated():

@@ -94,6 +94,8 @@ def neighbours(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
     histogram = draw(st.sampled_from([False] * 7 + [True]))
     name, of_model, outcomes = draw(st.sampled_from(FAMILIES))
     chosen: dict[str, Any] = {"outcome": "y", "datasets": draw(st.integers(1, 3))}
+    if not histogram and draw(st.booleans()):
+        chosen["draws_per_release"] = draw(st.integers(1, chosen["datasets"]))
     chosen["settings"] = SamplerSettings(draws=4, chains=draw(st.integers(1, 2)))
     epsilon = draw(st.sampled_from([0.01, 0.5, 2.0, 8.0, 1e3]))
     if histogram:
@@ -357,6 +359,71 @@ def test_a_noisy_number_of_rows_is_paid_for() -> None:
     assert made.privacy["epsilon_by_neighbours"]["replace-one"]["total"] == 12.0
     exact = Synthesizer(**strict(records="noisy", records_epsilon=1e3)).fit(VISITS, seed=3)
     assert [len(table) for table in exact.datasets] == [8, 8]
+
+
+@pytest.mark.parametrize(("draws", "total"), [(1, 6.0), (2, 12.0), (5, 30.0), (None, 30.0)])
+def test_datasets_of_one_draw_are_paid_once_in_memory_and_in_steps(
+    draws: int | None, total: float, tmp_path: Path
+) -> None:
+    VISITS.write_parquet(tmp_path / "table.parquet")
+    run = Synthesizer(**strict(datasets=5, draws_per_release=draws, settings=LONGER))
+    made = run.fit(VISITS, seed=2**60)
+    steps = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=2**60)
+    assert made.privacy == steps
+    assert steps["certified"] == {
+        "neighbours": "replace-one", "epsilon_per_dataset": 6.0, "epsilon_total": total
+    }  # fmt: skip
+    for number, whole in enumerate(made.datasets, start=1):
+        file = tmp_path / "out" / "release" / f"synthetic-{number:02d}.parquet"
+        assert pl.read_parquet(file).equals(whole)
+    assert len({tuple(dataset["y"]) for dataset in made.datasets}) > 1
+
+
+LONGER = SamplerSettings(draws=5, chains=1)
+
+
+def test_as_many_draws_as_the_statement_says_decide_the_datasets() -> None:
+    """At a posterior whose draws are far apart, a dataset's values tell its draw."""
+
+    class Apart(SeededEngine):
+        def sample(self, target: Any, settings: Any, *, seed: int, **_: Any) -> Posterior:
+            q = np.arange(settings.draws, dtype=np.float64)[:, None] * np.ones(target.dimension)
+            draws = target.model.constrain(q, target.cells.n_coefficients)
+            return Posterior(draws, 1, FINE, 0.0, self.name)
+
+    Apart.__module__ = SeededEngine.__module__
+    settings = SamplerSettings(draws=12, chains=1)
+    for draws, places in ((1, [0, 0, 0, 0]), (2, [0, 6, 0, 6]), (3, [0, 4, 8, 0])):
+        run = Synthesizer(
+            **strict(datasets=4, draws_per_release=draws, engine=Apart(), settings=settings)
+        )
+        made = run.fit(VISITS, seed=1)
+        logs = [float(np.log(max(dataset["y"].mean(), 1e-9))) for dataset in made.datasets]
+        assert np.abs(np.array(logs) - places).max() < 1.5
+        assert made.privacy["draw_of_dataset"] == [1 + places.index(place) for place in places]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"draws_per_release": 0}, "draws_per_release must be"),
+        ({"draws_per_release": 3}, "draws_per_release must be at most datasets, 2, since a draw"),
+        ({"datasets": 5}, "5 datasets need 5 posterior draws. Got 4; raise draws or chains."),
+        (
+            {"draws_per_release": 1, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
+            "draws_per_release of a run is for the mechanisms",
+        ),
+        (
+            {"draws_per_release": 1, "model": "normal-mixture", "mechanism": "lw"},
+            "This model draws each synthetic value from its record",
+        ),
+    ],
+)
+def test_numbers_of_draws_that_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Synthesizer(**strict(**changes))
+    assert str(caught.value).startswith(message)
+    Synthesizer(**strict(datasets=5, draws_per_release=4))
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_datasets_follow_the_posterior_and_differ(loop: SynthesisLoop, y: Floats
 
 
 def test_more_datasets_than_draws_are_refused(loop: SynthesisLoop, y: Floats) -> None:
-    with pytest.raises(InputError, match="1001 datasets need as many"):
+    with pytest.raises(InputError, match="1001 datasets need 1001 posterior draws"):
         loop.synthetic(loop.unweighted(), np.ones((len(y), 1)), 1001)
 
 

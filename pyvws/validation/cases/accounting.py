@@ -29,7 +29,9 @@ __all__ = [
     "SEED",
     "censored_statement",
     "censored_terms",
+    "draws_statement",
     "lw_statement",
+    "one_draw_statement",
     "outcomes_and_draws",
     "records_statement",
     "reweighted_statement",
@@ -101,6 +103,21 @@ def records_statement(
     mechanism = Censored(epsilon=epsilon, weights="none")
     rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
     return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets, **rows)[0])
+
+
+def draws_statement(
+    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float, draws: int
+) -> Floats:
+    """The statement of a censored run whose datasets come from fewer draws, in numbers."""
+    mechanism = Censored(epsilon=epsilon, weights="none")
+    options = {"datasets": datasets, "draws_per_release": draws}
+    return _figures(_run(outcome, mean, log_scale, mechanism, **options)[0])
+
+
+def one_draw_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+    """The statement of an LW run whose datasets come from one draw, in numbers."""
+    options = {"datasets": datasets, "draws_per_release": 1}
+    return _figures(_run(outcome, mean, log_scale, LipschitzWeighted(), **options)[0])
 
 
 def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
@@ -202,6 +219,12 @@ def _rows(records: str) -> Any:
     return made
 
 
+def _shared(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """From one draw for several datasets to a draw for each."""
+    own = {"datasets": (4, 3, 5, 2, 3)[seed - 1], "draws": (1, 2, 3, 1, 3)[seed - 1]}
+    return {**outcomes_and_draws(seed, shape), "epsilon": _CLAMPS[seed - 1], **own}
+
+
 _statement = cases_of(
     "statement",
     script="accounting",
@@ -232,6 +255,8 @@ CASES: Final = tuple(
             (f"records-{records}", "records_statement", _rows(records), *_CENSORED)
             for records in ("public", "noisy")
         ),
+        ("draws", "draws_statement", _shared, *_CENSORED),
+        ("one-draw", "one_draw_statement", _several, "Algorithm 1", "vws2024"),
         *(
             (f"censored-{weights}-{part}", f"censored_{part}", _clamp(weights, made), *_CENSORED)
             for weights in ("none", "lw")

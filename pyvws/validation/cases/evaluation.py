@@ -12,7 +12,7 @@ from pyvws.r_numbers import rarith
 from pyvws.validation._case import Case, cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "bootstrap_interval", "interval", "regression", "summary", "top"]
+__all__ = ["CASES", "bootstrap_interval", "by_draw", "interval", "regression", "summary", "top"]
 
 _HERE: Final = "pyvws.validation.cases.evaluation"
 _EVALUATION: Final = "pyvws.evaluation"
@@ -157,6 +157,12 @@ def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Fl
     return np.array(combine(estimates, variances, **options).interval(level))
 
 
+def by_draw(estimates: Floats, variances: Floats, draws: Any) -> Floats:
+    """Estimate, T and degrees of freedom, with the draw behind each dataset given."""
+    found = combine(estimates, variances, draw_of_dataset=list(draws))
+    return np.array([found.estimate, found.variance, found.df])
+
+
 def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floats:
     """Combined coefficients of outcome ~ x + group, then their combined variances."""
     import pandas as pd
@@ -185,6 +191,14 @@ def _full(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     if seed % 2:
         arguments["variances"] = 50.0 * arguments["variances"]
     return {**arguments, "kind": "full", "size_ratio": 0.5 + 0.25 * seed}
+
+
+def _by_draw(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Draws in turn, and draws in blocks; the draws have unequal numbers of datasets."""
+    (draws,) = shape
+    datasets = 2 * draws + seed
+    turns = np.arange(datasets) % draws if seed % 2 else np.arange(datasets) * draws // datasets
+    return {**_partial(seed, (datasets,)), "draws": turns + 1}
 
 
 def _interval(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -216,6 +230,13 @@ _COMBINED: Final = (
             ("full", "raghunathan2003", _full),
         )
         for part in ("estimate", "variance", "df")
+    ),
+    _combined(
+        "by-draw",
+        "combined_by_draw",
+        _by_draw,
+        python_function=f"{_HERE}:by_draw",
+        shapes=((2,), (5,), (12,)),
     ),
     _combined(
         "interval",

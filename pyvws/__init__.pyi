@@ -5,6 +5,8 @@ Written by tools/declared.py.
 
 from typing import Any, Literal
 
+from pyvws.bounds.joint import JointBounds as JointBounds
+from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
 from pyvws.bounds.lipschitz import lipschitz_bounds as lipschitz_bounds
 from pyvws.engines._engine import Engine

@@ -28,6 +28,7 @@ OF_NO_PAPER = {"plots.parameter_densities"}
 FIXED = {
     "ecdf_utility": (["original", "synthetic"], []),
     "identification_risk": (["original", "synthetic"], ["radius", "radius_kind", "known"]),
+    "joint_bounds": (["log_liks"], ["weights"]),
     "lipschitz_bounds": (["log_lik"], ["method", "threshold"]),
     "lipschitz_weights": (["log_lik"], ["c", "g", "threshold"]),
     "quantile": (["x", "p"], []),
@@ -52,6 +53,7 @@ FIXED_DEFAULTS = {
     "from_log_lik": {"log_lik": "weighted"},
     "from_stanfit": {"log_lik": "weighted"},
     "identification_risk": {"synthetic": None, **_BALL, "norm": "box"},
+    "joint_bounds": {"weights": None},
     "lipschitz_bounds": {"method": "direct", "threshold": 1.0},
     "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0},
     "match_risk": {**_BALL, "norm": "box", "ball": "open"},

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.bounds.lipschitz`: bounds by record, by draw and of the database."""
+"""Cases of `pyvws.bounds`: bounds by record, by draw, of the database, and joint bounds."""
 
 from __future__ import annotations
 
@@ -67,6 +67,23 @@ def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_threshold(seed, shape), "weights": weights}
 
 
+def _columns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Three columns of S, S + 1 and S + 2 draws, one of them not finite; a weight a record."""
+    draws, records = Draws(seed), shape[1]
+    log_liks = [_log_lik(seed + k, (shape[0] + k, records))["log_lik"] for k in range(3)]
+    weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
+    if seed == 3:
+        log_liks[1][0, 0] = -np.inf
+        log_liks[2][:, -1] = np.nan
+    return {"log_liks": log_liks, "weights": weights}
+
+
+def _columns_by_column(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """The same with a weight for each record and column."""
+    flat = np.clip(Draws(seed + 50).uniform(3 * shape[1], -0.2, 1.2), 0.0, 1.0)
+    return {**_columns(seed, shape), "weights": flat.reshape(shape[1], 3)}
+
+
 _bounds = cases_of(
     "lipschitz",
     paper="vws2024",
@@ -82,7 +99,15 @@ _WEIGHTED: Final = {
     "python_function": f"{__name__}:weighted_bounds",
 }
 
-CASES: Final = tuple(
+_joint = cases_of(
+    "joint_bounds",
+    paper="vws2024",
+    cites="Equation 3 and Algorithm 1, for a vector of outcomes",
+    python_function="pyvws.bounds.joint:joint_bounds",
+    shapes=((1, 1), (1, 9), (4, 1), (12, 30)),
+)
+
+_OF_ONE_COLUMN: Final = tuple(
     _bounds(
         f"{function}{more}".removeprefix("lipschitz_").replace("_", "-"),
         function,
@@ -106,4 +131,13 @@ CASES: Final = tuple(
         ("weighted_by_record", "", _weighted, _WEIGHTED),
         ("weighted_database", "", _weighted, _WEIGHTED),
     )
+)
+
+CASES: Final = (
+    *_OF_ONE_COLUMN,
+    *(
+        _joint(f"{part}{more}".replace("_", "-"), f"joint_{part}", made, part=part)
+        for more, made in (("", _columns), ("-weights-by-column", _columns_by_column))
+        for part in ("by_record", "by_column", "epsilon", "epsilon_of_separate_runs")
+    ),
 )

@@ -1,0 +1,115 @@
+"""Joint bounds: by hand, against all pairings of draws, and where they collapse."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyvws.bounds.joint import joint_bounds
+from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.errors import InputError
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.
+share = st.integers(0, 16).map(lambda v: v / 16)
+
+
+@st.composite
+def tables(draw):
+    """One to three matrices of the same records, and weights by record or by column."""
+    records, columns = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    shapes = [(draw(st.integers(1, 4)), records) for _ in range(columns)]
+    matrices = [draw(arrays(np.float64, shape, elements=entry)) for shape in shapes]
+    shape = draw(st.sampled_from([(records,), (records, columns)]))
+    return matrices, draw(arrays(np.float64, shape, elements=share))
+
+
+def over_all_pairings(matrices, alpha):
+    """The largest |sum_k alpha_ik l_ik| of each record over all S_1 ... S_K pairings of draws."""
+    alpha = np.broadcast_to(alpha.reshape(len(alpha), -1), (len(alpha), len(matrices)))
+    found = np.zeros(len(alpha))
+    for drawn in product(*(range(len(matrix)) for matrix in matrices)):
+        sums = sum(alpha[:, k] * matrices[k][s] for k, s in enumerate(drawn))
+        found = np.maximum(found, np.abs(sums))
+    return found
+
+
+def test_two_columns_by_hand():
+    found = joint_bounds([[[-1.0, -2.0], [-3.0, -0.5]], [[0.5, -1.0]]], weights=[1.0, 0.5])
+    assert found.by_record.tolist() == [2.5, 1.5]
+    assert found.by_column.tolist() == [[3.0, 0.5], [1.0, 0.5]]
+    assert (found.database, found.epsilon, found.epsilon_of_separate_runs) == (2.5, 5.0, 7.0)
+
+
+@given(tables())
+@few
+def test_against_all_pairings_of_the_draws(table):
+    matrices, alpha = table
+    found = joint_bounds(matrices, weights=alpha)
+    np.testing.assert_array_equal(found.by_record, over_all_pairings(matrices, alpha))
+    assert found.database == found.by_record.max()
+    assert found.epsilon <= found.epsilon_of_separate_runs
+
+
+@given(tables(), st.randoms(use_true_random=False))
+@few
+def test_neither_order_nor_repeated_draws_change_it(table, random):
+    matrices, alpha = table
+    found = joint_bounds(matrices, weights=alpha)
+    order = list(range(len(alpha)))
+    random.shuffle(order)
+    moved = joint_bounds([np.vstack([m, m])[:, order] for m in matrices], weights=alpha[order])
+    assert moved.by_record.tolist() == found.by_record[order].tolist()
+    assert moved.by_column.tolist() == found.by_column[order].tolist()
+
+
+@given(tables())
+@few
+def test_one_column_is_the_papers_bound_to_the_bit(table):
+    matrix, alpha = table[0][0] / 3.0, table[1].reshape(len(table[1]), -1)[:, 0]
+    found = joint_bounds([matrix], weights=alpha)
+    papers = lipschitz_bounds(matrix * alpha)
+    assert found.by_record.tolist() == papers.by_record.tolist()
+    assert found.by_column[:, 0].tolist() == papers.by_record.tolist()
+    assert (found.database, found.epsilon) == (papers.database, papers.epsilon)
+    assert found.epsilon_of_separate_runs == papers.epsilon
+
+
+def test_a_term_that_is_not_finite_makes_a_bound_infinite_unless_its_weight_is_0():
+    matrices = [[[-1.0, -np.inf, -1.0], [2.0, -1.0, -1.0]], [[np.inf, 1.0, np.nan]]]
+    assert np.isinf(joint_bounds(matrices).by_record).all()
+    by_column = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]])
+    found = joint_bounds(matrices, weights=by_column)
+    assert found.by_record.tolist() == [2.0, 1.0, 0.5]
+
+
+def test_frames_and_series_give_the_same():
+    matrices = [np.array([[-1.0, -2.0]]), np.array([[-3.0, 1.0], [0.5, 0.25]])]
+    expected = joint_bounds(matrices, weights=[0.5, 1.0]).by_record.tolist()
+    for frame, column in ((pd.DataFrame, pd.Series), (pl.DataFrame, pl.Series)):
+        found = joint_bounds([frame(m) for m in matrices], weights=column([0.5, 1.0]))
+        assert found.by_record.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("matrices", "weights", "message"),
+    [
+        ([], None, "log_liks holds no column"),
+        ([[[1.0, 2.0]], [[1.0]]], None, "columns of the first"),
+        ([[1.0, 2.0]], None, "log_lik"),
+        ([[[1.0, 2.0]]], [0.5], "weights"),
+        ([[[1.0, 2.0]]], [[0.5, 0.5], [0.5, 0.5]], "weights"),
+        ([[[1.0, 2.0]]], [0.5, 1.5], "weights"),
+        ([[[1.0, 2.0]]], [0.5, np.nan], "weights"),
+    ],
+)
+def test_bad_input(matrices, weights, message):
+    with pytest.raises(InputError, match=message):
+        joint_bounds(matrices, weights=weights)

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, positive
+from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
+from pyvws.errors import InputError
 from pyvws.mechanisms.count_weighted import Counting
 from pyvws.mechanisms.lipschitz_weighted import refuse_constant
 from pyvws.mechanisms.mechanism import Claim
-from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
+from pyvws.mechanisms.strict_weights import (
+    STRICT_WEIGHTS,
+    StrictWeights,
+    weights_from_column,
+    weights_from_reference,
+    weights_from_stage,
+)
+from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting, downscaled
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.weights.weights import risk_weights, scaled_bounds
 
 __all__ = ["CENSORED_WEIGHTS", "Censored"]
 
-CENSORED_WEIGHTS = ("lw", "cw", "none")
+CENSORED_WEIGHTS = ("lw", "cw", *STRICT_WEIGHTS)
+
+_ROOM = 4.0  # f (1 - f / S) is at most S / 4, which is epsilon for S = 4 epsilon.
+_NEEDED = {"public": "weight_column", "reference": "reference", "staged": "stage_epsilon"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +46,12 @@ class Censored(Counting):
     `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
     slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
     the data. c scales the weights and g shifts them.
+
+    Three more sources keep the strict guarantee, since each weight is a function of its own record
+    and of things that are public or accounted (docs/strict-weights.md). "public" takes
+    `weight_column`. "reference" fits the model to the public records of `reference`. "staged" takes
+    one draw of a first clamped fit without weights, which costs `stage_epsilon` once, beside
+    `epsilon` for each dataset.
     """
 
     name: ClassVar[str] = "censored"
@@ -48,7 +67,10 @@ class Censored(Counting):
     )
     weights: str = setting(
         "lw",
-        "Weights inside the clamp; none depends on no data and keeps a strict guarantee.",
+        "Weights inside the clamp. none, public, reference and staged keep a strict guarantee.",
+        more="lw and cw come from the whole table. none is weight 1 for all. public reads "
+        "`weight_column`, reference fits `reference`, and staged takes one draw of a first clamped "
+        "fit at `stage_epsilon`.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(
@@ -58,13 +80,60 @@ class Censored(Counting):
         "data, else half.",
         choices=CLAMPS,
     )
+    weight_column: str | None = setting(
+        None,
+        "Public column of weights in [0, 1], for weights public.",
+        more="Each weight is its record's own and comes from no other record. The column is "
+        "released only where `keep` or `formula` names it. Larger = less protected.",
+    )
+    reference: str | None = setting(
+        None,
+        "Output folder of an earlier run, or a file of public records, for weights reference.",
+        more="The model is fitted to these records without weights, which costs nothing. The path "
+        "stands in run.toml as it is given.",
+    )
+    stage_epsilon: float | None = setting(
+        None,
+        "What the first fit costs, once for all datasets, for weights staged.",
+        more="`epsilon` is what each dataset costs beside it. Larger = better weights, less "
+        "private.",
+    )
+    stage_scale: float | None = setting(
+        None,
+        "Half unit deviance at which a weight has fallen to `g`, for weights staged. 4 x epsilon "
+        "if not given.",
+        more="A public constant: at 4 x epsilon, with c = 1 and g = 0, no weighted term lies outside "
+        "the window at the first fit's draw. Larger = less protected.",
+    )
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
         choice(self.weights, "weights", CENSORED_WEIGHTS)
         if self.clamp is not None:
             choice(self.clamp, "clamp", CLAMPS)
+        if self.reference is not None:
+            object.__setattr__(self, "reference", os.fspath(self.reference))
+        self._check_source()
         super(Censored, self).__post_init__()
+
+    def _check_source(self) -> None:
+        """Raise InputError unless the settings of the chosen source, and no other's, are given."""
+        for source, name in _NEEDED.items():
+            given = getattr(self, name) is not None
+            if source == self.weights and not given:
+                option = name.replace("_", "-")
+                raise InputError(
+                    f"weights {source} needs {name}. Set it by --{option} ({name}=... in Python)."
+                )
+            if source != self.weights and given:
+                raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
+        if self.stage_epsilon is not None:
+            if not np.isfinite(positive(self.stage_epsilon, "stage_epsilon")):
+                raise InputError("stage_epsilon must be finite, as a clamp has a width.")
+        if self.stage_scale is not None:
+            if self.weights != "staged":
+                raise InputError("stage_scale belongs to weights staged. Leave stage_scale out.")
+            positive(self.stage_scale, "stage_scale")
 
     @property
     def window(self) -> Clamp:
@@ -79,8 +148,18 @@ class Censored(Counting):
 
     @property
     def weights_from_data(self) -> bool:
-        """Whether the mechanism has weights other than 1."""
-        return self.weights != "none"
+        """Whether the weights are LW's or CW's, which come from the whole table."""
+        return self.weights not in STRICT_WEIGHTS
+
+    @property
+    def weights_source(self) -> str:
+        """The source of the weights: "none", "public", "reference", "staged" or "table"."""
+        return "table" if self.weights_from_data else self.weights
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """What a reader must know of weights that are strict but not 1."""
+        return (Phrase(f"weights-{self.weights}"),) if self.weights in _NEEDED else ()
 
     @property
     def counts_in_radius(self) -> bool:
@@ -89,8 +168,8 @@ class Censored(Counting):
 
     @property
     def clamps_every_fit(self) -> bool:
-        """Whether the weights need no fit of their own."""
-        return self.weights != "lw"
+        """Whether the weights need no fit of their own that clamps nothing."""
+        return self.weights not in ("lw", "reference")
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Refuse a constant outcome under LW's weights, and categories under CW's."""
@@ -99,9 +178,10 @@ class Censored(Counting):
         super(Censored, self).check_outcome(y, column, categories=categories)
 
     def run(self, loop: Loop, request: Request) -> Weighting:
-        """Make the clamped fit under the weights of LW, CW or none, downscaled where asked."""
+        """Make the clamped fit under the weights that the settings name, downscaled where asked."""
         rule = request.downscaling
         fit, n = None, loop.cells.n_records
+        stages: tuple[WeightedFit, ...] = ()
         if self.weights == "lw":
             risk, label = scaled_bounds(loop.unweighted().bounds.by_record), "Censored LW"
             if rule is None:
@@ -112,9 +192,29 @@ class Censored(Counting):
             risk, label = self.counted_risk(loop, request), "Censored CW"
             weights = risk_weights(risk, c=self.c, g=self.g)
             fit = None if rule is None else loop.fit(weights, "CW")
+        elif self.weights in _NEEDED:
+            found = self._strict(loop, request)
+            risk, weights, stages = found.risk, found.weights, found.stages
+            label = f"Censored {self.weights}"
+            fit = None if rule is None else loop.fit(weights, self.weights)
         else:
             risk, weights, label = np.ones(n), np.ones(n), "Censored"
             fit = None if rule is None else loop.unweighted()
         if rule is not None and fit is not None:
             weights = downscaled(loop, fit, rule, confirm=False).weights
-        return Weighting(loop.fit(weights, label, clamp=self.window), risk)
+        return Weighting(loop.fit(weights, label, clamp=self.window), risk, stages=stages)
+
+    def _strict(self, loop: Loop, request: Request) -> StrictWeights:
+        """Weights from a public column, a public reference, or one draw of a first stage."""
+        shape = {"c": self.c, "g": self.g}
+        if self.weights == "reference":
+            return weights_from_reference(loop, self.window, **shape)
+        if self.stage_epsilon is not None:
+            scale = _ROOM * self.epsilon if self.stage_scale is None else self.stage_scale
+            stage = replace(self.window, epsilon=self.stage_epsilon)
+            return weights_from_stage(loop, stage, scale=scale, **shape)
+        if request.column is None:
+            raise InputError(
+                "weights public needs the column that weight_column names. The request has none."
+            )
+        return weights_from_column(request.column, **shape)

@@ -46,6 +46,18 @@ class Mechanism(Protocol):
         """Names of the columns that the mechanism reads beside the outcome."""
 
     @property
+    def weight_column(self) -> str | None:
+        """Name of a public column of weights that the mechanism reads, or None."""
+
+    @property
+    def reference(self) -> str | None:
+        """Path of public records that the mechanism has a model fitted to, or None."""
+
+    @property
+    def weights_source(self) -> str:
+        """The statement's word for the source of the weights; "table" for the whole table."""
+
+    @property
     def own_epsilon(self) -> float | None:
         """The epsilon among the mechanism's settings, or None."""
 
@@ -59,7 +71,11 @@ class Mechanism(Protocol):
 
     @property
     def weights_from_data(self) -> bool:
-        """Whether any weight depends on the confidential data."""
+        """Whether any weight depends on confidential data that no epsilon accounts for.
+
+        False where each weight is a function of its own record, of public values, and of draws that
+        the ledger counts.
+        """
 
     @property
     def clamps(self) -> bool:
@@ -113,6 +129,9 @@ class MechanismBase:
     claim: ClassVar[Any] = "none"
     caveats: ClassVar[Any] = ()
     known: Any = ()
+    weight_column: Any = None
+    reference: Any = None
+    weights_source: Any = "table"
     fits_model: ClassVar[bool] = True
     in_steps: ClassVar[bool] = False
     weights_from_data: ClassVar[Any] = True
@@ -148,5 +167,5 @@ class MechanismBase:
 
 
 def data_weights(mechanism: Mechanism, *, downscaled: bool) -> bool:
-    """Whether any weight of a run depends on the confidential data."""
+    """Whether any weight of a run depends on confidential data that no epsilon accounts for."""
     return downscaled or mechanism.weights_from_data

@@ -19,6 +19,7 @@ from pyvws.weights.truncation import downscale
 __all__ = [
     "Downscaling",
     "Loop",
+    "ReferenceSizes",
     "Request",
     "WeightedFit",
     "Weighting",
@@ -86,6 +87,20 @@ class WeightedFit:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceSizes:
+    """Sizes of terms under a fit to public records, in nats; larger = riskier.
+
+    `by_record` (N,) is max_s |term| of the table's records, infinite for a record that the public
+    records say nothing of. `low` and `high` are the least and the largest size of the public
+    records.
+    """
+
+    by_record: Floats
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Downscaling:
     """A rule: lower each weight until its bound is epsilon / 2 and refit, at most `passes` times.
 
@@ -109,6 +124,8 @@ class Request:
         The confidential outcome, in its own unit.
     known : sequence of arrays, shape (N,) each
         The columns that the mechanism names as known.
+    column : ndarray, shape (N,), optional
+        The public weights, where the mechanism names a column of weights.
     tolerance : float
         How near a searched bound must come to the bound to meet, as a share of the bound to meet.
     epsilon : float, optional
@@ -122,6 +139,7 @@ class Request:
 
     y: Floats
     known: Sequence[Any] = ()
+    column: Floats | None = None
     tolerance: float = 0.05
     epsilon: float | None = None
     downscaling: Downscaling | None = None
@@ -148,11 +166,20 @@ class Weighting:
     `risk` (N,) lies in [0, 1]; larger = riskier. CW, Marginal and Pairwise have the identification
     risks that their weights fall with. Other mechanisms have the unweighted bounds, scaled to
     [0, 1]. `constants` holds the values that a search found.
+
+    `stages` are the earlier clamped fits of which one draw each gave the weights. Each stage costs
+    the width of its clamp once, and the ledger has an entry for it.
     """
 
     fit: WeightedFit
     risk: Floats
     constants: dict[str, float] = field(default_factory=dict)
+    stages: tuple[WeightedFit, ...] = ()
+
+    @property
+    def spent(self) -> float:
+        """What the stages cost under leave-one-out neighbours; larger = less private."""
+        return sum((fit.clamp.epsilon if fit.clamp else np.inf for fit in self.stages), 0.0)
 
     @property
     def clamp(self) -> Clamp | None:
@@ -177,6 +204,12 @@ class Loop(Protocol):
 
     def unweighted(self) -> WeightedFit:
         """The ordinary posterior, fitted once."""
+
+    def sizes(self, fit: WeightedFit, s: int) -> Floats:
+        """|term| (N,) of each record at draw s of a clamped fit, in nats and before weights."""
+
+    def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
+        """Sizes of the terms that a clamp sees, under an unweighted fit to the run's reference."""
 
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,) from the unweighted fit."""

@@ -216,7 +216,8 @@ class Beta(Regression):
                 "Some outcomes lie at an end of the range, where a beta likelihood is infinite, "
                 "and this fit clamps no term. Set a squeeze, --squeeze 0.001 "
                 "(Beta(squeeze=0.001) in Python), give a wider range, or choose mechanism censored "
-                "with weights none or cw, which takes outcomes at an end as they are."
+                "with weights none, cw, public or staged, which takes outcomes at an end as they "
+                "are."
             )
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)

@@ -15,13 +15,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.bounds.lipschitz import Block
+from pyvws.bounds.lipschitz import Block, blockwise_bounds
 from pyvws.models.model import Model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
 
-__all__ = ["log_likelihood_blocks", "record_log_likelihood", "shifted_blocks"]
+__all__ = [
+    "largest_terms",
+    "log_likelihood_blocks",
+    "record_log_likelihood",
+    "shifted_blocks",
+]
 
 CELLS = 1 << 14
 ENTRIES = 1 << 17
@@ -64,6 +69,23 @@ def shifted_blocks(
                 return np.minimum(compute() - shift[at], 0.0)
 
         yield rows, columns, deviance
+
+
+def largest_terms(model: Model, posterior: Posterior, cells: Cells, clamp: Clamp) -> Floats:
+    """max_s |term| of each record (N,) in nats, before weights, of the terms that a clamp sees.
+
+    Under the deviance clamp it is half of the record's largest unit deviance, under the half clamp
+    max_s |l_i(theta_s)|. A term that is not finite counts as infinite. Larger = riskier. A record's
+    size depends on the record and on the draws, and no other record changes a bit of it.
+    """
+    _, sizes = blockwise_bounds(
+        lambda: shifted_blocks(model, posterior, cells, clamp),
+        draws=posterior.n_draws,
+        weights=np.ones(cells.n_records),
+        largest_weights=np.ones(cells.n_cells),
+        cell_of_record=cells.cell_of_record,
+    )
+    return sizes
 
 
 def record_log_likelihood(model: Model, posterior: Posterior, cells: Cells) -> Floats:

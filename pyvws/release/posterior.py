@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.engines._engine import Engine
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.errors import InputError, SearchError
@@ -23,6 +25,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, SynthesisLoop
+from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.cells import Cells, make_cells
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
@@ -73,16 +76,17 @@ def fitted_run(
 ) -> FittedRun:
     """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records."""
     console: list[str] = []
-    model = table.model
+    log, model = console.append, table.model
     cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
     rows = _number_of_rows(settings, table.released, cells.total_records)
     loop = SynthesisLoop(
         model,
         cells,
-        source=_source(settings, cells, table, console),
+        source=_source(settings, cells, table, log),
         settings=settings.settings,
         seed=seed,
         listener=listener,
+        reference=_reference(settings, table, log),
     )
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     nothing = tells_nothing(settings, loop, weighting)
@@ -160,6 +164,7 @@ def _fitted(
     request = Request(
         y=table.y,
         known=table.known,
+        column=table.weights,
         tolerance=settings.tolerance,
         epsilon=None if settings.downscale else settings.epsilon,
         downscaling=rule,
@@ -252,7 +257,9 @@ def _statement(
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
-        uses=_uses(mechanism, loop, final),
+        uses=_uses(mechanism, loop, weighting, final),
+        weights_source=mechanism.weights_source,
+        stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,
         accepts_unconverged=settings.accept_unconverged,
@@ -268,24 +275,41 @@ def _own_program(settings: RunSettings) -> str:
     return "own-program" if settings.engine in CHECKING_ENGINES else "unchecked-program"
 
 
-def _uses(mechanism: Mechanism, loop: SynthesisLoop, final: WeightedFit) -> tuple[Phrase, ...]:
-    """The uses of the confidential data before the fit that made the datasets."""
-    fits = Counter(fit.label for fit in loop.fits if fit is not final)
+def _uses(
+    mechanism: Mechanism, loop: SynthesisLoop, weighting: Weighting, final: WeightedFit
+) -> tuple[Phrase, ...]:
+    """The unaccounted uses of the confidential data before the fit that made the datasets."""
+    counted = (final, *weighting.stages)
+    fits = Counter(fit.label for fit in loop.fits if not any(fit is one for one in counted))
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
-    counted = [Phrase("risks")] if mechanism.counts_in_radius else []
-    return (*counted, *uses)
+    risks = [Phrase("risks")] if mechanism.counts_in_radius else []
+    return (*risks, *uses)
 
 
-def _source(
-    settings: RunSettings, cells: Cells, table: ConfidentialTable, console: list[str]
-) -> FitSource:
-    log, model = console.append, table.model
+Log = Callable[[str], None]
+
+
+def _source(settings: RunSettings, cells: Cells, table: ConfidentialTable, log: Log) -> FitSource:
+    model = table.model
     if settings.program is not None:
         engine = find_stan_engine(str(settings.engine), log=log)
         y, X = model.encode(table.y), table.design.matrix
         return ProgramSource(
             settings.program, engine, y, X, model.predicts_from, settings.threshold
         )
+    return ModelSource(model, cells, _sampler(settings, log), settings.threshold)
+
+
+def _sampler(settings: RunSettings, log: Log) -> Engine:
     named = settings.engine
-    sampler = find_engine(named, log=log) if isinstance(named, str) else named
-    return ModelSource(model, cells, sampler, settings.threshold)
+    return find_engine(named, log=log) if isinstance(named, str) else named
+
+
+def _reference(
+    settings: RunSettings, table: ConfidentialTable, log: Log
+) -> tuple[Reference, FitSource] | None:
+    """The public records of a run that has them, and the source of fits to these records alone."""
+    public = table.reference
+    if public is None:
+        return None
+    return public, ModelSource(public.model, public.cells, _sampler(settings, log))

@@ -198,6 +198,11 @@ class PrivacyStatement(Statement):
         Where the number of rows comes from: the table, the settings, or the table with noise.
     records_epsilon : float
         The epsilon of a noisy number of rows, once for all datasets; 0 otherwise.
+    weights_source : {"none", "public", "reference", "staged", "table"}
+        Where the weights come from: nowhere (all are 1), a public column, a fit to public records,
+        one draw of an earlier clamped fit, or the whole confidential table.
+    stage_epsilon : float
+        The epsilon of the draw that staged weights come from, once for all datasets; 0 otherwise.
     """
 
     model: str
@@ -227,6 +232,8 @@ class PrivacyStatement(Statement):
     accepts_unconverged: bool = False
     records: str = "exact"
     records_epsilon: float = 0.0
+    weights_source: str = "table"
+    stage_epsilon: float = 0.0
 
     @property
     def guarantee(self) -> str:

@@ -41,7 +41,9 @@ class RunColumns:
 
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     """The columns of a run on a table; InputError for a column that the table lacks."""
-    known = list(cast(Mechanism, settings.mechanism).known)
+    mechanism = cast(Mechanism, settings.mechanism)
+    known, weighed = list(mechanism.known), mechanism.weight_column
+    weights = [] if weighed is None else [weighed]
     predictors = list(read_formula(settings.formula).columns)
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
@@ -49,10 +51,11 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
         ("outcome", [settings.outcome]),
         ("formula", predictors),
         ("known", known),
+        ("weight_column", weights),
         ("keep", names),
     ):
         check_columns(table, wanted, role=role)
-    keys = dict.fromkeys([*predictors, *known])
+    keys = dict.fromkeys([*predictors, *known, *weights])
     keys.pop(settings.outcome, None)
     public = {settings.outcome, *predictors, *names}
     return RunColumns([*keys, settings.outcome], [name for name in table.columns if name in public])
@@ -63,8 +66,10 @@ def columns_used(settings: RunSettings) -> int | None:
     if settings.keep == "all":
         return None
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
-    known = cast(Mechanism, settings.mechanism).known
-    return len({settings.outcome, *read_formula(settings.formula).columns, *known, *kept})
+    mechanism = cast(Mechanism, settings.mechanism)
+    read = {*mechanism.known, *read_formula(settings.formula).columns, *kept}
+    weights = set() if mechanism.weight_column is None else {mechanism.weight_column}
+    return len({settings.outcome, *read, *weights})
 
 
 def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:

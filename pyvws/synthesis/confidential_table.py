@@ -11,12 +11,15 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
+from pyvws.synthesis.reference import Reference, read_reference
 from pyvws.tables.design import Design, make_design
 from pyvws.tables.frame import (
     OutcomeKind,
     check_columns,
+    numeric_column,
     open_frame,
     outcome_column,
     plain_columns,
@@ -33,7 +36,8 @@ class ConfidentialTable:
     """The parts of a confidential table.
 
     The parts are the outcome (N,) in its own unit, the outcome before rounding, the prepared model,
-    the design, the known columns' values, and the columns to release in order.
+    the design, the known columns' values, the columns to release in order, and for a mechanism that
+    names them the public weights (N,) and the public records.
     """
 
     y: Floats
@@ -44,6 +48,8 @@ class ConfidentialTable:
     known: list[Any]
     released: list[str]
     implementation: Any
+    weights: Floats | None = None
+    reference: Reference | None = None
 
     @property
     def sha256(self) -> str:
@@ -116,6 +122,11 @@ def check_table(
     public = {outcome, *design.predictors, *kept}
     released = [name for name in frame.columns if name in public]
     mechanism.check_columns(design.predictors, released)
+    weighed, earlier = mechanism.weight_column, mechanism.reference
+    reference = None
+    if earlier is not None:
+        of_run: Any = {"outcome": outcome, "model": model, "formula": formula, "round": round}
+        reference = read_reference(earlier, frame, y, **of_run)
     return ConfidentialTable(
         y=y,
         unrounded=found,
@@ -125,4 +136,22 @@ def check_table(
         known=[np.asarray(column.astype(object)) for column in known.values()],
         released=released,
         implementation=frame.implementation,
+        weights=None if weighed is None else _public_weights(frame, weighed, outcome=outcome),
+        reference=reference,
     )
+
+
+def _public_weights(frame: nw.DataFrame[Any], name: str, *, outcome: str) -> Floats:
+    """The column of weights (N,); InputError for a value that is no weight, and for the outcome."""
+    if name == outcome:
+        raise InputError(
+            f"weight_column names the outcome {name!r}, which is confidential. Name a public "
+            "column, made without looking at the outcomes of other records."
+        )
+    weights = numeric_column(frame, name, role="weight_column")
+    if not ((weights >= 0.0) & (weights <= 1.0)).all():
+        raise InputError(
+            f"Column {name!r} of weight_column has values outside [0, 1]. Scale it by constants "
+            "that are known without the table."
+        )
+    return weights

@@ -5,6 +5,7 @@ Nothing numerical lives here: the loop orders the steps, counts the fits and sea
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,13 +16,15 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
-from pyvws.mechanisms.weighing import WeightedFit
+from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
 from pyvws.models.model import Draws, Model
 from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitSource
+from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
 from pyvws.tables.row_order import RowNumbers
 from pyvws.weights.reweight import reweight
@@ -49,7 +52,8 @@ SILENT = Listener(fit=lambda _label: None, line=lambda _text: None)
 class SynthesisLoop:
     """Fits of one table from one source and seed; the loop keeps the unweighted and LW fits.
 
-    `model` predicts the synthetic outcomes; `source` samples and computes the bounds.
+    `model` predicts the synthetic outcomes; `source` samples and computes the bounds. `reference`
+    holds public records and the source of fits to them, where a mechanism asks for them.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class SynthesisLoop:
         settings: SamplerSettings,
         seed: int,
         listener: Listener = SILENT,
+        reference: tuple[Reference, FitSource] | None = None,
     ) -> None:
         self.model = model
         self.cells = cells
@@ -71,6 +76,7 @@ class SynthesisLoop:
         self._seeds = np.random.SeedSequence(seed)
         self._listener = listener
         self._kept: dict[Any, WeightedFit] = {}
+        self._reference = reference
 
     def fit(
         self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
@@ -83,13 +89,51 @@ class SynthesisLoop:
         posterior, bounds, maxima = self.source.sample(
             weights,
             replace(self.settings, draws=longer * self.settings.draws),
-            seed=int(self._seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1)),
+            seed=self._next_seed(),
             progress=self._listener.fit(label),
             clamp=clamp,
             previous=self.fits[-1].posterior if self.fits else None,
         )
         self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, clamp=clamp))
         return self.fits[-1]
+
+    def _next_seed(self) -> int:
+        state = self._seeds.spawn(1)[0].generate_state(1, np.uint64)
+        return int(state[0] >> np.uint64(1))
+
+    def sizes(self, fit: WeightedFit, s: int) -> Floats:
+        """|term| (N,) of each record at draw s of a clamped fit, in nats and before weights.
+
+        Nothing else of the fit enters, so the sizes are a function of the record and of the draw.
+        """
+        if fit.clamp is None:
+            raise InputError("The fit clamps nothing, so its terms have no window to be sized for.")
+        one = replace(fit.posterior, draws=fit.posterior.draw(s), chains=1)
+        return largest_terms(self.model, one, self.cells, fit.clamp)
+
+    def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
+        """Sizes of the terms that a clamp sees, under an unweighted fit to the public records.
+
+        Chains of that fit that fail their diagnostics are a warning: the weights are a function of
+        the record and of the draws that were made, whatever the draws are.
+        """
+        if self._reference is None:
+            raise InputError("The mechanism asks for a reference, and this loop has none.")
+        reference, source = self._reference
+        posterior, _, _ = source.sample(
+            np.ones(reference.cells.n_records),
+            self.settings,
+            seed=self._next_seed(),
+            progress=self._listener.fit("reference"),
+        )
+        problems = posterior.diagnostics.problems()
+        if problems:
+            warnings.warn(
+                f"The fit to the reference, which decides weights alone: {' '.join(problems)}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return reference.sizes(posterior, clamp)
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """Fit again under the same weights, from a fresh seed and with `LONGER` times the draws.

@@ -226,6 +226,11 @@ class RunSettings:
                 "is moved. Leave squeeze out."
             )
         mechanism = cast(Mechanism, self.mechanism)
+        if mechanism.reference is not None and cast(Model, self.model).prepared_from_data:
+            raise InputError(
+                "A reference needs a model whose settings are all public: the levels of the "
+                "outcome would come from two tables. Give levels (--levels)."
+            )
         if self.keep_order and mechanism.protects_records:
             raise InputError(
                 "Under loo neighbours no released row is a record's own, so there is no order to "
@@ -235,8 +240,9 @@ class RunSettings:
         if self.accept_unconverged and not self._clamped_one_by_one:
             raise InputError(
                 "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
-                "has it under censored with weights none, without downscale, and with a model that "
-                "reads no outcome and whose levels are given. Leave accept_unconverged out."
+                "has it under censored with weights none, public, reference or staged, without "
+                "downscale, and with a model that reads no outcome and whose levels are given. "
+                "Leave accept_unconverged out."
             )
 
     def _check_draws(self) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from pyvws._base.checks import Floats
@@ -18,7 +19,7 @@ from pyvws.tables.factors import Factor, make_factor
 from pyvws.tables.formula import ReadFormula, read_formula
 from pyvws.tables.frame import plain_columns
 
-__all__ = ["Design", "make_design"]
+__all__ = ["Design", "RecodedDesign", "make_design", "recoded_design"]
 
 Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 
@@ -45,16 +46,46 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     Raises InputError for an unknown column or function, missing values, a date, a formula that uses
     the outcome, or columns that depend on each other.
     """
+    read = _read(formula, outcome)
+    variables = _evaluated(read, _raw(frame, read), len(frame), formula)
+    return _checked_design(frame, read, variables, formula)
+
+
+def _read(formula: str, outcome: str) -> ReadFormula:
     read = read_formula(formula)
     if outcome in read.columns:
         raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
+    return read
+
+
+def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
+    """The columns that a formula reads, as numbers, truth values, text or categories (N,)."""
     columns = plain_columns(frame, read.columns, role="formula")
-    raw = {name: _values(frame[name], column) for name, column in columns.items()}
-    variables = _evaluated(read, raw, len(frame), formula)
+    return {name: _values(frame[name], column) for name, column in columns.items()}
+
+
+def _checked_design(
+    frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any], formula: str
+) -> Design:
+    matrix, names, terms = _assembled(read, variables, len(frame), formula)
+    worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
+    if worst:
+        raise InputError(
+            f"formula {formula!r} gives missing or infinite values in "
+            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
+        )
+    refuse_rank_deficient(matrix, terms, read, variables)
+    return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
+
+
+def _assembled(
+    read: ReadFormula, variables: Sequence[Any], n: int, formula: str
+) -> tuple[Floats, tuple[str, ...], list[str]]:
+    """The matrix (n, K) of evaluated variables, its columns' names, and the term of each column."""
     blocks: list[Block] = []
     terms: list[str] = []  # For messages: a design column's name holds a level, a value.
     if read.intercept:
-        blocks.append((np.ones((len(frame), 1)), ("(Intercept)",)))
+        blocks.append((np.ones((n, 1)), ("(Intercept)",)))
         terms.append("(Intercept)")
     for term, full in _codings(read, variables):
         parts = [_block(read, variables, place, place in full) for place in term]
@@ -64,15 +95,74 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     if not blocks:
         raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
     matrix = np.ascontiguousarray(np.hstack([block for block, _ in blocks]), dtype=np.float64)
-    names = tuple(name for _, labels in blocks for name in labels)
-    worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
-    if worst:
-        raise InputError(
-            f"formula {formula!r} gives missing or infinite values in "
-            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
-        )
-    refuse_rank_deficient(matrix, terms, read, variables)
-    return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
+    return matrix, tuple(name for _, labels in blocks for name in labels), terms
+
+
+@dataclass(frozen=True, slots=True)
+class RecodedDesign:
+    """The design of a reference's M rows, and N rows of a table in the same columns.
+
+    `known` (N,) says which rows have only levels that the reference has. The other rows of `matrix`
+    (N, K) mean nothing.
+    """
+
+    design: Design
+    matrix: Floats
+    known: NDArray[np.bool_]
+
+
+def recoded_design(
+    reference: nw.DataFrame[Any], frame: nw.DataFrame[Any], formula: str, *, outcome: str
+) -> RecodedDesign:
+    """The design of a reference table, and another table in the reference's coding.
+
+    Levels and their order are the reference's. A row of `frame` is coded from its own values alone.
+    Raises InputError as `make_design` does, for a variable that is a category in one table and a
+    number in the other, and for a term such as poly(age, 2) that reads other rows as well.
+    """
+    read = _read(formula, outcome)
+    raw, M, N = _raw(reference, read), len(reference), len(frame)
+    variables = _evaluated(read, raw, M, formula)
+    _refuse_other_rows(read, variables, raw, M, formula)
+    design = _checked_design(reference, read, variables, formula)
+    known = np.ones(N, dtype=np.bool_)
+    own = []
+    for expression, theirs, found in zip(
+        read.variables,
+        variables,
+        _evaluated(read, _raw(frame, read), N, formula, single=True),
+        strict=True,
+    ):
+        if isinstance(theirs, Factor) and isinstance(found, Factor):
+            place = {level: code for code, level in enumerate(theirs.levels)}
+            codes = np.array([place.get(level, -1) for level in found.levels])[found.codes]
+            known &= codes >= 0
+            own.append(Factor(theirs.levels, np.maximum(codes, 0), theirs.ordered))
+        elif isinstance(theirs, Factor) or isinstance(found, Factor):
+            raise InputError(
+                f"formula uses {expression.label!r}, which is a category in one of table and "
+                "reference and a number in the other. Give both the same type."
+            )
+        else:
+            own.append(found)
+    return RecodedDesign(design, _assembled(read, own, N, formula)[0], known)
+
+
+def _refuse_other_rows(
+    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], M: int, formula: str
+) -> None:
+    """Raise InputError for a number that changes where the second half of the rows is left out."""
+    places = [at for at, variable in enumerate(variables) if not isinstance(variable, Factor)]
+    numbers = replace(read, variables=tuple(read.variables[at] for at in places))
+    some = (M + 1) // 2
+    half = _evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
+    for at, part in zip(places, half, strict=True):
+        if not np.allclose(variables[at][:some], part, rtol=1e-9, equal_nan=True):
+            raise InputError(
+                f"formula uses {read.variables[at].label!r}, whose values depend on other rows "
+                "too. A reference needs terms of a record's own values, such as I(x^2) for "
+                "poly(x, 2)."
+            )
 
 
 def _values(source: Any, column: Any) -> Any:
@@ -102,8 +192,13 @@ def _values(source: Any, column: Any) -> Any:
     )
 
 
-def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> list[Any]:
-    """Each variable of the formula as a `Factor` or as numbers (N, k)."""
+def _evaluated(
+    read: ReadFormula, raw: dict[str, Any], n: int, formula: str, *, single: bool = False
+) -> list[Any]:
+    """Each variable of the formula as a `Factor` or as numbers (N, k).
+
+    A factor of one level is refused unless `single`.
+    """
     values = {
         name: column.astype(np.float64) if column.dtype.kind == "i" else column
         for name, column in raw.items()
@@ -123,7 +218,7 @@ def _evaluated(read: ReadFormula, raw: dict[str, Any], n: int, formula: str) -> 
                 f"formula {formula!r} could not be evaluated on the table "
                 f"({type(error).__name__}). Check its functions and column types."
             ) from None
-        if not numeric and len(result.levels) < 2:
+        if not (numeric or single) and len(result.levels) < 2:
             raise InputError(
                 f"formula uses {expression.label!r}, which has a single level. Take it out."
             )

@@ -10,11 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats, finite_number, non_negative, positive, vector, whole_number
+from pyvws._base.checks import (
+    Floats,
+    finite_number,
+    non_negative,
+    positive,
+    vector,
+    weight_vector,
+    whole_number,
+)
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
 
 __all__ = [
+    "column_weights",
+    "fixed_scale_risks",
+    "fixed_scale_weights",
     "lipschitz_weights",
     "risk_weights",
     "scalar_weights",
@@ -160,6 +171,55 @@ def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
     records = whole_number(n, "n", least=1)
     weight = positive(target, "target") / positive(unweighted, "unweighted")
     return np.full(records, min(1.0, weight))
+
+
+def column_weights(column: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+    """Weights alpha_i = c w_i + g (N,), kept within [0, 1], from a public column of weights w_i.
+
+    Each weight depends on the record's own w_i and on constants alone; larger = less protected.
+    Raises InputError for a w_i outside [0, 1] or missing, or a negative c.
+
+    >>> column_weights([0.0, 0.5, 1.0], c=1.5, g=0.1).tolist()
+    [0.1, 0.85, 1.0]
+    """
+    values = weight_vector(column, "column")
+    with np.errstate(over="ignore"):
+        weights = non_negative(c, "c") * values + finite_number(g, "g")
+    return np.clip(weights, 0.0, 1.0)
+
+
+def fixed_scale_risks(sizes: Any, *, low: float = 0.0, high: float) -> Floats:
+    """Risks (N,) in [0, 1] from sizes f_i (N,) of terms in nats, by constants; larger = riskier.
+
+    The risks are (f_i - low) / (high - low), kept within [0, 1], and 1 where f_i is not finite.
+    Step 3 of Algorithm 1 of [vws2024] takes min f and max f of the table. Here `low` and `high` are
+    constants that the table does not change, so each risk depends on the record's own f_i alone.
+    Raises InputError unless both are finite and low < high.
+    """
+    bottom, top = finite_number(low, "low"), finite_number(high, "high")
+    if not bottom < top:
+        raise InputError(f"low must lie below high. Got {bottom:g} and {top:g}.")
+    values = vector(sizes, "sizes")
+    risk = np.ones_like(values)
+    finite = np.isfinite(values)
+    risk[finite] = np.clip((values[finite] - bottom) / (top - bottom), 0.0, 1.0)
+    return risk
+
+
+def fixed_scale_weights(
+    sizes: Any, *, low: float = 0.0, high: float, c: float = 1.0, g: float = 0.0
+) -> Floats:
+    """Weights alpha_i = c (1 - risk_i) + g (N,), kept within [0, 1]; risks by `fixed_scale_risks`.
+
+    A record whose f_i is not finite gets weight 0, as under LW. Larger = less protected.
+
+    >>> fixed_scale_weights([0.0, 1.0, 9.0, float("inf")], high=4.0, g=0.1).tolist()
+    [1.0, 0.85, 0.1, 0.0]
+    """
+    values = vector(sizes, "sizes")
+    weights = _scaled(fixed_scale_risks(values, low=low, high=high), c, g)
+    weights[~np.isfinite(values)] = 0.0
+    return weights
 
 
 def _scaled(risk: Floats, c: float, g: float) -> Floats:

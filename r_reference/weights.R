@@ -79,3 +79,45 @@ lipschitz_weights <- function(log_lik, c = 1, g = 0, threshold = 1) {
 scalar_weights <- function(n, target, unweighted) {
   rep(min(1, target / unweighted), n)
 }
+
+# Strict weights inside a clamp. Each weight is a function of its own record and of constants that the
+# confidential table does not change.
+
+# A risk from a size f_i on the scale from `low` to `high`, and the weight. A record without a finite
+# size has weight 0.
+fixed_scale_weight <- function(size, low, high, c, g) {
+  if (!is.finite(size)) {
+    return(0)
+  }
+  within_unit(c * (1 - within_unit((size - low) / (high - low))) + g)
+}
+
+# From a public column of weights: alpha_i = c w_i + g, within [0, 1].
+column_weights <- function(column, c = 1, g = 0) {
+  weights <- numeric(length(column))
+  for (i in seq_along(column)) {
+    weights[i] <- within_unit(c * column[i] + g)
+  }
+  weights
+}
+
+# From sizes f_i under a fit to public records, and the sizes of the public records themselves, whose
+# least and largest are the constants.
+reference_weights <- function(sizes, public, c = 1, g = 0) {
+  public <- public[is.finite(public)]
+  weights <- numeric(length(sizes))
+  for (i in seq_along(sizes)) {
+    weights[i] <- fixed_scale_weight(sizes[i], min(public), max(public), c, g)
+  }
+  weights
+}
+
+# From one draw of a first stage: f_i = a_i - l_i, half the unit deviance, on the scale from 0 to S.
+staged_weights <- function(log_lik, saturated, scale, c = 1, g = 0) {
+  weights <- numeric(length(log_lik))
+  for (i in seq_along(log_lik)) {
+    half_deviance <- max(saturated[i] - log_lik[i], 0)
+    weights[i] <- fixed_scale_weight(half_deviance, 0, scale, c, g)
+  }
+  weights
+}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, positive
+from pyvws._base.checks import Floats, choice, positive, told
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
@@ -102,8 +102,8 @@ class Censored(Counting):
         None,
         "Half unit deviance at which a weight has fallen to `g`, for weights staged. 4 x epsilon "
         "if not given.",
-        more="A public constant: at 4 x epsilon, with c = 1 and g = 0, no weighted term lies outside "
-        "the window at the first fit's draw. Larger = less protected.",
+        more="A public constant: at 4 x epsilon, with c = 1 and g = 0, no weighted term lies "
+        "outside the window at the first fit's draw. Larger = less protected.",
     )
 
     def __post_init__(self) -> None:
@@ -111,8 +111,12 @@ class Censored(Counting):
         choice(self.weights, "weights", CENSORED_WEIGHTS)
         if self.clamp is not None:
             choice(self.clamp, "clamp", CLAMPS)
-        if self.reference is not None:
+        if isinstance(self.reference, os.PathLike):
             object.__setattr__(self, "reference", os.fspath(self.reference))
+        for name in ("weight_column", "reference"):
+            if not isinstance(getattr(self, name), str | None):
+                what = "the name of one column" if name == "weight_column" else "a path"
+                raise InputError(f"{name} must be {what}. Got {told(getattr(self, name))}.")
         self._check_source()
         super(Censored, self).__post_init__()
 
@@ -128,8 +132,7 @@ class Censored(Counting):
             if source != self.weights and given:
                 raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
         if self.stage_epsilon is not None:
-            if not np.isfinite(positive(self.stage_epsilon, "stage_epsilon")):
-                raise InputError("stage_epsilon must be finite, as a clamp has a width.")
+            positive(self.stage_epsilon, "stage_epsilon")
         if self.stage_scale is not None:
             if self.weights != "staged":
                 raise InputError("stage_scale belongs to weights staged. Leave stage_scale out.")

@@ -266,18 +266,22 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon_total(self) -> float:
-        """draws_released x epsilon_per_dataset, plus records_epsilon."""
+        """draws_released x epsilon_per_dataset, plus records_epsilon and stage_epsilon."""
         return self._left_out[1]
 
     @property
     def _left_out(self) -> Epsilons:
-        """Epsilons for one record more or less; a dataset shows the number of rows too."""
-        return self._composed(self.epsilon_per_dataset, once=self.records_epsilon)
+        """Epsilons for one record more or less; a dataset shows the number of rows too.
+
+        Every dataset depends on the draw that staged weights come from.
+        """
+        once = self.records_epsilon + self.stage_epsilon
+        return self._composed(self.epsilon_per_dataset, once=once)
 
     @property
     def _replaced(self) -> Epsilons:
         """Twice the draws' epsilons: a term moves by epsilon in both directions. n stays."""
-        return self._composed(2.0 * self.epsilon_per_dataset)
+        return self._composed(2.0 * self.epsilon_per_dataset, once=2.0 * self.stage_epsilon)
 
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
@@ -346,8 +350,13 @@ class PrivacyStatement(Statement):
         elif self.draws_released < self.datasets:
             made = Phrase("datasets-of-draws", {**of, "draws": self.draws_released})
         rows = [LedgerEntry(Phrase("rows"), self.records_epsilon)]
+        weights = {
+            "reference": [LedgerEntry(Phrase("reference-fit"), 0.0)],
+            "staged": [LedgerEntry(Phrase("first-stage"), self.stage_epsilon)],
+        }
         return [
             *(LedgerEntry(use, None) for use in self.uses),
+            *weights.get(self.weights_source, []),
             LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),
             *(rows if self.records == "noisy" else []),
         ]
@@ -383,6 +392,8 @@ class PrivacyStatement(Statement):
             "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
             "certified": self._certified(round_up),
             "number_of_rows": self.records,
+            "weights_source": self.weights_source,
+            "stage_epsilon": written(self.stage_epsilon),
             "draws": self.draws,
             "threshold": self.threshold,
         }

@@ -155,9 +155,12 @@ def _refuse_other_rows(
     places = [at for at, variable in enumerate(variables) if not isinstance(variable, Factor)]
     numbers = replace(read, variables=tuple(read.variables[at] for at in places))
     some = (M + 1) // 2
-    half = _evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
+    try:
+        half = _evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
+    except InputError:  # Such as a polynomial of too few values.
+        half = [np.full((some, 1), np.nan)] * len(places)
     for at, part in zip(places, half, strict=True):
-        if not np.allclose(variables[at][:some], part, rtol=1e-9, equal_nan=True):
+        if not np.allclose(variables[at][:some], part, rtol=1e-9):
             raise InputError(
                 f"formula uses {read.variables[at].label!r}, whose values depend on other rows "
                 "too. A reference needs terms of a record's own values, such as I(x^2) for "

@@ -11,7 +11,7 @@ from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
-__all__ = ["CASES", "count_weights"]
+__all__ = ["CASES", "count_weights", "reference_weights", "staged_weights"]
 
 _PLACE: Final = "pyvws.weights.weights"
 _SHAPES: Final = ((1, 2), (5, 8), (20, 40))
@@ -25,6 +25,18 @@ def count_weights(original: Any, radius: float, c: float, g: float) -> Floats:
     """CW weights straight from the outcome: Algorithm 2, steps 1 to 4."""
     risk = identification_risk(original, radius=radius)
     return package.risk_weights(risk, c=c, g=g)
+
+
+def reference_weights(sizes: Any, public: Any, c: float, g: float) -> Floats:
+    """Weights from sizes (N,), on the scale of the sizes (M,) of public records."""
+    finite = public[np.isfinite(public)]
+    return package.fixed_scale_weights(sizes, low=finite.min(), high=finite.max(), c=c, g=g)
+
+
+def staged_weights(log_lik: Any, saturated: Any, scale: float, c: float, g: float) -> Floats:
+    """Weights from the log-likelihood (N,) at one draw of a first stage, and its suprema (N,)."""
+    sizes = np.abs(np.minimum(log_lik - saturated, 0.0))
+    return package.fixed_scale_weights(sizes, high=scale, c=c, g=g)
 
 
 def _scale(seed: int) -> dict[str, Any]:
@@ -124,6 +136,49 @@ _FROM_RISK: Final = (
     ),
 )
 
+# Strict weights inside a clamp
+
+
+def _column(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    column = np.clip(Draws(seed).uniform(shape[0], -0.2, 1.2), 0.0, 1.0)
+    return {"column": column, **_scale(seed)}
+
+
+def _sizes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Sizes below, within and above those of the public records; one of each is infinite."""
+    draws, (records,) = Draws(seed), shape
+    sizes, public = draws.uniform(records, 0.0, 9.0), draws.uniform(records + 2, 1.0, 6.0)
+    if records > 3:
+        sizes[1], public[2] = np.inf, np.inf
+    return {"sizes": sizes, "public": public, **_scale(seed)}
+
+
+def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Log-likelihoods below their suprema, one at it, one above it by rounding, one at -Inf."""
+    draws, (records,) = Draws(seed), shape
+    saturated = draws.uniform(records, -4.0, 2.0)
+    log_lik = saturated - draws.uniform(records, 0.0, 9.0)
+    if records > 3:
+        log_lik[:3] = saturated[0], np.nextafter(saturated[1], np.inf), -np.inf
+    return {"log_lik": log_lik, "saturated": saturated, "scale": 4.0 + seed, **_scale(seed)}
+
+
+_STRICT: Final = (
+    _weights(
+        *("column", "column_weights", _column),
+        cites="weights inside the clamp",
+        python_function=f"{_PLACE}:column_weights",
+    ),
+    *(
+        _weights(
+            *(name, f"{name}_weights", arguments),
+            cites="weights inside the clamp",
+            python_function=f"{__name__}:{name}_weights",
+        )
+        for name, arguments in (("reference", _sizes), ("staged", _stage))
+    ),
+)
+
 # Algorithm 3, Weighted-epsilon and downscaling
 
 _TARGETS: Final = (0.95, 0.5, 0.9, 0.99, 0.75)
@@ -175,4 +230,4 @@ _ADJUSTED: Final = tuple(
     )
 )
 
-CASES: Final = (*_FROM_LOG_LIK, *_FROM_RISK, *_ADJUSTED)
+CASES: Final = (*_FROM_LOG_LIK, *_FROM_RISK, *_STRICT, *_ADJUSTED)

@@ -1,0 +1,219 @@
+"""Losses of strict weights by enumeration: of both draws of staged weights jointly, on a grid.
+
+The loss is the largest |log ratio| of P(theta_1, theta_2) under two neighbours, over all pairs of
+grid points. It is computed from the targets that whole runs sampled, and not from what they say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import logsumexp
+
+from pyvws._base.checks import Floats
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.mechanisms import strict_weights
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.weighing import ReferenceSizes
+from pyvws.models.registry import find_model
+from pyvws.posterior.draws import Posterior
+from pyvws.release.synthesizer import Synthesizer
+from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.reference import Reference
+from pyvws.validation._grid_engine import GridEngine, KnownDraws, grid
+from pyvws.weights.weights import fixed_scale_weights
+
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore:epsilon clamps every record"),
+]
+
+E1, E2 = 1.0, 2.0
+POINTS = {
+    "poisson": grid([-6.0, -1.0, 0.0, 1.0, 4.0, 7.0], [0.0]),
+    "normal": grid([-700.0, 0.0, 700.0], [0.0], [-np.log(0.05), 0.0, np.log(0.05), 5.0]),
+}
+# A record: its outcome and its public weight.
+BASES: dict[str, Any] = {
+    "poisson": [
+        ((1096.0, 1.0),) * 10,
+        ((1.0, 1.0),) * 4
+        + ((3.0, 1.0),) * 4,  # One record less, and another mean is the likeliest.
+        ((1.0, 0.5), (1.0, 1.0), (3.0, 0.2)),
+    ],
+    "normal": [((0.0, 1.0),) * 10, ((-5.0, 0.3), (0.0, 1.0), (700.0, 1.0))],
+}
+EXTREMES: dict[str, Any] = {
+    "poisson": [(0.0, 1.0), (1096.0, 1.0), (2.0**53, 0.5)],
+    "normal": [(0.0, 1.0), (700.0, 1.0), (-1e300, 0.5)],
+}
+ROUNDING = 1e-9
+
+
+@dataclass
+class Enumerating:
+    """An engine whose fits each have known log probabilities, and whose draws are as given.
+
+    Fit number j returns the point `points[at[j]]`, as if chance had drawn it.
+    """
+
+    points: Floats
+    at: tuple[int, ...]
+    log_posteriors: list[Floats] = field(default_factory=list)
+    name: str = "enumerating"
+
+    def sample(self, target: Any, settings: Any, *, seed: int, **more: Any) -> Posterior:
+        exact = GridEngine(self.points)
+        exact.sample(target, settings, seed=seed)
+        point = self.points[self.at[min(len(self.log_posteriors), len(self.at) - 1)]]
+        self.log_posteriors.append(exact.log_posterior)
+        return KnownDraws([point[None, :]]).sample(target, settings, seed=seed)
+
+
+Enumerating.__module__ = "pyvws.engines.nuts"  # It stands in for an engine of the package.
+
+
+def joint(model: str, records: Any, mechanism: Censored) -> Floats:
+    """log P of what the datasets depend on: (G, G) of both draws where staged, else (1, G)."""
+    points = POINTS[model]
+    table = pl.DataFrame(list(records), schema=["y", "w"], orient="row")
+    found = []
+    for first in range(len(points) if mechanism.weights == "staged" else 1):
+        engine = Enumerating(points, (first, 0))
+        run = Synthesizer(
+            outcome="y",
+            model=find_model(model),
+            mechanism=mechanism,
+            datasets=1,
+            settings=SamplerSettings(draws=4, chains=1),
+            engine=engine,
+        )
+        said = run.fit(table, seed=1 << 62).privacy
+        assert said["guarantee"] == "dp"
+        assert said["epsilon_by_neighbours"]["leave-one-out"]["per_dataset"] == claim(mechanism)
+        last = engine.log_posteriors[-1]
+        if mechanism.weights == "staged":
+            stage, last = engine.log_posteriors
+            last = stage[first] + last
+        found.append(last)
+    assert logsumexp(found) == pytest.approx(0.0, abs=1e-9)
+    return np.array(found)
+
+
+def claim(mechanism: Censored) -> float:
+    return mechanism.epsilon + (mechanism.stage_epsilon or 0.0)
+
+
+def losses(model: str, mechanism: Censored) -> tuple[float, float]:
+    """The largest leave-one-out and replace-one losses over all bases and neighbours."""
+    left_out = replaced = 0.0
+    for base in BASES[model]:
+        before = joint(model, base, mechanism)
+        less = [base[:i] + base[i + 1 :] for i in range(len(base))]
+        more = [(*base, extreme) for extreme in EXTREMES[model]]
+        for group in (sorted(set(less)), more):
+            after = [joint(model, other, mechanism) for other in group]
+            left_out = max(left_out, *(np.abs(one - before).max() for one in after))
+            for one, other in combinations(after, 2):
+                replaced = max(replaced, np.abs(one - other).max())
+    return left_out, replaced
+
+
+def mechanism_of(source: str, model: str, folder: Path, **more: Any) -> Censored:
+    own: dict[str, Any] = {"public": {"weight_column": "w"}, "staged": {"stage_epsilon": E1}}
+    if source == "reference":
+        public = pl.DataFrame({"y": [0.0, 1.0, 2.0, 2.0, 1000.0]})
+        public.write_parquet(folder / "old.parquet")
+        own[source] = {"reference": str(folder / "old.parquet"), "g": 0.5}
+    return Censored(epsilon=E2, weights=source, **own[source], **more)
+
+
+@pytest.mark.parametrize("clamp", ["deviance", "half"])
+@pytest.mark.parametrize("source", ["public", "reference", "staged"])
+@pytest.mark.parametrize("model", ["poisson", "normal"])
+def test_the_loss_of_all_draws_together_is_at_most_the_claim(
+    model: str, source: str, clamp: str, tmp_path: Path
+) -> None:
+    mechanism = mechanism_of(source, model, tmp_path, clamp=clamp)
+    left_out, replaced = losses(model, mechanism)
+    assert left_out <= claim(mechanism) * (1 + ROUNDING)
+    assert replaced <= 2 * claim(mechanism) * (1 + ROUNDING)
+    if clamp == "deviance":
+        assert left_out >= 0.9 * claim(mechanism)
+
+
+def by_the_largest(sizes: Floats, *, low: float = 0.0, high: float, **shape: Any) -> Floats:
+    """The planted error: sizes on the scale of the table's largest."""
+    top = float(sizes[np.isfinite(sizes)].max())
+    return fixed_scale_weights(sizes, low=low, high=max(top, low + 1e-9), **shape)
+
+
+SIZES = Reference.sizes
+
+
+def from_the_table(self: Reference, posterior: Any, clamp: Any) -> ReferenceSizes:
+    """The planted error: constants of the confidential records."""
+    found = SIZES(self, posterior, clamp)
+    finite = found.by_record[np.isfinite(found.by_record)]
+    return ReferenceSizes(found.by_record, finite.min(), max(finite.max(), finite.min() + 1e-9))
+
+
+def unclamped(loop: Any, clamp: Any, **scale: Any) -> strict_weights.StrictWeights:
+    """The planted error: the first stage clamps nothing and is paid as if it did."""
+
+    class Free:
+        cells = loop.cells
+        sizes = loop.sizes
+
+        def fit(self, weights: Floats, label: str, *, clamp: Any) -> Any:
+            wide = type(clamp)(1e6, clamp.kind)
+            return loop.fit(weights, label, clamp=wide)
+
+    made = strict_weights.weights_from_stage(Free(), clamp, **scale)  # type: ignore[arg-type]
+    object.__setattr__(made.stages[0], "clamp", clamp)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "planted"),
+    [
+        ("staged", (strict_weights, "fixed_scale_weights"), by_the_largest),
+        ("reference", (strict_weights, "fixed_scale_weights"), by_the_largest),
+        ("reference", (Reference, "sizes"), from_the_table),
+        ("staged", "pyvws.mechanisms.censored.weights_from_stage", unclamped),
+    ],
+)
+def test_a_planted_error_costs_more_than_the_claim(
+    source: str, place: Any, planted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = mechanism_of(source, "poisson", tmp_path)
+    monkeypatch.setattr(*(place if isinstance(place, tuple) else (place,)), planted)
+    left_out, _ = losses("poisson", mechanism)
+    assert left_out > 1.02 * claim(mechanism)
+
+
+def test_weights_from_more_than_one_draw_of_the_stage_would_cost_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted error: the size is the largest over two points, of which one is no draw."""
+    sizes = SynthesisLoop.sizes
+    mechanism = mechanism_of("staged", "poisson", tmp_path, stage_scale=0.5)
+    assert losses("poisson", mechanism)[0] <= claim(mechanism) * (1 + ROUNDING)
+
+    def of_two(self: Any, fit: Any, s: int) -> Floats:
+        best = int(np.argmax(self.source.engine.log_posteriors[0]))
+        other = KnownDraws([self.source.engine.points[best][None, :]])
+        target = type("Target", (), {"model": self.model, "cells": self.cells})
+        posterior = other.sample(target, self.settings, seed=0)  # type: ignore[arg-type]
+        also = type(fit)(fit.label, fit.weights, posterior, fit.bounds, fit.maxima, clamp=fit.clamp)
+        return np.maximum(sizes(self, fit, s), sizes(self, also, 0))
+
+    monkeypatch.setattr(SynthesisLoop, "sizes", of_two)
+    left_out, _ = losses("poisson", mechanism)
+    assert left_out > 1.02 * claim(mechanism)

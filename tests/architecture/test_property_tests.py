@@ -200,6 +200,11 @@ PROPERTY_TESTS = {
     ),
     "weights.truncation.downscale": "weights/test_truncation.py::test_against_loops",
     "weights.truncation.weighted_epsilon_weights": "weights/test_truncation.py::test_against_loops",
+    "weights.weights.column_weights": ("weights/test_fixed_scales.py::test_columns_against_loops"),
+    "weights.weights.fixed_scale_risks": ("weights/test_fixed_scales.py::test_sizes_against_loops"),
+    "weights.weights.fixed_scale_weights": (
+        "weights/test_fixed_scales.py::test_sizes_against_loops"
+    ),
     "weights.weights.lipschitz_weights": "weights/test_weights.py::test_any_matrix_against_loops",
     "weights.weights.risk_weights": "weights/test_weights.py::test_against_loops",
     "weights.weights.scalar_weights": (

@@ -1,0 +1,181 @@
+"""Whole runs with strict weights: the bytes that leave, chains that fail, the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from test_strict_claims import BAD, FINE, SeededEngine, what_leaves
+from typer.testing import CliRunner
+
+from pyvws.commands.cli import app
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceError, InputError
+from pyvws.mechanisms.censored import Censored
+from pyvws.posterior.diagnostics import Diagnostics
+from pyvws.posterior.draws import Posterior
+from pyvws.release.synthesizer import Synthesizer
+
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore:epsilon clamps every record"),
+]
+
+SOURCES = ("public", "reference", "staged")
+TABLE = pl.DataFrame({"y": [3, 4, 1, 2, 5, 2, 2, 3], "w": [0.5, 1.0] * 4, "town": ["a", "b"] * 4})
+OLD = pl.DataFrame({"y": [0, 1, 2, 3, 9, 4], "town": ["b", "a"] * 3})
+
+
+@dataclass
+class Failing:
+    """An engine whose fit number `number`, from 0, has bad diagnostics."""
+
+    number: int
+    asked: list[Any] = field(default_factory=list)
+    name: str = "failing"
+
+    def sample(self, target: Any, settings: Any, *, seed: int, **more: Any) -> Posterior:
+        own: Diagnostics = BAD if len(self.asked) == self.number else FINE
+        self.asked.append(target)
+        return SeededEngine(own).sample(target, settings, seed=seed)
+
+
+Failing.__module__ = "pyvws.engines.nuts"  # It stands in for an engine of the package.
+
+
+def censored(source: str, folder: Path) -> Censored:
+    OLD.write_csv(folder / "old.csv")
+    own: dict[str, dict[str, Any]] = {
+        "public": {"weight_column": "w"},
+        "reference": {"reference": str(folder / "old.csv")},
+        "staged": {"stage_epsilon": 1.0},
+    }
+    return Censored(epsilon=2.0, weights=source, **own[source])
+
+
+def strict(source: str, folder: Path, **changes: Any) -> Synthesizer:
+    given: dict[str, Any] = {
+        "outcome": "y",
+        "model": "poisson",
+        "formula": "~ town",
+        "mechanism": censored(source, folder),
+        "datasets": 2,
+        "settings": SamplerSettings(draws=4, chains=1),
+        "engine": SeededEngine(),
+    }
+    return Synthesizer(**{**given, **changes})
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_neighbours_release_the_same_bytes_but_for_the_values(source: str, tmp_path: Path) -> None:
+    run = strict(source, tmp_path, keep_order=True)
+    left = []
+    for number, value in enumerate([3, 0, 2**53]):
+        outcomes = pl.Series("y", [value, *TABLE["y"][1:]])
+        table = TABLE.with_columns(outcomes)
+        folder, source_file = tmp_path / f"in memory {number}", tmp_path / f"{number}.parquet"
+        run.fit(table, seed=1 << 62).write(folder, format="parquet")
+        table.write_parquet(source_file)
+        run.fit_to(source_file, tmp_path / f"steps {number}", seed=1 << 62)
+        left.append(
+            [what_leaves(f, size_is_noisy=False) for f in (folder, tmp_path / f"steps {number}")]
+        )
+    assert left[0] == left[1] == left[2]
+    statement = json.loads(left[0][0]["privacy.json"])
+    assert (statement["guarantee"], statement["weights_source"]) == ("dp", source)
+    assert statement == json.loads(left[0][1]["privacy.json"])
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_chains_of_either_stage_that_fail_stop_a_strict_run(number: int, tmp_path: Path) -> None:
+    run = strict("staged", tmp_path, engine=Failing(number=number))
+    with pytest.raises(ConvergenceError, match="nothing is released") as caught:
+        run.fit(TABLE, seed=1)
+    assert ("first stage: " in str(caught.value)) == (number == 0)
+    accepted = strict("staged", tmp_path, engine=Failing(number=number), accept_unconverged=True)
+    with pytest.warns(UserWarning, match="R-hat reaches"):
+        release = accepted.fit(TABLE, seed=1)
+    assert release.privacy["guarantee"] == "none"
+
+
+def test_chains_of_the_reference_that_fail_are_a_warning(tmp_path: Path) -> None:
+    run = strict("reference", tmp_path, engine=Failing(number=0))
+    with pytest.warns(UserWarning, match=r"^The fit to the reference, .*R-hat reaches"):
+        release = run.fit(TABLE, seed=1)
+    assert release.privacy["guarantee"] == "dp"
+    with pytest.raises(ConvergenceError, match="nothing is released"):
+        strict("reference", tmp_path, engine=Failing(number=1)).fit(TABLE, seed=1)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_downscaled_weights_are_not_strict(source: str, tmp_path: Path) -> None:
+    run = strict(source, tmp_path, downscale=True, passes=1)
+    assert not run.strict
+    said = run.fit(TABLE, seed=1).privacy
+    assert said["guarantee"] == "asymptotic-dp"
+    unaccounted = [entry for entry in said["ledger"] if entry["epsilon"] == "not accounted"]
+    assert unaccounted
+    if source == "staged":
+        assert ("first-stage", 1.0) in [(one["key"], one["epsilon"]) for one in said["ledger"]]
+
+
+def test_a_noisy_or_public_number_of_rows_goes_with_a_first_stage(tmp_path: Path) -> None:
+    run = strict("staged", tmp_path, formula="~ 1", records=5)
+    said = run.fit(TABLE, seed=1).privacy
+    assert said["certified"] == {
+        "neighbours": "leave-one-out",
+        "epsilon_per_dataset": 3.0,
+        "epsilon_total": 5.0,
+    }
+
+
+def test_one_draw_for_all_datasets_pays_each_stage_once(tmp_path: Path) -> None:
+    said = strict("staged", tmp_path, draws_per_release=1).fit(TABLE, seed=1).privacy
+    assert (said["epsilon_total"], said["stage_epsilon"]) == (3.0, 1.0)
+    assert said["certified"]["epsilon_total"] == 6.0
+
+
+def test_the_beta_family_takes_ends_of_the_range_where_every_fit_clamps(tmp_path: Path) -> None:
+    table = pl.DataFrame({"y": [0.0, 0.2, 0.5, 1.0], "w": [1.0] * 4})
+    beta: dict[str, Any] = {"model": "beta", "formula": "~ 1"}
+    for source in ("public", "staged"):
+        strict(source, tmp_path, **beta).fit(table, seed=1)
+        with pytest.raises(InputError, match="Leave squeeze out"):
+            strict(source, tmp_path, **{**beta, "model": _squeezed()})
+    strict("reference", tmp_path, **{**beta, "model": _squeezed()})
+
+
+def _squeezed() -> Any:
+    from pyvws.models.beta import Beta
+
+    return Beta(squeeze=0.01)
+
+
+def test_the_command_line_repeats_a_staged_run_from_its_own_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
+    given = [
+        *("--outcome", "y", "--model", "poisson", "--mechanism", "censored"),
+        *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20", "--stage-scale", "9"),
+        *("--datasets", "1", "--draws", "500", "--seed", str(1 << 62), "--accept-unconverged"),
+    ]
+
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, ["synthesize", str(tmp_path / "table.csv"), *words])
+
+    done = run(*given, "--out", str(tmp_path / "one"))
+    assert done.exit_code == 0, done.output
+    own = str(tmp_path / "one/confidential/run.toml")
+    again = run("--config", own, "--out", str(tmp_path / "two"))
+    assert again.exit_code == 0, again.output
+    for name in ("privacy.json", "run.toml", "synthetic-01.csv"):
+        one, two = ((tmp_path / which / "release" / name).read_bytes() for which in ("one", "two"))
+        assert one == two
+    assert json.loads((tmp_path / "one/release/privacy.json").read_text())["stage_epsilon"] == 3.0
+    wrong = run(*given[:6], "--weights", "staged", "--epsilon", "2", "--out", str(tmp_path / "no"))
+    assert str(wrong.exception).startswith("weights staged needs stage_epsilon.")

@@ -138,5 +138,7 @@ def synthesize(
     chains: int = 4,
     target_accept: float = 0.8,
     refit_warmup: int | None = None,
+    grid_range: tuple[float, ...] = (),
+    grid_steps: tuple[int, ...] = (),
     seed: int,
 ) -> Release: ...

@@ -28,6 +28,7 @@ __all__ = [
     "compiling",
     "inlined_kernel",
     "kernel",
+    "kernel_of_kernels",
     "sources_digest",
     "told_of_compiling",
 ]
@@ -72,6 +73,16 @@ def kernel(function: _Function) -> _Function:
 def inlined_kernel(function: _Function) -> _Function:
     """Compile a small `kernel` into each kernel that calls it, since a call would cost more."""
     return _compiled(function, forceinline=True)
+
+
+def kernel_of_kernels(function: _Function) -> _Function:
+    """Compile, for this process alone, a function that closes over a kernel.
+
+    numba would take the kernel in each process for another one, and keep a copy of each on disk.
+    """
+    made: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    kept: _Function = made
+    return kept
 
 
 def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> Any:

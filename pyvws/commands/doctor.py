@@ -59,6 +59,7 @@ def examine() -> list[Check]:
         "nutpie": partial(_distribution, "nutpie"),
         "numba": partial(_distribution, "numba"),
         "engine ensemble": _ensemble,
+        "engine grid": _grid,
         "C++ compiler": _compiler,
         "engine cmdstan": _cmdstan,
         "engine pystan": _pystan,
@@ -106,6 +107,12 @@ def _ensemble() -> tuple[str, str]:
 
     said = emcee_version()
     return said, str(distribution("emcee").locate_file("emcee"))
+
+
+def _grid() -> tuple[str, str]:
+    from pyvws._base.secret_noise import opendp_version
+
+    return opendp_version(), str(distribution("opendp").locate_file("opendp"))
 
 
 def _native() -> tuple[str, str]:

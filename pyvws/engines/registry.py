@@ -16,12 +16,14 @@ __all__ = [
     "engine_version",
     "find_engine",
     "find_stan_engine",
+    "is_exact",
     "is_own",
 ]
 
 _ENGINES: Final = {
     "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),
     "ensemble": ("pyvws.engines.ensemble", "EnsembleEngine", "emcee_version"),
+    "grid": ("pyvws.engines.grid", "GridEngine", "opendp_version"),
     "cmdstan": ("pyvws.engines.cmdstan", "CmdStanEngine", "cmdstan_version"),
     "rstan": ("pyvws.engines.rstan", "RStanEngine", "rstan_version"),
     "pystan": ("pyvws.engines.pystan", "PyStanEngine", "pystan_version"),
@@ -33,6 +35,15 @@ ENGINES: Final = tuple(_ENGINES)
 def is_own(engine: str | Engine) -> bool:
     """Whether the engine is a user's own: the package does not check such an engine's draws."""
     return not (isinstance(engine, str) or type(engine).__module__.startswith("pyvws."))
+
+
+def is_exact(engine: str | Engine) -> bool:
+    """Whether the package's engine draws independently from a clamped target itself.
+
+    No chain has to converge then, and a run needs no more draws than it releases.
+    """
+    kind: Any = _named(engine, 1) if isinstance(engine, str) else engine
+    return not is_own(engine) and bool(getattr(kind, "exact", False))
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:

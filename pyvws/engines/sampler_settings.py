@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyvws._base.checks import open_unit_interval, whole_number
+from pyvws._base.checks import finite_number, open_unit_interval, told, whole_number
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 
@@ -21,7 +21,8 @@ class SamplerSettings:
 
     `refit_warmup` is the warm-up of fits that start from the draws of an earlier one. None takes
     half of `warmup` under the native engine, though no fewer than 300 of it, and all elsewhere.
-    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps. Raises
+    `target_accept` in (0, 1) trades speed for fewer divergences; larger = smaller steps.
+    `grid_range` and `grid_steps` fix the grid of engine grid, which runs no chain. Raises
     InputError for numbers out of range: fewer than 4 draws, 1 chain or 100 of warm-up.
     """
 
@@ -35,6 +36,22 @@ class SamplerSettings:
         None,
         "Warm-up of a fit that starts from an earlier fit's draws; if not given, half of "
         "`warmup` under the native engine, all of it under others.",
+    )
+    grid_range: tuple[float, ...] = setting(
+        (),
+        "Public range of each parameter of engine grid: the lower and the upper end of each, in "
+        "one row.",
+        more="Coefficients come first, in the order of the design's columns and on the link's "
+        "scale. The logarithms of the family's own parameters follow: of 1/phi, 1/kappa and "
+        "1/shape, of sigma, of gaps. If not given: -10 to 10 for a coefficient, -6 to 4 for a "
+        "logarithm.",
+    )
+    grid_steps: tuple[int, ...] = setting(
+        (),
+        "Number of steps of each parameter of engine grid, in the order of `grid_range`.",
+        more="At most 1,000,000 points in all. If not given: 20,000 for one coefficient alone, "
+        "1,000 and 200 for one coefficient and one parameter of the family's own, else about "
+        "200,000 points in all, as many for one parameter as for another.",
     )
 
     def __post_init__(self) -> None:
@@ -55,6 +72,18 @@ class SamplerSettings:
                     f"{name} must be at least {_LEAST_WARMUP}, or the sampler cannot adapt. "
                     f"Got {given}."
                 )
+
+        ends = tuple(finite_number(end, "grid_range") for end in self.grid_range)
+        if len(ends) % 2 or any(
+            low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)
+        ):
+            raise InputError(
+                "grid_range must be pairs of finite numbers, the lower one first. "
+                f"Got {told(self.grid_range)}."
+            )
+        steps = tuple(whole_number(number, "grid_steps", least=1) for number in self.grid_steps)
+        object.__setattr__(self, "grid_range", ends)
+        object.__setattr__(self, "grid_steps", steps)
 
     def after(self, previous: object | None, *, share: float) -> SamplerSettings:
         """The settings of a fit that starts from an earlier fit's draws; else these settings.

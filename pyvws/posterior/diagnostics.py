@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Diagnostics", "diagnose"]
+__all__ = ["Diagnostics", "diagnose", "independent_draws"]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
@@ -21,15 +21,19 @@ class Diagnostics:
 
     The values are R-hat (1 = mixed; larger = worse), effective sample sizes of bulk and tails
     (larger = better), and the number of divergent transitions after warm-up (0 is right).
+    `independent` draws need no chain to converge: they have no R-hat (NaN), and no problems.
     """
 
     rhat_max: float
     ess_bulk_min: float
     ess_tail_min: float
     divergences: int
+    independent: bool = False
 
     def problems(self) -> list[str]:
         """A sentence for each value outside its limit; empty when all is well."""
+        if self.independent:
+            return []
         found = []
         if not self.rhat_max <= RHAT_LIMIT:
             found.append(f"R-hat reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
@@ -41,8 +45,13 @@ class Diagnostics:
         return found
 
     def as_dict(self) -> dict[str, float | int]:
-        """The four values by name."""
-        return asdict(self)
+        """The values by name; `independent` only where the draws are."""
+        return {name: value for name, value in asdict(self).items() if value is not False}
+
+
+def independent_draws(S: int) -> Diagnostics:
+    """Diagnostics of S independent draws: each counts as one draw, and no chain is compared."""
+    return Diagnostics(float("nan"), float(S), float(S), 0, independent=True)
 
 
 def diagnose(q: Floats, divergences: int) -> Diagnostics:

@@ -83,7 +83,7 @@ def fitted_run(
         model,
         cells,
         source=_source(settings, cells, table, log),
-        settings=settings.settings,
+        settings=settings.sampler,
         seed=seed,
         listener=listener,
         reference=_reference(settings, table, log),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
 from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import Setting, about, setting, settings_of
 from pyvws.engines._engine import Engine
-from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version
+from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
@@ -23,6 +23,8 @@ from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
 
 __all__ = ["RunSettings", "check_needs", "mechanisms_that"]
+
+_LEAST_DRAWS = 4  # Of any SamplerSettings.
 
 
 def mechanisms_that(have: str) -> list[str]:
@@ -173,7 +175,7 @@ class RunSettings:
     engine: str | Engine = setting(
         "native",
         "Sampler; the last three run Stan.",
-        more="All of them sample the same density.",
+        more="All of them sample the same density, grid on the points of a public grid.",
         choices=ENGINES,
         panel="Fit",
     )
@@ -201,6 +203,7 @@ class RunSettings:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
+        self._check_grid()
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         declarations = {one.name: one for one in settings_of(type(self))}
@@ -269,6 +272,19 @@ class RunSettings:
                 "chains."
             )
 
+    def _check_grid(self) -> None:
+        if is_exact(self.engine):
+            if not self._clamps_alone():
+                raise InputError(
+                    "Engine grid draws from clamped targets alone, and this run makes a fit "
+                    "without a clamp. Choose mechanism censored with weights none or cw, without "
+                    "downscale, or engine native."
+                )
+        elif self.settings.grid_range or self.settings.grid_steps:
+            raise InputError(
+                "grid_range and grid_steps belong to engine grid. Choose it or leave them out."
+            )
+
     def _check_target(self) -> None:
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         mechanism = cast(Mechanism, self.mechanism)
@@ -326,6 +342,16 @@ class RunSettings:
         object.__setattr__(self, "records", whole_number(self.records, "records", least=1))
         if self.records_epsilon is not None:
             raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
+
+    @property
+    def sampler(self) -> SamplerSettings:
+        """How long the engine samples: an exact engine draws once a dataset, four times at least.
+
+        An exact engine has no chains to compare, so it needs no further draws.
+        """
+        if not is_exact(self.engine):
+            return self.settings
+        return replace(self.settings, draws=max(_LEAST_DRAWS, self.datasets), chains=1)
 
     @property
     def unchecked(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ def test_the_native_engine_is_always_there():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match="native, ensemble, cmdstan, rstan, pystan"):
+    with pytest.raises(InputError, match="native, ensemble, grid, cmdstan, rstan, pystan"):
         find_engine("jags")
 
 

@@ -11,15 +11,14 @@ the operating system seeds. OpenDP is an extra, which the package loads at the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import positive
-from pyvws.errors import InputError, MissingDependencyError
+from pyvws._base.secret_noise import contributed
+from pyvws.errors import InputError
 
 __all__ = ["add_discrete_laplace"]
 
@@ -63,33 +62,9 @@ def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
 
 def laplace(scale: float) -> Any:
     """OpenDP's discrete Laplace mechanism for a vector of whole numbers; `map(d)` gives epsilon."""
-    try:
+    with contributed():
         from opendp.domains import atom_domain, vector_domain
         from opendp.measurements import make_laplace
         from opendp.metrics import l1_distance
-    except ImportError:
-        raise MissingDependencyError(
-            "Secret noise needs OpenDP. Run: pip install 'pyvws[dp]'"
-        ) from None
-    with _contributed():
+
         return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
-
-
-@contextmanager
-def _contributed() -> Iterator[None]:
-    """Turn on OpenDP's "contrib" feature, which its Laplace noise needs, during the `with` block.
-
-    Outside the block the feature stays as the user set it.
-    """
-    from opendp.mod import OpenDPException, assert_features, disable_features, enable_features
-
-    try:
-        assert_features("contrib")
-    except OpenDPException:
-        enable_features("contrib")
-        try:
-            yield
-        finally:
-            disable_features("contrib")
-    else:
-        yield

@@ -1,0 +1,175 @@
+"""A public grid over the parameters of a likelihood, and the prior's share of each of its cells.
+
+Nothing here reads a record: the settings and the family decide the grid. The coefficients' scales
+and correlations have no part in a likelihood, so the grid has no axis for them and the prior is
+summed over them. With beta_k = s_k v_k, v ~ N(0, Omega), Omega ~ LKJ(6) and s_k ~ half-t(3, 0, 1)
+[lkj2009], a cell of the grid has prior probability E_v prod_k P(s_k v_k in the cell's side k). The
+mean over v is one over a fixed set of evenly spread points, and P is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+from scipy.stats.qmc import Sobol
+
+from pyvws._base.checks import Floats
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, coefficient_dimension
+from pyvws.models.model import Model
+from pyvws.tables.cells import make_cells
+
+__all__ = ["MOST_PARAMETERS", "MOST_POINTS", "PublicGrid", "coefficient_masses", "public_grid"]
+
+MOST_PARAMETERS: Final = 3
+MOST_POINTS: Final = 1_000_000
+
+_OF_COEFFICIENT: Final = (-10.0, 10.0)
+_OF_LOGARITHM: Final = (-6.0, 4.0)
+_USUAL_POINTS: Final = 200_000
+_STEPS_OF_LOGARITHM: Final = 200  # Beside one coefficient, which takes the other points.
+_STEPS_OF_ONE: Final = 20_000
+_NODES_OF_ONE: Final = 1 << 10
+_NODES: Final = 1 << 13
+_NODES_AT_ONCE: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PublicGrid:
+    """The middles of equal cells, one axis a parameter: G points in all, the last axis fastest.
+
+    Attributes
+    ----------
+    edges : tuple of ndarray
+        Ends of the cells of each axis: of the coefficients, then of the family's own entries of q.
+    coefficients : int
+        K, the number of axes of coefficients.
+    """
+
+    edges: tuple[Floats, ...]
+    coefficients: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of cells of each axis."""
+        return tuple(len(ends) - 1 for ends in self.edges)
+
+    def points(self) -> Floats:
+        """Unconstrained vectors (G, D) of the middles; entries for scales of the prior are 0."""
+        middles = [0.5 * (ends[:-1] + ends[1:]) for ends in self.edges]
+        found = [axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")]
+        K = self.coefficients
+        between = np.zeros((len(found[0]), coefficient_dimension(K) - K))
+        return np.ascontiguousarray(np.column_stack([*found[:K], between, *found[K:]]))
+
+    def log_prior(self, model: Model) -> Floats:
+        """Log prior probability (G,) of each cell, up to a constant, in nats."""
+        K = self.coefficients
+        least = np.finfo(np.float64).tiny
+        of_beta = np.log(np.maximum(coefficient_masses(self.edges[:K]), least))
+        own = PublicGrid(self.edges[K:], 0)
+        return (of_beta.reshape(-1, 1) + _log_own_prior(model, own)).ravel()
+
+
+def public_grid(settings: SamplerSettings, model: Model, K: int, own: int) -> PublicGrid:
+    """The grid that the settings and the family decide, for K coefficients and `own` parameters.
+
+    Raises InputError for more than three parameters, more than a million points, or settings of
+    another number of parameters.
+    """
+    P = K + own
+    if P > MOST_PARAMETERS:
+        raise InputError(
+            f"Engine grid takes at most {MOST_PARAMETERS} parameters. The formula gives {K} "
+            f"coefficients, and {model.name} has {own} parameters of its own. Take fewer "
+            "predictors, or engine native."
+        )
+    ends = settings.grid_range or (*_OF_COEFFICIENT * K, *_OF_LOGARITHM * own)
+    steps = settings.grid_steps or _usual_steps(K, own)
+    for name, given, needed in (("grid_range", ends, 2 * P), ("grid_steps", steps, P)):
+        if len(given) != needed:
+            raise InputError(
+                f"{name} needs {needed} numbers: the grid has {K} coefficients and {own} "
+                f"parameters of {model.name}'s own. Got {len(given)}."
+            )
+    if math.prod(steps) > MOST_POINTS:
+        raise InputError(
+            f"The grid would have {math.prod(steps)} points, and engine grid takes at most "
+            f"{MOST_POINTS}. Lower grid_steps."
+        )
+    sides = zip(ends[::2], ends[1::2], steps, strict=True)
+    return PublicGrid(tuple(np.linspace(low, high, n + 1) for low, high, n in sides), K)
+
+
+def _usual_steps(K: int, own: int) -> tuple[int, ...]:
+    if K == 1 and own < 2:
+        return (
+            (_USUAL_POINTS // _STEPS_OF_LOGARITHM, _STEPS_OF_LOGARITHM) if own else (_STEPS_OF_ONE,)
+        )
+    P = K + own
+    return (int(_USUAL_POINTS ** (1.0 / P)),) * P
+
+
+def coefficient_masses(edges: tuple[Floats, ...]) -> Floats:
+    """Prior probability of each cell of K axes, given by their ends (G_k + 1,): (G_1, ..., G_K)."""
+    K = len(edges)
+    v = _standard_coefficients(K)
+    shape = tuple(len(ends) - 1 for ends in edges)
+    total = np.zeros((math.prod(shape[:-1]), shape[-1]))
+    for at in range(0, len(v), _NODES_AT_ONCE):
+        part = v[at : at + _NODES_AT_ONCE]
+        sides = [_sides(ends, part[:, k]) for k, ends in enumerate(edges)]
+        left = np.ones((len(part), 1))
+        for side in sides[:-1]:
+            left = (left[:, :, None] * side[:, None, :]).reshape(len(part), -1)
+        total += left.T @ sides[-1]
+    return total.reshape(shape) / len(v)
+
+
+def _standard_coefficients(K: int) -> Floats:
+    """Evenly spread points v (M, K) of N(0, Omega), Omega ~ LKJ(6)."""
+    pairs = K * (K - 1) // 2
+    nodes = _NODES_OF_ONE if K == 1 else _NODES
+    even = Sobol(K + pairs, scramble=False).random(nodes) + 0.5 / nodes
+    x = ndtri(even[:, :K])
+    v = np.empty((nodes, K))
+    partials = np.empty((nodes, pairs))
+    columns = [j for i in range(K) for j in range(i)]
+    for at, j in enumerate(columns):
+        shape = LKJ_SHAPE + 0.5 * (K - 2 - j)  # (1 + z_ij) / 2 ~ Beta(shape, shape)
+        partials[:, at] = np.arctanh(2.0 * betaincinv(shape, shape, even[:, K + at]) - 1.0)
+    for m in range(nodes):
+        v[m] = cholesky_factor(partials[m], K) @ x[m]
+    return v
+
+
+def _sides(ends: Floats, v: Floats) -> Floats:
+    """P(s v in each cell) for s ~ half-t(3, 0, 1): ends (G + 1,) and v (m,) to (m, G)."""
+    placed = ends[None, :] / v[:, None]
+    beyond = _half_t_beyond(np.maximum(placed, 0.0))
+    return np.abs(np.diff(beyond, axis=1))
+
+
+def _half_t_beyond(x: Floats) -> Floats:
+    """P(s > x) for s ~ half-t(3, 0, 1) and x of at least 0."""
+    with np.errstate(divide="ignore"):
+        y = math.sqrt(3.0) / x
+    return np.asarray((np.arctan(y) - 1.0 / (y + 1.0 / y)) * (2.0 / math.pi))
+
+
+def _log_own_prior(model: Model, own: PublicGrid) -> Floats:
+    """Log prior density of the family's own entries at each point of their axes, or (1,) of 0."""
+    if not own.edges:
+        return np.zeros(1)
+    nobody = make_cells(np.ones(1), np.zeros((1, 1)))
+    data: tuple[Any, ...] = model.density_data(nobody, np.zeros(1))
+    middles = own.points()
+    q = np.zeros((len(middles), model.dimension(1)))
+    q[:, coefficient_dimension(1) :] = middles
+    gradient = np.empty(q.shape[1])
+    return np.array([model.log_density(point, *data, gradient) for point in q])

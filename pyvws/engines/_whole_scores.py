@@ -1,0 +1,121 @@
+"""Scores of grid points in whole units, so that one record moves each score by epsilon at most.
+
+A float sum of many terms rounds, and the rounding depends on every term: one record could then
+change the sum by more than the record's own term. Here each record adds a whole number of units to
+a point's score, at least -W and at most 0, and whole numbers add up exactly. The number is a
+function of the record, the point and public settings alone, to the bit: the term of each cell is
+computed apart from all other cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws._base.cores import usable_cores
+from pyvws._base.kernels import kernel_of_kernels
+from pyvws.errors import InputError
+from pyvws.posterior.clamp import Clamp, clamped_terms
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+
+__all__ = ["UNITS_A_NAT", "Scores", "whole_prior", "whole_scores", "window_units"]
+
+Scores = NDArray[np.int64]
+
+UNITS_A_NAT: Final = 1 << 24
+_LARGEST_EPSILON: Final = 1024.0
+_MOST_RECORDS: Final = 1 << 27  # Then no sum of scores leaves 64 bits.
+
+
+def window_units(clamp: Clamp) -> int:
+    """W, the width of the clamp's window in units, rounded down.
+
+    Raises InputError for an epsilon above 1024, or one that is less than a unit.
+    """
+    W = int(np.floor(min(clamp.epsilon, 2.0 * _LARGEST_EPSILON) * UNITS_A_NAT))
+    if not 1 <= W <= _LARGEST_EPSILON * UNITS_A_NAT:
+        raise InputError(
+            f"Engine grid takes an epsilon from {1.0 / UNITS_A_NAT:.1g} to {_LARGEST_EPSILON:g}. "
+            "Choose another epsilon, or engine native."
+        )
+    return W
+
+
+def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float], None]) -> Scores:
+    """The sum over the records of their clamped terms at each point, less the window's upper end.
+
+    Points (G, D) are unconstrained vectors; the result (G,) is in units. `told` is called with the
+    share of the work that is done. A target without a clamp has no such scores.
+    """
+    clamp, cells, model = target.clamp, target.cells, target.model
+    assert clamp is not None
+    if cells.total_records > _MOST_RECORDS:
+        raise InputError(
+            f"Engine grid takes at most {_MOST_RECORDS} records. Choose engine native."
+        )
+    made = clamped_terms(model, cells, target.weights, clamp)
+    cell, weight, count = made.clamps[:3]
+    high, W = clamp.window[1], window_units(clamp)
+    add = _adder(made.terms)
+
+    def sums(pairs: NDArray[np.intp]) -> Scores:
+        total = np.zeros(len(points), dtype=np.int64)
+        for pair in pairs:
+            one = cells.part(slice(cell[pair], cell[pair] + 1))
+            data, shift = model.term_data(one), float(clamp.shift(model, one)[0])
+            number = np.int64(count[pair])
+            alpha, width = float(weight[pair]), made.width
+            add(
+                points, one.rows, one.row_of_cell, data, width, alpha, shift, high, W, number, total
+            )
+        return total
+
+    used = np.flatnonzero(weight > 0.0)
+    parts = np.array_split(used, max(1, min(len(used), 64)))
+    score = np.zeros(len(points), dtype=np.int64)
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        for done, part in enumerate(pool.map(sums, parts), start=1):
+            score += part
+            told(done / len(parts))
+    return score
+
+
+def whole_prior(log_prior: Floats) -> Scores:
+    """A log prior (G,), in nats, in units below its largest value."""
+    return np.rint((log_prior - log_prior.max()) * UNITS_A_NAT).astype(np.int64)
+
+
+@cache
+def _adder(terms: Callable[..., None]) -> Callable[..., None]:
+    """The compiled loop over the points of one cell, for a family's kernel of terms."""
+    units = float(UNITS_A_NAT)
+
+    def add(
+        points: Any,
+        rows: Any,
+        row_of_cell: Any,
+        data: Any,
+        width: Any,
+        weight: Any,
+        shift: Any,
+        high: Any,
+        W: Any,
+        count: Any,
+        total: Any,
+    ) -> None:
+        log_lik, by_eta, by_extra = np.empty(1), np.empty(1), np.empty((1, width))
+        for g in range(len(points)):
+            terms(points[g], rows, row_of_cell, data, (log_lik, by_eta, by_extra))
+            term = (weight * (log_lik[0] - shift) - high) * units
+            if not term > -W:  # A term that is not a number counts as the lowest.
+                total[g] -= count * W
+            elif term < 0.0:
+                total[g] += count * np.int64(np.rint(term))
+
+    return kernel_of_kernels(add)

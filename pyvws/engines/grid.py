@@ -1,0 +1,162 @@
+"""The grid engine: independent draws from a clamped target on a finite public grid, no chain.
+
+The target gives a point of the grid the probability exp(prior + sum of clamped terms) over the sum
+of that over all points. This is the exponential mechanism: one record moves a point's score by a
+number of units between -W and 0, whatever the other records are, so the draw's probabilities move
+by a factor between exp(-epsilon) and exp(epsilon) (docs/grid.md has the proof). The largest of
+scores with Gumbel noise is such a draw; OpenDP draws that noise exactly, without rounding, from a
+generator that no seed can bring back.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.cores import usable_cores
+from pyvws._base.secret_noise import contributed, opendp_version
+from pyvws.engines._engine import Progress
+from pyvws.engines._public_grid import public_grid
+from pyvws.engines._whole_scores import UNITS_A_NAT, Scores, whole_prior, whole_scores
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.models.regression import Regression
+from pyvws.posterior.diagnostics import independent_draws
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+
+__all__ = ["GridEngine", "noisy_maximum", "opendp_version"]
+
+_SCORED = 0.5  # Share of the progress that the scores make up; draws are the rest.
+_COARSE = 0.5  # Share of the probability on one step, from which a grid is coarse.
+_AT_AN_END = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class GridEngine:
+    """Independent draws from a clamped target on a public grid of up to three parameters.
+
+    A draw has the parameters of the likelihood: `beta` and the family's own. The prior is summed
+    over the coefficients' scales and correlations, which no prediction reads. `exact` says that no
+    chain has to converge. The engine reads no seed: nobody can repeat its draws.
+    """
+
+    exact: ClassVar[bool] = True
+    name: str = "grid"
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        previous: Posterior | None = None,
+    ) -> Posterior:
+        """As `Engine.sample`, but `seed`, `previous`, warm-up and acceptance have no part in it.
+
+        Raises InputError for a target without a clamp, a model that is no regression, or more
+        parameters or points than a grid takes.
+        """
+        began = time.perf_counter()
+        model, K = target.model, target.cells.n_coefficients
+        if target.clamp is None:
+            raise InputError(
+                "Engine grid draws from clamped targets alone: without a clamp one record can move "
+                "a score by any amount. Choose mechanism censored with weights none, or engine "
+                "native."
+            )
+        if not isinstance(model, Regression):
+            raise InputError(
+                f"Engine grid takes regressions with few parameters, and {model.name} is none. "
+                "Choose engine native."
+            )
+        S = settings.draws * settings.chains
+        done = [0.0]
+
+        def told(share: float) -> None:
+            done[0] = share
+            if progress is not None:
+                progress(int(share * S), S)
+
+        own = model.own_entries
+        grid = public_grid(settings, model, K, own)
+        points = grid.points()
+        scores = whole_scores(target, points, lambda share: told(_SCORED * share))
+        scores += whole_prior(grid.log_prior(model))
+        _warn_of_the_grid(scores, grid.shape)
+        places = noisy_maximum(scores, S, lambda share: told(_SCORED + (1 - _SCORED) * share))
+        q = points[places]
+        return Posterior(
+            draws={"beta": q[:, :K].copy()} | model.own_draws(q[:, q.shape[1] - own :]),
+            chains=settings.chains,
+            diagnostics=independent_draws(S),
+            seconds=time.perf_counter() - began,
+            engine=self.name,
+        )
+
+
+def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
+    """Warn the agency of steps wider than the posterior, and of a posterior at a range's end.
+
+    Both are found with the confidential data, so neither goes into a release.
+    """
+    share = np.exp((scores - scores.max()) / UNITS_A_NAT).reshape(shape)
+    share /= share.sum()
+    for axis, steps in enumerate(shape):
+        along = share.sum(axis=tuple(other for other in range(len(shape)) if other != axis))
+        said = []
+        if steps > 2 and along.max() > _COARSE:
+            said.append("The posterior is narrower than the steps of its grid.")
+        if steps > 2 and along[0] + along[-1] > _AT_AN_END:
+            said.append("The posterior lies at an end of its grid.")
+        if said:
+            warnings.warn(
+                f"Parameter {axis + 1}: {' '.join(said)} Choose grid_range and grid_steps again, "
+                "by what is public and not by this table: a grid chosen by the data has no "
+                "guarantee.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def noisy_maximum(
+    scores: Scores, draws: int, told: Callable[[float], None] = lambda _: None
+) -> NDArray[np.intp]:
+    """Places (S,) of independent draws with probability proportional to exp(score / units).
+
+    The scores (G,) are in units of 2^-24 nats. Raises MissingDependencyError without OpenDP.
+    """
+    measurement = noisy_maximum_measurement()
+    values = scores.tolist()
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        found = []
+        for place in pool.map(lambda _: measurement(values), range(draws)):
+            found.append(place)
+            told(len(found) / draws)
+    return np.array(found, dtype=np.intp)
+
+
+def noisy_maximum_measurement() -> Any:
+    """OpenDP's largest score with Gumbel noise; its `map(W)` gives the zCDP of a W-wide window."""
+    with contributed():
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_noisy_max
+        from opendp.measures import zero_concentrated_divergence
+        from opendp.metrics import linf_distance
+
+        # Under this measure OpenDP's noise is Gumbel's. Under the maximal divergence it would be
+        # exponential noise, whose largest score is no draw from the target.
+        return make_noisy_max(
+            vector_domain(atom_domain(T="i64")),
+            linf_distance(T="i64", monotonic=True),
+            zero_concentrated_divergence(),
+            scale=float(UNITS_A_NAT),
+        )

@@ -1,0 +1,340 @@
+"""The grid engine: whole scores, the public prior, exact draws, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import halfcauchy, norm
+from scipy.stats import t as student
+
+import pyvws as vws
+from pyvws.engines._public_grid import PublicGrid, coefficient_masses, public_grid
+from pyvws.engines._whole_scores import UNITS_A_NAT, whole_prior, whole_scores, window_units
+from pyvws.engines.grid import GridEngine, noisy_maximum, noisy_maximum_measurement
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.registry import ENGINES, find_engine, is_exact
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import ConvergenceWarning, InputError, MissingDependencyError
+from pyvws.models.registry import find_model
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
+from pyvws.validation._grid_engine import GridEngine as Enumerated
+
+SMALL = SamplerSettings(draws=4, chains=1, grid_range=(-2.0, 3.0), grid_steps=(7,))
+COUNTS = [0.0, 1.0, 2.0, 30.0, 2.0**40]
+OUTCOMES = {
+    "poisson": COUNTS,
+    "negative-binomial": COUNTS,
+    "normal": [-1e9, -2.5, 0.0, 0.3, 1.0, 1e300],
+    "gamma": [1e-300, 1e-9, 0.5, 2.5, 1e9],
+    "beta": [0.0, 5e-324, 1e-9, 0.25, 1.0 - 2.0**-53, 1.0],
+    "logistic": [0.0, 1.0],
+}
+KINDS = st.sampled_from(["deviance", "half"])
+
+
+def target(name, outcome, clamp, x=None, weights=None):
+    model = find_model(name)
+    y = np.asarray(outcome, dtype=np.float64)
+    columns = [np.ones(len(y))] + ([] if x is None else [np.asarray(x, dtype=np.float64)])
+    cells = make_cells(model.encode(y), np.column_stack(columns))
+    return PseudoPosterior(model, cells, np.ones(len(y)) if weights is None else weights, clamp)
+
+
+def scored(made):
+    """The scores of a target on a small grid of its parameters, and the grid."""
+    K, own = made.cells.n_coefficients, made.model.own_entries
+    steps = SamplerSettings(grid_range=(-9.0, 8.0) * (K + own), grid_steps=(3,) * (K + own))
+    grid = public_grid(steps, made.model, K, own)
+    return whole_scores(made, grid.points(), lambda _: None), grid
+
+
+@st.composite
+def tables(draw):
+    """A family, a table of it with a column x, weights, and a further record at the end."""
+    name = draw(st.sampled_from(sorted(OUTCOMES)))
+    x, weight = st.sampled_from([-1.0, 0.0, 7.5]), st.sampled_from([1.0, 0.3])
+    record = st.tuples(st.sampled_from(OUTCOMES[name]), x, weight)
+    return name, draw(st.lists(record, min_size=1, max_size=6)), draw(record)
+
+
+@given(tables(), st.sampled_from([1e-3, 0.7, 5.0, 1000.0]), KINDS)
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_a_record_adds_its_own_whole_number_whatever_the_others_are(made, epsilon, kind):
+    name, others, last = made
+    clamp = Clamp(epsilon, kind)
+
+    def scores(records):
+        y, x, weights = map(np.array, zip(*records, strict=True))
+        return scored(target(name, y, clamp, x, weights))[0]
+
+    own = scores([last])
+    np.testing.assert_array_equal(scores([*others, last]) - scores(others), own)
+    assert (own <= 0).all()
+    assert (own >= -window_units(clamp)).all()
+    assert Fraction(window_units(clamp), UNITS_A_NAT) <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("kind", ["deviance", "half"])
+def test_scores_are_the_clamped_target_up_to_rounding(kind):
+    y = np.random.default_rng(3).poisson(4.0, 40).astype(np.float64)
+    made = target("poisson", y, Clamp(8.0, kind))
+    found, grid = scored(made)
+    density = made.density_and_gradient()
+    prior = PseudoPosterior(made.model, made.cells, np.zeros(40)).density_and_gradient()
+    exact = np.array([density(q)[0] - prior(q)[0] for q in grid.points()])
+    whole = found / UNITS_A_NAT + 40 * made.clamp.window[1]
+    np.testing.assert_allclose(whole, exact, atol=40 / UNITS_A_NAT)
+    assert np.ptp(exact) > 1.0
+
+
+def test_of_all_small_tables_no_probability_moves_by_more_than_epsilon():
+    """Probabilities of a three-point grid, to 60 digits, over all tables of at most two records."""
+    epsilon = 0.8
+    log_prior = whole_prior(np.log([0.2, 0.5, 0.3]))
+    worst = Decimal(0)
+
+    def log_probabilities(y):
+        score = log_prior + scored(target("poisson", y, Clamp(epsilon, "deviance")))[0]
+        with localcontext() as context:
+            context.prec = 60
+            exact = [Decimal(int(s)) / UNITS_A_NAT for s in score]
+            total = sum(one.exp() for one in exact).ln()
+            return [one - total for one in exact]
+
+    for many in (1, 2):
+        for y in itertools.product(COUNTS, repeat=many):
+            before = log_probabilities(y)
+            for more in COUNTS:
+                after = log_probabilities((*y, more))
+                worst = max(worst, *(abs(a - b) for a, b in zip(after, before, strict=True)))
+    assert Decimal("0.3") < worst <= Decimal(epsilon)
+
+
+@pytest.fixture
+def opendp():
+    pytest.importorskip("opendp")
+
+
+@pytest.mark.usefixtures("opendp")
+def test_draws_have_the_probabilities_of_the_scores():
+    scores = np.array([0, round(np.log(2.0) * UNITS_A_NAT), round(np.log(5.0) * UNITS_A_NAT)])
+    S = 8000
+    share = np.bincount(noisy_maximum(scores, S), minlength=3) / S
+    expected = np.array([1.0, 2.0, 5.0]) / 8.0
+    gap = np.abs(share - expected) / np.sqrt(expected * (1.0 - expected) / S)
+    assert gap.max() < 5.0
+
+
+@pytest.mark.usefixtures("opendp")
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_opendp_accounts_for_the_window_as_a_bounded_range(epsilon):
+    """A range of epsilon is epsilon^2 / 8 in zCDP; OpenDP rounds up."""
+    rho = noisy_maximum_measurement().map(window_units(Clamp(epsilon)))
+    assert rho == pytest.approx(epsilon**2 / 8.0, rel=1e-6)
+
+
+def test_the_prior_of_one_coefficient_is_that_of_its_integral():
+    edges = np.array([-10.0, -3.0, -1.0, -0.1, 0.0, 0.05, 0.5, 2.0, 10.0])
+
+    def mass(low, high):
+        def given_scale(s):
+            return 2.0 * student.pdf(s, 3) * (norm.cdf(high / s) - norm.cdf(low / s))
+
+        return sum(quad(given_scale, a, b, limit=200)[0] for a, b in [(0, 0.1), (0.1, 3), (3, 2e3)])
+
+    exact = [mass(low, high) for low, high in itertools.pairwise(edges)]
+    np.testing.assert_allclose(coefficient_masses((edges,)), exact, rtol=3e-3)
+
+
+def test_the_prior_of_two_coefficients_is_that_of_draws():
+    edges = np.array([-3.0, -0.5, 0.0, 1.0, 4.0])
+    rng, S = np.random.default_rng(5), 400_000
+    correlation = 2.0 * rng.beta(6.0, 6.0, S) - 1.0
+    x, z = rng.normal(size=(2, S))
+    scale = np.abs(rng.standard_t(3, size=(2, S)))
+    beta = scale * np.array([x, correlation * x + np.sqrt(1.0 - correlation**2) * z])
+    drawn = np.histogram2d(*beta, bins=(edges, edges))[0] / S
+    made = coefficient_masses((edges, edges))
+    np.testing.assert_allclose(made, drawn, atol=5.0 * np.sqrt(drawn.max() / S))
+    np.testing.assert_allclose(made[:, 0].sum(), made[0].sum(), rtol=1e-2)
+
+
+def test_the_prior_of_three_coefficients_holds_two():
+    sides = (np.array([-1e9, 0.0, 1.0, 1e9]), np.array([-1e9, 0.5, 1e9]))
+    three = coefficient_masses((*sides, np.array([-1e9, 1e9])))
+    np.testing.assert_allclose(three[..., 0], coefficient_masses(sides), atol=3e-3)
+
+
+def test_the_prior_of_own_parameters_is_the_family_s():
+    """1/phi ~ half-Cauchy(0, 5), in u = log 1/phi."""
+    grid = PublicGrid((np.linspace(-1.0, 1.0, 3), np.linspace(-6.0, 4.0, 11)), 1)
+    found = grid.log_prior(find_model("negative-binomial")).reshape(grid.shape)
+    u = 0.5 * (grid.edges[1][:-1] + grid.edges[1][1:])
+    exact = halfcauchy.logpdf(np.exp(u), scale=5.0) + u
+    np.testing.assert_allclose(np.diff(found[0]), np.diff(exact), rtol=1e-9)
+
+
+def test_points_are_middles_with_the_last_parameter_fastest():
+    model = find_model("normal")
+    settings = SamplerSettings(grid_range=(0.0, 4.0, -1.0, 1.0), grid_steps=(2, 2))
+    points = public_grid(settings, model, 1, 1).points()
+    assert points.tolist() == [[1, 0, -0.5], [1, 0, 0.5], [3, 0, -0.5], [3, 0, 0.5]]
+    usual = public_grid(SamplerSettings(), model, 1, 1)
+    assert usual.shape == (1000, 200)
+
+
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")  # A coarse grid.
+@pytest.mark.usefixtures("opendp")
+def test_the_engine_draws_the_target_on_the_grid():
+    """Against every probability of the grid, as the tester's instrument computes them."""
+    made = target("poisson", [1.0, 2.0, 2.0, 6.0], Clamp(3.0, "deviance"))
+    settings = SamplerSettings(draws=4000, chains=1, grid_range=(-2, 3), grid_steps=(5,))
+    found = GridEngine().sample(made, settings, seed=1)
+    middles = public_grid(settings, made.model, 1, 0)
+    values, counts = np.unique(found.draws["beta"], return_counts=True)
+    score = whole_scores(made, middles.points(), lambda _: None) / UNITS_A_NAT
+    score = score + middles.log_prior(made.model)
+    expected = np.exp(score - score.max())
+    expected /= expected.sum()
+    share = np.zeros(5)
+    share[np.searchsorted(middles.points()[:, 0], values)] = counts / 4000
+    assert (np.abs(share - expected) < 5.0 * np.sqrt(expected * (1 - expected) / 4000)).all()
+    assert found.draws["beta"].shape == (4000, 1)
+    assert found.diagnostics.independent
+    assert found.diagnostics.problems() == []
+
+
+@pytest.mark.draws
+@pytest.mark.usefixtures("opendp")
+@pytest.mark.parametrize(
+    ("name", "outcome", "ends", "steps"),
+    [
+        ("poisson", lambda rng: rng.poisson(20.0, 300), (2.5, 3.5), (1000,)),
+        ("normal", lambda rng: rng.normal(1.0, 0.5, 200), (0.5, 1.5, -1.5, 0.0), (60, 60)),
+    ],
+)
+def test_means_are_those_of_nuts(name, outcome, ends, steps):
+    y = outcome(np.random.default_rng(2)).astype(np.float64)
+    made = target(name, y, Clamp(4.0, "deviance"))
+    settings = SamplerSettings(draws=1000, chains=1, grid_range=ends, grid_steps=steps)
+    exact = GridEngine().sample(made, settings, seed=1).draws
+    chains = SamplerSettings(draws=1000, warmup=500, chains=2)
+    drawn = NativeEngine().sample(made, chains, seed=1).draws
+    for parameter, values in exact.items():
+        error = values.std() * np.sqrt(1.0 / 1000 + 1.0 / 500)
+        assert abs(values.mean() - drawn[parameter].mean()) < 5.0 * error
+        assert values.std() == pytest.approx(drawn[parameter].std(), rel=0.2)
+
+
+def test_what_the_grid_refuses():
+    y = [0.0, 1.0, 2.0]
+    engine = GridEngine()
+    with pytest.raises(InputError, match="clamped targets alone"):
+        engine.sample(target("poisson", y, None), SMALL, seed=1)
+    wide = make_cells(np.array([0.0, 1.0]), np.eye(4)[:2])
+    with pytest.raises(InputError, match="at most 3 parameters"):
+        engine.sample(
+            PseudoPosterior(find_model("poisson"), wide, np.ones(2), Clamp(1.0)), SMALL, seed=1
+        )
+    with pytest.raises(InputError, match="grid_range needs 4 numbers"):
+        engine.sample(target("normal", y, Clamp(1.0)), SMALL, seed=1)
+    with pytest.raises(InputError, match="Choose engine native"):
+        engine.sample(target("normal-mixture", y, Clamp(1.0)), SMALL, seed=1)
+    for epsilon in (1e-9, 1025.0):
+        with pytest.raises(InputError, match="epsilon from"):
+            engine.sample(target("poisson", y, Clamp(epsilon)), SMALL, seed=1)
+    many = SamplerSettings(grid_steps=(1001, 1000))
+    with pytest.raises(InputError, match="at most 1000000"):
+        engine.sample(target("normal", y, Clamp(1.0)), many, seed=1)
+
+
+@pytest.mark.usefixtures("opendp")
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [((-90.0, 90.0), "narrower than the steps"), ((-1.0, 0.0), "at an end")],
+)
+def test_a_coarse_or_narrow_grid_is_a_warning(ends, said):
+    made = target("poisson", [20.0, 20.0, 21.0, 30.0] * 5, Clamp(3.0, "deviance"))
+    settings = SamplerSettings(draws=4, chains=1, grid_range=ends, grid_steps=(25,))
+    with pytest.warns(ConvergenceWarning, match=said):
+        GridEngine().sample(made, settings, seed=1)
+
+
+@pytest.mark.parametrize("ends", [(1.0,), (1.0, 1.0), (0.0, float("inf")), ("a", "b")])
+def test_ends_of_a_grid_are_checked(ends):
+    with pytest.raises(InputError, match="grid_range"):
+        SamplerSettings(grid_range=ends)
+
+
+def test_without_opendp_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.measurements", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'pyvws\[dp\]'"):
+        find_engine("grid")
+
+
+def test_one_engine_is_exact():
+    assert [name for name in ENGINES if is_exact(name)] == ["grid"]
+    assert is_exact(GridEngine())
+    assert not is_exact(Enumerated(np.zeros((1, 1))))
+
+
+VISITS = pl.DataFrame({"visits": np.random.default_rng(1).poisson(3.0, 60)})
+STRICT = {
+    "outcome": "visits",
+    "model": "poisson",
+    "mechanism": "censored",
+    "weights": "none",
+    "epsilon": 2.0,
+    "engine": "grid",
+}
+
+
+@pytest.mark.runs
+@pytest.mark.usefixtures("opendp")
+def test_a_run_draws_once_a_dataset_and_cannot_be_repeated(tmp_path):
+    first, again = (vws.synthesize(VISITS, datasets=6, seed=7, **STRICT) for _ in range(2))
+    assert first.privacy["guarantee"] == "dp"
+    assert first.privacy["draws"] == 6
+    assert set(first.posterior.columns) == {"chain", "draw", "beta[1]"}
+    assert (first.posterior["beta[1]"] != again.posterior["beta[1]"]).any()
+    assert first.summary["diagnostics"]["rhat_max"] is None
+    first.write(tmp_path / "out")
+
+
+@pytest.mark.runs
+@pytest.mark.usefixtures("opendp")
+def test_a_run_in_steps(tmp_path):
+    VISITS.write_csv(tmp_path / "table.csv")
+    run = vws.Synthesizer(
+        outcome="visits",
+        model="poisson",
+        mechanism=vws.Censored(epsilon=2.0, weights="none"),
+        datasets=1,
+        engine="grid",
+        settings=SamplerSettings(grid_range=(-1, 3), grid_steps=(500,)),
+    )
+    privacy = run.fit_to(tmp_path / "table.csv", tmp_path / "out", seed=1)
+    assert privacy["guarantee"] == "dp"
+    posterior = pl.read_parquet(tmp_path / "out" / "confidential" / "posterior.parquet")
+    assert len(posterior) == 4
+
+
+@pytest.mark.usefixtures("opendp")
+def test_a_run_refuses_fits_without_a_clamp_and_settings_of_another_engine():
+    for other in ({"mechanism": "lw", "epsilon": 4.0, "weights": None}, {"weights": "lw"}):
+        with pytest.raises(InputError, match="clamped targets alone"):
+            vws.synthesize(VISITS, seed=1, **{**STRICT, **other})
+    with pytest.raises(InputError, match="belong to engine grid"):
+        vws.synthesize(VISITS, seed=1, **{**STRICT, "engine": "native", "grid_steps": (9,)})

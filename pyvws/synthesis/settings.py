@@ -277,8 +277,8 @@ class RunSettings:
             if not self._clamps_alone():
                 raise InputError(
                     "Engine grid draws from clamped targets alone, and this run makes a fit "
-                    "without a clamp. Choose mechanism censored with weights none or cw, without "
-                    "downscale, or engine native."
+                    "without a clamp. Choose mechanism censored with weights none, public or "
+                    "staged, without downscale, or engine native."
                 )
         elif self.settings.grid_range or self.settings.grid_steps:
             raise InputError(

@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines.registry import engine_version
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation._case import numbers
 from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
 from pyvws.validation.cases.density import judge_program
 from pyvws.validation.edits import apply_edits
-from pyvws.validation.report import Row, Verdict
+from pyvws.validation.listings import TARGET, judged
+from pyvws.validation.report import Row, collected
 
 __all__ = ["LIMIT", "SLIPS", "AuthorFunction", "find_functions", "missing_files", "run"]
 
@@ -79,38 +81,44 @@ def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[R
     available, missing = bridge.r_available()
     functions = find_functions(checkout) if available else {}
     source = f"R {bridge.r_versions()['R']}" if available else ""
-    rows = []
-    for case in CASES:
-        rows.append(_row(case, functions.get(case.function), missing, source))
-        if progress is not None:
-            progress(rows[-1])
-    for row in _structure_rows(checkout, functions, missing, source):
-        rows.append(row)
-        if progress is not None:
-            progress(row)
-    return rows
+    own = (_row(case, functions.get(case.function), missing, source) for case in CASES)
+    return collected(chain(own, _structure_rows(checkout, functions, missing, source)), progress)
 
 
 def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source: str) -> Row:
+    row = Row(
+        id=case.id,
+        paper=f"risk2024, {case.cites}",
+        level="exact",
+        r_function=f"{function.file}:{case.function}" if function else case.function,
+        python_function=case.python_function,
+        seeds=case.seeds,
+        shapes=tuple((n,) for n in case.sizes),
+        verdict="fail",
+        source=source,
+        sha256=function.sha256 if function else "",
+        edits=(*(edit.name for edit in case.edits), *(edit.name for edit in case.inputs)),
+        erratum=case.erratum,
+    )
     if missing or function is None:
         reason = missing or f"The checkout defines no function {case.function}."
-        return _as_row(case, function, "skipped", reason, "", source)
+        return replace(row, verdict="skipped", reason=reason)
     try:
         code = apply_edits(function.code, case.edits)
         gap = max(_gap(case, code, seed, n) for n in case.sizes for seed in case.seeds)
     except MissingDependencyError as error:
-        return _as_row(case, function, "skipped", str(error), "", source)
+        return replace(row, verdict="skipped", reason=str(error))
     except PyvwsError as error:
-        return _as_row(case, function, "fail", str(error), "", source)
+        return replace(row, reason=str(error))
     agree = gap <= LIMIT
     measured = "their function stops" if gap == np.inf else f"{gap:.2g}"
     if case.expect == "differs":
-        measured = f"{measured}, as known" if not agree else measured
+        measured = measured if agree else f"{measured}, as known"
         reason = f"Both agree, but should not: see the erratum {case.erratum}." if agree else ""
-        return _as_row(case, function, "fail" if agree else "pass", reason, measured, source)
-    measured = f"{measured} of {LIMIT:.2g}"
-    reason = "" if agree else f"Too far apart: {measured}, relative to 1 or a larger value."
-    return _as_row(case, function, "pass" if agree else "fail", reason, measured, source)
+    else:
+        measured = f"{measured} of {LIMIT:.2g}"
+        reason = "" if agree else f"Too far apart: {measured}, relative to 1 or a larger value."
+    return replace(row, verdict="fail" if reason else "pass", reason=reason, measured=measured)
 
 
 def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
@@ -140,33 +148,6 @@ def _called(case: AuthorCase, code: str, call: AuthorCall) -> Floats:
     if call.part:
         return np.array([numbers(value[name])[0] for name in call.part])
     return numbers(value).ravel()
-
-
-def _as_row(
-    case: AuthorCase,
-    function: AuthorFunction | None,
-    verdict: Verdict,
-    reason: str,
-    measured: str,
-    source: str,
-) -> Row:
-    edits = (*(edit.name for edit in case.edits), *(edit.name for edit in case.inputs))
-    return Row(
-        id=case.id,
-        paper=f"risk2024, {case.cites}",
-        level="exact",
-        r_function=f"{function.file}:{case.function}" if function else case.function,
-        python_function=case.python_function,
-        seeds=case.seeds,
-        shapes=tuple((n,) for n in case.sizes),
-        verdict=verdict,
-        reason=reason,
-        source=source,
-        measured=measured,
-        sha256=function.sha256 if function else "",
-        edits=edits,
-        erratum=case.erratum,
-    )
 
 
 # Files of the authors' checkout
@@ -256,38 +237,17 @@ def _structure_rows(
     for path in sorted(checkout.rglob("*.stan")):
         program = path.read_text(encoding="utf-8")
         if _LIKELIHOOD in program:
-            yield _density(path.relative_to(checkout).as_posix(), _sha256_of(path), program)
-
-
-def _density(name: str, sha256: str, program: str) -> Row:
-    verdict: Verdict
-    measured = source = ""
-    try:
-        source = f"rstan {engine_version('rstan')}"
-    except PyvwsError as missing:
-        verdict, reason = "skipped", str(missing)
-    else:
-        try:
-            passed, measured = judge_program(
-                "negative-binomial", "rstan", program, names=_DATA_NAMES
+            row = Row(
+                id="authors/density-negative-binomial",
+                paper="risk2024, section 2.4.2",
+                level="density",
+                r_function=path.relative_to(checkout).as_posix(),
+                python_function=TARGET,
+                verdict="fail",
+                sha256=_sha256_of(path),
             )
-            verdict, reason = ("pass", "") if passed else ("fail", f"Too far apart: {measured}")
-        except PyvwsError as error:
-            verdict, reason = "fail", str(error)
-    return Row(
-        id="authors/density-negative-binomial",
-        paper="risk2024, section 2.4.2",
-        level="density",
-        r_function=name,
-        python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
-        seeds=(1,),
-        shapes=((60, 1), (60, 3), (60, 8)),
-        verdict=verdict,
-        reason=reason,
-        source=source,
-        measured=measured,
-        sha256=sha256,
-    )
+            judge = partial(judge_program, "negative-binomial", "rstan", program, names=_DATA_NAMES)
+            yield judged(row, "rstan", judge)
 
 
 def _absent(suffix: str) -> Finder:

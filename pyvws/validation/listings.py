@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,14 +25,17 @@ from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation._case import numbers
 from pyvws.validation._draws import Draws
-from pyvws.validation.cases.density import judge_program
+from pyvws.validation.cases.density import COLUMNS, RECORDS, judge_program
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.edits import Edit, apply_edits
 from pyvws.validation.listing_text import Listing, Paper, find_listings, read_papers
-from pyvws.validation.report import Row
+from pyvws.validation.report import Row, collected
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["LISTING_EDITS", "TODAYS_STAN", "one_form", "run"]
+__all__ = ["LISTING_EDITS", "TARGET", "TODAYS_STAN", "judged", "one_form", "run"]
+
+TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
+"""What the package has beside a Stan program of others."""
 
 # The documented errata of the listings, by paper and listing.
 
@@ -133,17 +137,14 @@ def run(papers: Path, progress: Callable[[Row], None] | None = None) -> list[Row
     InputError
         If no paper with listings is there.
     """
-    rows = []
-    for paper in read_papers(papers):
-        found = find_listings(paper)
-        for (key, kind), edits in LISTING_EDITS.items():
-            if key != paper.key:
-                continue
-            for row in _rows(paper, kind, found.get(kind), edits):
-                rows.append(row)
-                if progress is not None:
-                    progress(row)
-    return rows
+    found = ((paper, find_listings(paper)) for paper in read_papers(papers))
+    each = (
+        _rows(paper, kind, listings.get(kind), edits)
+        for paper, listings in found
+        for (key, kind), edits in LISTING_EDITS.items()
+        if key == paper.key
+    )
+    return collected(chain.from_iterable(each), progress)
 
 
 def _rows(
@@ -251,24 +252,31 @@ def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator
             blank,
             id=f"{blank.id}-{engine}",
             level="density",
-            python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
-            seeds=(1,),
-            shapes=((60, 1), (60, 3), (60, 8)),
+            python_function=TARGET,
             edits=tuple(edit.name for edit in named),
         )
-        try:
-            row = replace(row, source=f"{engine} {engine_version(engine)}")
-            passed, measured = _judge(engine, apply_edits(listing.code, named))
-        except MissingDependencyError as missing:
-            yield replace(row, verdict="skipped", reason=str(missing))
-            continue
-        except PyvwsError as error:
-            yield replace(row, reason=str(error))
-            continue
-        reason = "" if passed else f"Too far apart: {measured}"
-        yield replace(row, verdict="pass" if passed else "fail", reason=reason, measured=measured)
-        for edit in named if engine == "rstan" else more:
-            yield _without(row, edit, partial(_compiles, engine), listing, named)
+        row = judged(row, engine, partial(_judge, engine, listing.code, named))
+        yield row
+        if row.measured:
+            for edit in named if engine == "rstan" else more:
+                yield _without(row, edit, partial(_compiles, engine), listing, named)
+
+
+def judged(row: Row, engine: str, judge: Callable[[], tuple[bool, str]]) -> Row:
+    """The row of a Stan program of others: passed or failed, or skipped without the engine.
+
+    `judge` compares the program with the package now: whether both agree, and the differences.
+    """
+    row = replace(row, seeds=(1,), shapes=tuple((RECORDS, K) for K in COLUMNS))
+    try:
+        row = replace(row, source=f"{engine} {engine_version(engine)}")
+        passed, measured = judge()
+    except MissingDependencyError as missing:
+        return replace(row, verdict="skipped", reason=str(missing))
+    except PyvwsError as error:
+        return replace(row, reason=str(error))
+    reason = "" if passed else f"Too far apart: {measured}"
+    return replace(row, verdict="pass" if passed else "fail", reason=reason, measured=measured)
 
 
 def one_form(program: str) -> str:
@@ -279,8 +287,8 @@ def one_form(program: str) -> str:
     return " ".join(symbols) + "\n"
 
 
-def _judge(engine: str, program: str) -> tuple[bool, str]:
-    return judge_program("poisson", engine, one_form(program))
+def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> tuple[bool, str]:
+    return judge_program("poisson", engine, one_form(apply_edits(code, edits)))
 
 
 def _compiles(engine: str, program: str) -> bool:

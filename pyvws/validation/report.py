@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Measurement", "Row", "Verdict", "render", "template", "to_json"]
+__all__ = ["Measurement", "Row", "Verdict", "collected", "render", "template", "to_json"]
 
 Verdict = Literal["pass", "fail", "skipped"]
 
@@ -58,6 +58,16 @@ class Row:
     erratum: str = ""
     why: str = ""
     measurements: tuple[Measurement, ...] = ()
+
+
+def collected(rows: Iterable[Row], progress: Callable[[Row], None] | None) -> list[Row]:
+    """The rows of a run; the function shows each finished row to `progress`."""
+    made = []
+    for row in rows:
+        made.append(row)
+        if progress is not None:
+            progress(row)
+    return made
 
 
 def template(name: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Final, Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
 from pyvws.validation.cases import CASES, measured_cases
 from pyvws.validation.compare import largest_ulp
-from pyvws.validation.report import Row
+from pyvws.validation.report import Row, Verdict, collected
 
 __all__ = ["exit_code", "live_results", "run"]
 
@@ -73,27 +75,15 @@ def run(
     if source != "cached":
         available, missing = bridge.r_available()
         version = bridge.r_versions()["R"] if available else ""
-    rows = []
-    for case in chosen:
-        rows.append(
-            _row(
-                case,
-                None,
-                "skipped",
-                f"{missing} Or compare with R's stored results: pyvws validate --cached",
-                "",
-            )
-            if missing
-            else _judged(case, f"R {version}" if version else "")
-        )
-        if progress is not None:
-            progress(rows[-1])
-    for measured_case in measured:
-        for row in measured_case.rows():
-            rows.append(row)
-            if progress is not None:
-                progress(row)
-    return rows
+    without_r = f"{missing} Or compare with R's stored results: pyvws validate --cached"
+    against_r = (
+        replace(_blank(case), verdict="skipped", reason=without_r)
+        if missing
+        else _judged(case, f"R {version}" if version else "")
+        for case in chosen
+    )
+    against_others = chain.from_iterable(case.rows() for case in measured)
+    return collected(chain(against_r, against_others), progress)
 
 
 def exit_code(rows: Sequence[Row]) -> int:
@@ -110,56 +100,49 @@ def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
 
 def _judged(case: Case, live: str) -> Row:
     """The row of a case, compared with live R, or with stored results when `live` is empty."""
-    results: Results
-    source = live
+    row = replace(_blank(case), source=live)
+    results: Results = live_results(case)
     try:
-        if live:
-            results = live_results(case)
-        else:
+        if not live:
             stored = expected.load(case)
-            source = f"stored R {stored.r_version}"
+            row = replace(row, source=f"stored R {stored.r_version}")
             if stored.long_double_bits != expected.LONG_DOUBLE_BITS:
                 reason = (
                     f"The stored results come from a machine whose long double has "
                     f"{stored.long_double_bits} bits, this one's has "
                     f"{expected.LONG_DOUBLE_BITS}: run R here instead."
                 )
-                return _row(case, None, "skipped", reason, source)
+                return replace(row, verdict="skipped", reason=reason)
             results = stored.results
-        return _compared(case, results, source)
+        return _compared(row, case, results)
     except MissingDependencyError as error:
-        return _row(case, None, "skipped", str(error), source)
+        return replace(row, verdict="skipped", reason=str(error))
     except PyvwsError as error:
-        return _row(case, None, "fail", str(error), source)
+        return replace(row, reason=str(error))
     except Exception as error:
-        reason = f"{case.python_function} raised {type(error).__name__}."
-        return _row(case, None, "fail", reason, source)
+        return replace(row, reason=f"{case.python_function} raised {type(error).__name__}.")
 
 
-def _compared(case: Case, results: Results, source: str) -> Row:
+def _compared(row: Row, case: Case, results: Results) -> Row:
     largest = 0
     for cell, theirs in zip(case.cells(), results, strict=True):
         ours = case.python(cell)
         gap = largest_ulp(ours, theirs)
         if gap is None:
             what = "the shapes differ" if ours.shape != theirs.shape else "NaN against a number"
-            return _row(case, None, "fail", f"{cell.label}: {what}.", source)
+            return replace(row, reason=f"{cell.label}: {what}.")
         largest = max(largest, gap)
     agree = largest <= case.tolerance
-    if case.expect == "differs":
-        reason = case.why if not agree else f"Both agree, but should not: {case.why}"
-        return _row(case, largest, "fail" if agree else "pass", reason, source)
     reason = "" if agree else f"Differs by {largest} ulp; {case.tolerance} are allowed."
-    return _row(case, largest, "pass" if agree else "fail", reason, source)
+    if case.expect == "differs":
+        reason = f"Both agree, but should not: {case.why}" if agree else case.why
+    passed = agree == (case.expect == "same")
+    verdict: Verdict = "pass" if passed else "fail"
+    return replace(row, largest_difference=largest, verdict=verdict, reason=reason)
 
 
-def _row(
-    case: Case,
-    largest: int | None,
-    verdict: Literal["pass", "fail", "skipped"],
-    reason: str,
-    source: str,
-) -> Row:
+def _blank(case: Case) -> Row:
+    """The row of a case that has compared nothing yet; such a row has failed."""
     target = f"{case.python_function}.{case.part}" if case.part else case.python_function
     return Row(
         id=case.id,
@@ -169,10 +152,7 @@ def _row(
         python_function=target,
         seeds=case.seeds,
         shapes=case.shapes,
-        largest_difference=largest,
-        verdict=verdict,
-        reason=reason,
-        source=source,
+        verdict="fail",
         tolerance=case.tolerance,
         why=case.why,
     )

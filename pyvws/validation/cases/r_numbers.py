@@ -98,44 +98,25 @@ _SEEDS: Final = (123, 0, -2147483647, 2147483647, 1234)
 _BELOW: Final = (1000, 1, 65536, 65537, 2147483646)
 
 
-def uniforms(seed: int, n: int) -> Floats:
-    """n uniform numbers."""
-    return RRandom(seed).runif(n)
+def _drawn(method: str) -> Callable[..., Floats]:
+    """The numbers of one method of `RRandom`, by a seed and the method's arguments in their order.
+
+    Vectors of counts stand one after the other.
+    """
+
+    def draw(seed: int, **arguments: Any) -> Floats:
+        numbers = getattr(RRandom(seed), method)(*arguments.values())
+        return np.asarray(numbers, dtype=np.float64).ravel(order="F")
+
+    return draw
 
 
-def uniforms_between(seed: int, n: int, low: Floats, high: Floats) -> Floats:
-    """n uniform numbers between ends, some of them equal."""
-    return RRandom(seed).runif(n, low, high)
-
-
-def normals(seed: int, n: int, mean: Floats, sd: Floats) -> Floats:
-    """n normal numbers."""
-    return RRandom(seed).rnorm(n, mean, sd)
-
-
-def exponentials(seed: int, n: int, rate: Floats) -> Floats:
-    """n exponential numbers."""
-    return RRandom(seed).rexp(n, rate)
-
-
-def gammas(seed: int, n: int, shape: Floats, rate: Floats) -> Floats:
-    """n gamma numbers."""
-    return RRandom(seed).rgamma(n, shape, rate)
-
-
-def betas(seed: int, n: int, shape1: Floats, shape2: Floats) -> Floats:
-    """n beta numbers."""
-    return RRandom(seed).rbeta(n, shape1, shape2)
-
-
-def poissons(seed: int, n: int, mu: Floats) -> Floats:
-    """n Poisson counts."""
-    return RRandom(seed).rpois(n, mu).astype(np.float64)
-
-
-def binomials(seed: int, n: int, size: Floats, prob: Floats) -> Floats:
-    """n binomial counts."""
-    return RRandom(seed).rbinom(n, size, prob).astype(np.float64)
+uniforms = uniforms_between = _drawn("runif")
+normals, exponentials = _drawn("rnorm"), _drawn("rexp")
+gammas, betas = _drawn("rgamma"), _drawn("rbeta")
+poissons, binomials = _drawn("rpois"), _drawn("rbinom")
+mass_negative_binomials, multinomials = _drawn("rnegbin"), _drawn("rmultinom")
+positions = _drawn("sample")
 
 
 def negative_binomials(seed: int, n: int, size: Floats, prob: Floats, mu: Floats) -> Floats:
@@ -143,21 +124,6 @@ def negative_binomials(seed: int, n: int, size: Floats, prob: Floats, mu: Floats
     stream = RRandom(seed)
     parts = [stream.rnbinom(n, size, prob), stream.rnbinom(n, size, mu=mu)]
     return np.concatenate(parts).astype(np.float64)
-
-
-def mass_negative_binomials(seed: int, n: int, mu: Floats, theta: Floats) -> Floats:
-    """n counts of MASS's rnegbin."""
-    return RRandom(seed).rnegbin(n, mu, theta).astype(np.float64)
-
-
-def multinomials(seed: int, n: int, size: int, prob: Floats) -> Floats:
-    """n vectors of counts, one after the other."""
-    return RRandom(seed).rmultinom(n, size, prob).ravel(order="F").astype(np.float64)
-
-
-def positions(seed: int, n: int, size: int) -> Floats:
-    """`size` positions in 1, ..., n."""
-    return RRandom(seed).sample(n, size).astype(np.float64)
 
 
 def distinct(seed: int, n: int, size: int) -> Floats:

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
 
-__all__ = ["KINDS", "Case", "Cell", "cases_of", "numbers"]
+__all__ = ["KINDS", "Arguments", "Case", "Cell", "also", "cases_of", "numbers"]
 
 KINDS: Final = ("exact", "density", "posterior", "paper", "statement", "guarantee")
+Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
+"""From a seed and a shape to the keyword arguments of the R and of the Python function."""
+
 _LEAST_SEEDS: Final = 5
 _LEAST_SHAPES: Final = 3
 
@@ -71,7 +74,7 @@ class Case:
     script: str
     r_function: str
     python_function: str
-    arguments: Callable[[int, tuple[int, ...]], dict[str, Any]]
+    arguments: Arguments
     shapes: tuple[tuple[int, ...], ...]
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     part: str | None = None
@@ -103,6 +106,16 @@ class Case:
         module, name = self.python_function.split(":")
         result = getattr(import_module(module), name)(**cell.arguments)
         return numbers(getattr(result, self.part) if self.part else result)
+
+
+def also(arguments: Arguments, **more: Any) -> Arguments:
+    """The arguments and `more` of them; a tuple holds a value for each seed from 1 on."""
+
+    def both(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        own = {name: one[seed - 1] if isinstance(one, tuple) else one for name, one in more.items()}
+        return {**arguments(seed, shape), **own}
+
+    return both
 
 
 def cases_of(prefix: str, **shared: Any) -> Callable[..., Case]:

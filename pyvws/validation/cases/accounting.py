@@ -20,7 +20,7 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws
 
@@ -46,94 +46,68 @@ _WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
 _FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 
 
-def unweighted_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+def unweighted_statement(**data: Any) -> Floats:
     """The statement of an unweighted run, in numbers."""
-    return _figures(_run(outcome, mean, log_scale, Unweighted(), datasets=datasets)[0])
+    return _figures(_run(Unweighted(), **data)[0])
 
 
-def lw_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+def lw_statement(**data: Any) -> Floats:
     """The statement of an LW run, in numbers."""
-    return _figures(_run(outcome, mean, log_scale, LipschitzWeighted(), datasets=datasets)[0])
+    return _figures(_run(LipschitzWeighted(), **data)[0])
 
 
-def reweighted_statement(
-    outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float
-) -> Floats:
-    """The statement of an LW run with re-weighting at the factor k, in numbers."""
-    return _figures(_reweighted(outcome, mean, log_scale, datasets, k))
+def reweighted_statement(**data: Any) -> Floats:
+    """The statement of an LW run with re-weighting at a factor k, in numbers."""
+    return _figures(_run(LipschitzWeighted(), reweight=True, **data)[0])
 
 
-def reweighted_weights(outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float) -> Floats:
+def reweighted_weights(**data: Any) -> Floats:
     """The weights (N,) of the fit that makes the datasets of that run."""
-    release = _reweighted(outcome, mean, log_scale, datasets, k)
+    release, _ = _run(LipschitzWeighted(), reweight=True, **data)
     return _in_steps(release.records["weight_final"].to_numpy())
 
 
-def _reweighted(outcome: Any, mean: Any, log_scale: Any, datasets: int, k: float) -> Release:
-    options = {"datasets": datasets, "reweight": True, "k": k}
-    return _run(outcome, mean, log_scale, LipschitzWeighted(), **options)[0]
-
-
-def weighted_epsilon_statement(
-    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float
-) -> Floats:
+def weighted_epsilon_statement(epsilon: float, **data: Any) -> Floats:
     """The statement of a Weighted-epsilon run, in numbers."""
-    mechanism = WeightedEpsilon(epsilon=epsilon)
-    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets)[0])
+    return _figures(_run(WeightedEpsilon(epsilon=epsilon), **data)[0])
 
 
-def censored_statement(
-    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float, weights: str
-) -> Floats:
+def censored_statement(epsilon: float, weights: str, **data: Any) -> Floats:
     """The statement of a censored run, in numbers."""
-    mechanism = Censored(epsilon=epsilon, weights=weights)
-    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets)[0])
+    return _figures(_run(Censored(epsilon=epsilon, weights=weights), **data)[0])
 
 
-def records_statement(
-    outcome: Any,
-    mean: Any,
-    log_scale: Any,
-    datasets: int,
-    epsilon: float,
-    records: str,
-    noise: float,
-) -> Floats:
+def records_statement(epsilon: float, records: str, noise: float, **data: Any) -> Floats:
     """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
-    mechanism = Censored(epsilon=epsilon, weights="none")
     rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
-    return _figures(_run(outcome, mean, log_scale, mechanism, datasets=datasets, **rows)[0])
+    return _figures(_run(Censored(epsilon=epsilon, weights="none"), **rows, **data)[0])
 
 
-def draws_statement(
-    outcome: Any, mean: Any, log_scale: Any, datasets: int, epsilon: float, draws: int
-) -> Floats:
+def draws_statement(epsilon: float, draws: int, **data: Any) -> Floats:
     """The statement of a censored run whose datasets come from fewer draws, in numbers."""
     mechanism = Censored(epsilon=epsilon, weights="none")
-    options = {"datasets": datasets, "draws_per_release": draws}
-    return _figures(_run(outcome, mean, log_scale, mechanism, **options)[0])
+    return _figures(_run(mechanism, draws_per_release=draws, **data)[0])
 
 
-def one_draw_statement(outcome: Any, mean: Any, log_scale: Any, datasets: int) -> Floats:
+def one_draw_statement(**data: Any) -> Floats:
     """The statement of an LW run whose datasets come from one draw, in numbers."""
-    options = {"datasets": datasets, "draws_per_release": 1}
-    return _figures(_run(outcome, mean, log_scale, LipschitzWeighted(), **options)[0])
+    return _figures(_run(LipschitzWeighted(), draws_per_release=1, **data)[0])
 
 
-def censored_terms(outcome: Any, mean: Any, log_scale: Any, epsilon: float, weights: str) -> Floats:
+def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
     """The sum of terms (S,) that a censored run hands to its engine, in steps of 2^-30 nats."""
     mechanism = Censored(epsilon=epsilon, weights=weights, clamp="half")
-    _, engine = _run(outcome, mean, log_scale, mechanism)
+    _, engine = _run(mechanism, **data)
     target = engine.targets[-1]
     # Subtract the prior at the same points.
-    prior = PseudoPosterior(target.model, target.cells, np.zeros(len(outcome)))
+    prior = PseudoPosterior(target.model, target.cells, np.zeros(len(data["outcome"])))
     densities = [one.density_and_gradient() for one in (target, prior)]
     sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
     return _in_steps(sums)
 
 
 def _run(
-    outcome: Any, mean: Any, log_scale: Any, mechanism: Mechanism, **options: Any
+    mechanism: Mechanism, *, outcome: Any, mean: Any, log_scale: Any, **options: Any
 ) -> tuple[Release, KnownDraws]:
     """A whole run of a normal model without predictors; each fit has the same draws."""
     engine = KnownDraws([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
@@ -188,41 +162,13 @@ def outcomes_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**outcomes_and_draws(seed, shape), "datasets": (1, 2, 3, 4, 3)[seed - 1]}
-
-
-def _factor(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_several(seed, shape), "k": (0.96, 0.97, 0.98, 0.99, 0.995)[seed - 1]}
-
-
-_EPSILONS: Final = (24.0, 18.0, 12.5, 15.0, 30.0)
+_several = also(outcomes_and_draws, datasets=(1, 2, 3, 4, 3))
+_factor = also(_several, k=(0.96, 0.97, 0.98, 0.99, 0.995))
+_epsilon = also(_several, epsilon=(24.0, 18.0, 12.5, 15.0, 30.0))
 _CLAMPS: Final = (3.0, 2.625, 2.25, 1.5625, 1.25)
-
-
-def _epsilon(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_several(seed, shape), "epsilon": _EPSILONS[seed - 1]}
-
-
-def _clamp(weights: str, arguments: Any) -> Any:
-    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-        return {**arguments(seed, shape), "epsilon": _CLAMPS[seed - 1], "weights": weights}
-
-    return made
-
-
-def _rows(records: str) -> Any:
-    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-        own = {"records": records, "noise": (0.5, 0.25, 1.0, 0.125, 2.0)[seed - 1]}
-        return {**_several(seed, shape), "epsilon": _CLAMPS[seed - 1], **own}
-
-    return made
-
-
-def _shared(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """From one draw for several datasets to a draw for each."""
-    own = {"datasets": (4, 3, 5, 2, 3)[seed - 1], "draws": (1, 2, 3, 1, 3)[seed - 1]}
-    return {**outcomes_and_draws(seed, shape), "epsilon": _CLAMPS[seed - 1], **own}
+_rows = also(_several, epsilon=_CLAMPS, noise=(0.5, 0.25, 1.0, 0.125, 2.0))
+# From one draw for several datasets to a draw for each.
+_shared = also(outcomes_and_draws, epsilon=_CLAMPS, datasets=(4, 3, 5, 2, 3), draws=(1, 2, 3, 1, 3))
 
 
 _statement = cases_of(
@@ -252,13 +198,16 @@ CASES: Final = tuple(
             *("truncation of each weight", "global2022"),
         ),
         *(
-            (f"records-{records}", "records_statement", _rows(records), *_CENSORED)
+            (f"records-{records}", "records_statement", also(_rows, records=records), *_CENSORED)
             for records in ("public", "noisy")
         ),
         ("draws", "draws_statement", _shared, *_CENSORED),
         ("one-draw", "one_draw_statement", _several, "Algorithm 1", "vws2024"),
         *(
-            (f"censored-{weights}-{part}", f"censored_{part}", _clamp(weights, made), *_CENSORED)
+            (
+                *(f"censored-{weights}-{part}", f"censored_{part}"),
+                *(also(made, epsilon=_CLAMPS, weights=weights), *_CENSORED),
+            )
             for weights in ("none", "lw")
             for part, made in (("statement", _several), ("terms", outcomes_and_draws))
         ),

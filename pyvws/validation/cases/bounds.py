@@ -8,7 +8,7 @@ import numpy as np
 
 from pyvws.bounds import lipschitz
 from pyvws.bounds.lipschitz import LipschitzBounds
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 
 __all__ = ["CASES", "weighted_bounds"]
@@ -41,10 +41,6 @@ def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik}
 
 
-def _threshold(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_log_lik(seed, shape), "threshold": _LEVELS[seed - 1]}
-
-
 def _threshold_not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """A record at -Inf for one draw only, which the threshold drops."""
     log_lik = Draws(seed).log_lik(*shape)
@@ -53,12 +49,9 @@ def _threshold_not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik, "threshold": _LEVELS[seed - 1]}
 
 
-def _leave_one_out(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_log_lik(seed, shape), "method": "leave_one_out"}
-
-
-def _leave_one_out_threshold(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_threshold(seed, shape), "method": "leave_one_out"}
+_threshold = also(_log_lik, threshold=_LEVELS)
+_leave_one_out = also(_log_lik, method="leave_one_out")
+_leave_one_out_threshold = also(_threshold, method="leave_one_out")
 
 
 def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import Arguments, also, cases_of
 from pyvws.validation._draws import Draws
+from pyvws.validation.cases.weights import SCALES
 
 __all__ = ["CASES"]
 
@@ -15,11 +16,11 @@ _RISK_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
 _DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
 
 
-def _amounts(seed: int, shape: tuple[int, ...], shares: Any = _RISK_SHARES) -> dict[str, Any]:
+def _amounts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """Amounts of both signs, and zeros, whose ball is one point; odd seeds take counts."""
     draws = Draws(seed)
     original = draws.counts(*shape) if seed % 2 else draws.amounts(*shape)
-    return {"original": original, "radius": shares[seed - 1]}
+    return {"original": original, "radius": _RISK_SHARES[seed - 1]}
 
 
 def _absolute(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -46,17 +47,24 @@ def _patterns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_absolute(seed, shape), "known": columns}
 
 
-def _synthetic(seed: int, shape: tuple[int, ...], datasets: int) -> dict[str, Any]:
-    """Datasets near the original: some synthetic records fall in the record's ball, some do not."""
-    arguments = _pattern(seed, shape)
-    draws = Draws(seed + 10)
-    original = arguments["original"]
-    synthetic = [
-        original * draws.uniform(len(original), 0.6, 1.4) + np.floor(draws.uniform(len(original)))
-        for _ in range(datasets)
-    ]
-    synthetic[0] = original.copy() if seed == 1 else synthetic[0]
-    return {**arguments, "synthetic": synthetic}
+def _synthetic(*datasets: int) -> Arguments:
+    """Datasets near the original: some synthetic records fall in the record's ball, some do not.
+
+    `datasets` holds a number of datasets for each seed.
+    """
+
+    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        arguments = _pattern(seed, shape)
+        draws, original = Draws(seed + 10), arguments["original"]
+        n = len(original)
+        synthetic = [
+            original * draws.uniform(n, 0.6, 1.4) + np.floor(draws.uniform(n))
+            for _ in range(datasets[seed - 1])
+        ]
+        synthetic[0] = original.copy() if seed == 1 else synthetic[0]
+        return {**arguments, "synthetic": synthetic}
+
+    return made
 
 
 def _outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -83,14 +91,6 @@ def _synthetic_outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**arguments, "synthetic": synthetic}
 
 
-def _one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return _synthetic(seed, shape, 1)
-
-
-def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return _synthetic(seed, shape, 2 + seed % 4)
-
-
 _risk = cases_of(
     "identification_risk",
     paper="risk2024",
@@ -107,8 +107,8 @@ _RISKS: Final = tuple(
         ("absolute", _absolute, _STEPS),
         ("one-pattern", _pattern, {}),
         ("two-columns", _patterns, {}),
-        ("one-synthetic", _one, {}),
-        ("several-synthetic", _several, {}),
+        ("one-synthetic", _synthetic(1, 1, 1, 1, 1), {}),
+        ("several-synthetic", _synthetic(3, 4, 5, 2, 3), {}),
         ("outcomes", _outcomes, _SPACE),
         ("outcomes-synthetic", _synthetic_outcomes, _SPACE),
     )
@@ -116,13 +116,8 @@ _RISKS: Final = tuple(
 
 # Weights from pairs and from triples
 
-_PAIR_SHARES: Final = (0.2, 0.15, 0.3, 0.05, 1.0)
-# (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
-_SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (0.0, 0.4))
-
-
-def _paired(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return _amounts(seed, shape, _PAIR_SHARES)
+_paired = also(_amounts, radius=(0.2, 0.15, 0.3, 0.05, 1.0))
+_scaled = also(_paired, **SCALES)
 
 
 def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -135,11 +130,6 @@ def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "radius_kind": "absolute" if seed % 2 else "fixed",
         "known": [groups % 2, groups // 2],
     }
-
-
-def _scaled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    c, g = _SCALES[seed - 1]
-    return {**_paired(seed, shape), "c": c, "g": g}
 
 
 def _lonely(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import also, cases_of
 
 __all__ = ["CASES"]
 
@@ -15,13 +15,8 @@ def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "n": shape[0]}
 
 
-def _poisson(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_counts(seed, shape), "mu": 100.0 if seed < 4 else 2.5}
-
-
-def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_counts(seed, shape), "shape1": 0.5, "shape2": 3.0}
-
+_poisson = also(_counts, mu=(100.0, 100.0, 100.0, 2.5, 2.5))
+_beta = also(_counts, shape1=0.5, shape2=3.0)
 
 _case = cases_of("simulated_data", shapes=((1,), (20,), (100,)))
 

@@ -7,18 +7,18 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
-__all__ = ["CASES", "count_weights", "reference_weights", "staged_weights"]
+__all__ = ["CASES", "SCALES", "count_weights", "reference_weights", "staged_weights"]
 
 _PLACE: Final = "pyvws.weights.weights"
 _SHAPES: Final = ((1, 2), (5, 8), (20, 40))
 _RECORDS: Final = ((1,), (12,), (60,))
 _LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 0.75)
 # (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
-_SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (0.0, 0.4))
+SCALES: Final = {"c": (1.0, 1.7, 0.8, 0.9, 0.0), "g": (0.0, 0.3, -0.25, 0.05, 0.4)}
 
 
 def count_weights(original: Any, radius: float, c: float, g: float) -> Floats:
@@ -39,21 +39,8 @@ def staged_weights(log_lik: Any, saturated: Any, scale: float, c: float, g: floa
     return package.fixed_scale_weights(sizes, high=scale, c=c, g=g)
 
 
-def _scale(seed: int) -> dict[str, Any]:
-    c, g = _SCALES[seed - 1]
-    return {"c": c, "g": g}
-
-
 def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": Draws(seed).log_lik(*shape)}
-
-
-def _log_lik_scaled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_log_lik(seed, shape), **_scale(seed)}
-
-
-def _log_lik_threshold(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_log_lik(seed, shape), "threshold": _LEVELS[seed - 1]}
 
 
 def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -70,11 +57,7 @@ def _bounds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     bounds = np.abs(Draws(seed).log_lik(*shape)).max(axis=0)
     if len(bounds) > 3:
         bounds[3] = np.inf
-    return {"by_record": bounds, **_scale(seed)}
-
-
-def _only_bounds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {"by_record": _bounds(seed, shape)["by_record"]}
+    return {"by_record": bounds}
 
 
 def _risks(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -82,12 +65,11 @@ def _risks(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     (records,) = shape
     risk = Draws(seed).whole(records, records + 1) / records
     risk[0] = 1.0 if seed % 2 else 0.0
-    return {"risk": risk, **_scale(seed)}
+    return {"risk": risk}
 
 
 def _outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    radius = (0.2, 0.3, 0.1, 0.2, 0.3)[seed - 1]
-    return {"original": Draws(seed).counts(*shape), "radius": radius, **_scale(seed)}
+    return {"original": Draws(seed).counts(*shape)}
 
 
 def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -110,21 +92,28 @@ _FROM_LOG_LIK: Final = tuple(
     )
     for name, function, arguments, cites in (
         ("lw", "lipschitz_weights", _log_lik, _LW),
-        ("lw-c-g", "lipschitz_weights", _log_lik_scaled, _LW),
-        ("lw-threshold", "lipschitz_weights", _log_lik_threshold, "Appendix 1, steps 2 to 4"),
+        ("lw-c-g", "lipschitz_weights", also(_log_lik, **SCALES), _LW),
+        (
+            *("lw-threshold", "lipschitz_weights", also(_log_lik, threshold=_LEVELS)),
+            "Appendix 1, steps 2 to 4",
+        ),
         ("lw-not-finite", "lipschitz_weights", _not_finite, _LW),
-        ("from-bounds", "weights_from_bounds", _bounds, "Algorithm 1, steps 3 and 4"),
-        ("scaled-bounds", "scaled_bounds", _only_bounds, "Algorithm 1, step 3"),
+        (
+            *("from-bounds", "weights_from_bounds", also(_bounds, **SCALES)),
+            "Algorithm 1, steps 3 and 4",
+        ),
+        ("scaled-bounds", "scaled_bounds", _bounds, "Algorithm 1, step 3"),
     )
 )
 _FROM_RISK: Final = (
     _weights(
-        *("cw-from-risk", "weights_from_risks", _risks),
+        *("cw-from-risk", "weights_from_risks", also(_risks, **SCALES)),
         cites="Algorithm 2, step 4",
         python_function=f"{_PLACE}:risk_weights",
     ),
     _weights(
-        *("cw-from-outcome", "count_weights", _outcome),
+        *("cw-from-outcome", "count_weights"),
+        also(_outcome, radius=(0.2, 0.3, 0.1, 0.2, 0.3), **SCALES),
         cites="Algorithm 2, steps 1 to 4",
         script="identification_risk",
         python_function=f"{__name__}:count_weights",
@@ -141,7 +130,7 @@ _FROM_RISK: Final = (
 
 def _column(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     column = np.clip(Draws(seed).uniform(shape[0], -0.2, 1.2), 0.0, 1.0)
-    return {"column": column, **_scale(seed)}
+    return {"column": column}
 
 
 def _sizes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -150,7 +139,7 @@ def _sizes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     sizes, public = draws.uniform(records, 0.0, 9.0), draws.uniform(records + 2, 1.0, 6.0)
     if records > 3:
         sizes[1], public[2] = np.inf, np.inf
-    return {"sizes": sizes, "public": public, **_scale(seed)}
+    return {"sizes": sizes, "public": public}
 
 
 def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -160,18 +149,18 @@ def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     log_lik = saturated - draws.uniform(records, 0.0, 9.0)
     if records > 3:
         log_lik[:3] = saturated[0], np.nextafter(saturated[1], np.inf), -np.inf
-    return {"log_lik": log_lik, "saturated": saturated, "scale": 4.0 + seed, **_scale(seed)}
+    return {"log_lik": log_lik, "saturated": saturated, "scale": 4.0 + seed}
 
 
 _STRICT: Final = (
     _weights(
-        *("column", "column_weights", _column),
+        *("column", "column_weights", also(_column, **SCALES)),
         cites="weights inside the clamp",
         python_function=f"{_PLACE}:column_weights",
     ),
     *(
         _weights(
-            *(name, f"{name}_weights", arguments),
+            *(name, f"{name}_weights", also(arguments, **SCALES)),
             cites="weights inside the clamp",
             python_function=f"{__name__}:{name}_weights",
         )
@@ -180,8 +169,6 @@ _STRICT: Final = (
 )
 
 # Algorithm 3, Weighted-epsilon and downscaling
-
-_TARGETS: Final = (0.95, 0.5, 0.9, 0.99, 0.75)
 
 
 def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -193,11 +180,10 @@ def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     if records > 3:
         weights[0], bounds[0] = 0.4, 0.0
         weights[1], bounds[1] = 0.0, 0.0
-    return {"weights": weights, "by_record": bounds, "k": _TARGETS[seed - 1]}
+    return {"weights": weights, "by_record": bounds}
 
 
 _EPSILONS: Final = (5.0, 8.0, 3.0, np.inf, 14.0)
-_FACTORS: Final = (0.95, 0.5, 0.9, 0.75, 0.2)
 
 
 def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -211,22 +197,24 @@ def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"weights": weights, "by_record": bounds, "epsilon": _EPSILONS[seed - 1]}
 
 
-def _constant(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_to_truncate(seed, shape), "psi": _FACTORS[seed - 1]}
-
-
 _ADJUSTED: Final = tuple(
     cases_of(script, paper=paper, cites=cites, shapes=((1,), (15,), (80,)))(
         name, function, arguments, python_function=f"pyvws.weights.{script}:{function}"
     )
     for script, paper, name, function, arguments, cites in (
-        ("reweight", "vws2024", "weights", "reweight", _to_reweight, "Equation 6"),
+        (
+            *("reweight", "vws2024", "weights", "reweight"),
+            *(also(_to_reweight, k=(0.95, 0.5, 0.9, 0.99, 0.75)), "Equation 6"),
+        ),
         (
             *("truncation", "global2022", "weighted-epsilon", "weighted_epsilon_weights"),
             *(_to_truncate, "Weighted-epsilon"),
         ),
         ("truncation", "global2022", "downscale", "downscale", _to_truncate, "downscaling"),
-        ("truncation", "global2022", "downscale-constant", "downscale", _constant, "downscaling"),
+        (
+            *("truncation", "global2022", "downscale-constant", "downscale"),
+            *(also(_to_truncate, psi=(0.95, 0.5, 0.9, 0.75, 0.2)), "downscaling"),
+        ),
     )
 )
 

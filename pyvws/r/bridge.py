@@ -157,8 +157,7 @@ def save_object(value: Any, path: Path) -> None:
 
 
 def _versions() -> dict[str, str]:
-    from pyvws.r.convert import from_r
-    from pyvws.r.vectors import text_vector
+    from pyvws.r.convert import from_r, text_vector
 
     found = from_r(_compiled(_VERSIONS)(text_vector(_LISTED)))
     return {name: str(value[0]) for name, value in found.items()}
@@ -184,7 +183,7 @@ def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -
 
 
 def _environment(path: Path, text: str) -> Any:
-    from pyvws.r.vectors import text_vector
+    from pyvws.r.convert import text_vector
 
     key = (str(path), hashlib.sha256(text.encode("utf-8")).hexdigest())
     if key not in _scripts:

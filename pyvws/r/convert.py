@@ -12,19 +12,32 @@ as UTC, and every time returns as its UTC instant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws.errors import InputError
-from pyvws.r.columns import Column, from_numpy, from_scalar, to_python
-from pyvws.r.frames import from_pandas, from_polars, row_names, to_series
-from pyvws.r.vectors import plain_text, read, structure, text_vector, whole_vector, write
+from pyvws.r.columns import (
+    Column,
+    from_numpy,
+    from_pandas,
+    from_polars,
+    from_scalar,
+    row_names,
+    to_python,
+    to_series,
+)
 
-__all__ = ["from_r", "named_list", "to_r"]
+__all__ = ["from_r", "named_list", "text_vector", "to_r"]
 
+_NA_INTEGER: Final = -(2**31)
+_NA_REAL_BITS: Final = np.int64(0x7FF00000000007A2)
+_NA_REAL_WORD: Final = 1954  # R tells NA from NaN by the low word of the bits.
+_MOST_SECONDS: Final = 9.2e12  # As microseconds, so many seconds stay within 64 bits.
 _CLASSES: Final[tuple[list[str], ...]] = (
     [],
     ["factor"],
@@ -34,6 +47,13 @@ _CLASSES: Final[tuple[list[str], ...]] = (
     ["data.frame"],
 )
 _ATTRIBUTES: Final = {"names", "dim", "class", "levels", "tzone", "row.names"}
+
+
+def _rpy2() -> Any:
+    """The low level of rpy2, which loads R: code outside R's thread must not load it."""
+    import rpy2.rinterface
+
+    return rpy2.rinterface
 
 
 def to_r(value: Any) -> Any:
@@ -56,14 +76,12 @@ def to_r(value: Any) -> Any:
     InputError
         If the value cannot cross unchanged, for example a whole number beyond 2^31.
     """
-    import rpy2.rinterface as rinterface
-
     if value is None:
-        return rinterface.NULL
+        return _rpy2().NULL
     if isinstance(value, np.ndarray):
-        return to_r(value[()]) if value.ndim == 0 else write(from_numpy(value))
+        return to_r(value[()]) if value.ndim == 0 else _write(from_numpy(value))
     if isinstance(value, np.datetime64):
-        return write(from_numpy(np.array([value])))
+        return _write(from_numpy(np.array([value])))
     if isinstance(value, dict):
         if not all(isinstance(key, str) and key for key in value):
             raise InputError("A dict crosses to R only if its keys are text and none is empty.")
@@ -73,18 +91,18 @@ def to_r(value: Any) -> Any:
     if isinstance(value, pd.DataFrame):
         return _pandas_frame(value)
     if isinstance(value, pl.DataFrame):
-        columns = {column.name: write(from_polars(column)) for column in value.get_columns()}
+        columns = {column.name: _write(from_polars(column)) for column in value.get_columns()}
         return _frame(columns, value.height, None)
     if isinstance(value, pd.Series):
         return _series(value)
     if isinstance(value, pd.api.extensions.ExtensionArray):
-        return write(from_pandas(value))
+        return _write(from_pandas(value))
     if isinstance(value, pl.Series):
-        return write(from_polars(value))
+        return _write(from_polars(value))
     column = from_scalar(value)
     if column is None:
         raise InputError(f"A value of type {type(value).__name__} does not cross to R unchanged.")
-    return write(column)
+    return _write(column)
 
 
 def from_r(value: Any) -> Any:
@@ -98,74 +116,66 @@ def from_r(value: Any) -> Any:
 
     Raises InputError for an R type, class or attribute that has no such form.
     """
-    import rpy2.rinterface as rinterface
-
-    if isinstance(value, rinterface.NULLType):
+    if isinstance(value, _rpy2().NULLType):
         return None
     attributes = _attributes(value)
     if "row.names" in attributes:
         return _to_frame(value, attributes)
-    if isinstance(value, rinterface.ListSexpVector):
+    if isinstance(value, _rpy2().ListSexpVector):
         return _to_list(value, attributes)
     column = _to_column(value, attributes)
     if "dim" in attributes:
         return to_python(_shaped(column, attributes["dim"]))
     if "names" in attributes:
-        return to_series(column, pd.Index(plain_text(attributes["names"])))
+        return to_series(column, pd.Index(_plain_text(attributes["names"])))
     return to_python(column)
 
 
 def _list(items: list[Any]) -> Any:
-    import rpy2.rinterface as rinterface
-
-    return rinterface.ListSexpVector.from_iterable(items)
+    return _rpy2().ListSexpVector.from_iterable(items)
 
 
 def named_list(items: dict[str, Any]) -> Any:
     """The R list of R objects under their names."""
-    return structure(_list([*items.values()]), names=text_vector([*items]))
+    return _structure(_list([*items.values()]), names=text_vector([*items]))
 
 
 def _series(value: pd.Series) -> Any:
     names = row_names(value.index)
     if names is None:
-        return write(from_pandas(value))
+        return _write(from_pandas(value))
     if not all(isinstance(name, str) for name in names):
         raise InputError("A Series crosses to R with the plain index or text. Use reset_index().")
-    return structure(write(from_pandas(value)), names=text_vector(names))
+    return _structure(_write(from_pandas(value)), names=text_vector(names))
 
 
 def _pandas_frame(value: pd.DataFrame) -> Any:
     if not value.columns.is_unique:
         raise InputError("A data frame with two columns of one name does not cross to R.")
-    columns = {name: write(from_pandas(column)) for name, column in value.items()}
+    columns = {name: _write(from_pandas(column)) for name, column in value.items()}
     return _frame(columns, len(value), row_names(value.index))
 
 
 def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
-    import rpy2.rinterface as rinterface
-
     if not all(isinstance(name, str) and name for name in columns):
         raise InputError("Column names cross to R only if they are text and none is empty.")
     if names is None:
-        labels = rinterface.IntSexpVector([rinterface.NA_Integer, -rows])
+        labels = _rpy2().IntSexpVector([_rpy2().NA_Integer, -rows])
     elif all(isinstance(name, int) for name in names):
-        labels = whole_vector(names)
+        labels = _whole_vector(names)
     else:
         labels = text_vector(names)
     extra = {"class": text_vector(["data.frame"]), "row.names": labels}
-    return structure(_list([*columns.values()]), names=text_vector([*columns]), **extra)
+    return _structure(_list([*columns.values()]), names=text_vector([*columns]), **extra)
 
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Attributes of an R object; InputError for a kind or class that has no form in Python."""
-    import rpy2.rinterface as rinterface
-
-    found = rinterface.baseenv["attributes"](value)
-    if isinstance(found, rinterface.NULLType):
+    found = _rpy2().baseenv["attributes"](value)
+    if isinstance(found, _rpy2().NULLType):
         return {}
-    attributes = dict(zip(plain_text(found.names), found, strict=True))
-    classes = plain_text(attributes["class"]) if "class" in attributes else []
+    attributes = dict(zip(_plain_text(found.names), found, strict=True))
+    classes = _plain_text(attributes["class"]) if "class" in attributes else []
     strange = sorted(set(attributes) - _ATTRIBUTES)
     if classes not in _CLASSES or strange:
         what = f"class {' '.join(classes)}" if classes not in _CLASSES else f"a {strange[0]}"
@@ -174,12 +184,10 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _to_column(value: Any, attributes: dict[str, Any]) -> Column:
-    import rpy2.rinterface as rinterface
-
-    kind = str(rinterface.baseenv["typeof"](value)[0])
+    kind = str(_rpy2().baseenv["typeof"](value)[0])
     if kind not in ("double", "integer", "logical", "character"):
         raise InputError(f"R returned an object of type {kind}, which has no form in Python.")
-    return read(value, kind, attributes)
+    return _read(value, kind, attributes)
 
 
 def _shaped(column: Column, dim: Any) -> Column:
@@ -196,20 +204,18 @@ def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
     items = [from_r(item) for item in value]
     if "names" not in attributes:
         return items
-    names = plain_text(attributes["names"])
+    names = _plain_text(attributes["names"])
     if "" in names or len(set(names)) < len(names):
         raise InputError("R returned a list whose names are empty or repeated.")
     return dict(zip(names, items, strict=True))
 
 
 def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
-    import rpy2.rinterface as rinterface
-
-    names = plain_text(attributes["names"])
+    names = _plain_text(attributes["names"])
     if len(set(names)) < len(names):
         raise InputError("R returned a data frame with two columns of one name.")
     labels = attributes["row.names"]
-    automatic = rinterface.baseenv[".row_names_info"](value)[0] <= 0
+    automatic = _rpy2().baseenv[".row_names_info"](value)[0] <= 0
     index = pd.RangeIndex(len(labels)) if automatic else pd.Index(list(labels))
     data = {}
     for name, item in zip(names, value, strict=True):
@@ -218,3 +224,153 @@ def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
             raise InputError("R returned a data frame with a matrix among its columns.")
         data[name] = to_series(_to_column(item, nested), index)
     return pd.DataFrame(data, index=index)
+
+
+# R vectors from columns, and columns from R vectors, bit for bit
+
+
+def _write(column: Column) -> Any:
+    """The R vector or matrix of a column."""
+    values, missing = column.values, column.missing
+    dim = {"dim": _whole_vector(values.shape)} if values.ndim == 2 else {}
+    values, missing = values.ravel(order="F"), missing.ravel(order="F")
+    if column.kind == "real":
+        return _structure(_reals(values, missing), **dim)
+    if column.kind == "integer":
+        return _structure(_integers(values, missing), **dim)
+    if column.kind == "logical":
+        return _structure(_integers(values, missing, _rpy2().BoolSexpVector), **dim)
+    if column.kind == "text":
+        return _structure(text_vector(values.tolist()), **dim)
+    if dim:
+        raise InputError(f"A matrix of {column.kind} values does not cross to R.")
+    if column.kind == "factor":
+        classes = ["ordered", "factor"] if column.ordered else ["factor"]
+        codes = _integers(np.asarray(values, dtype=np.int64) + 1, missing)
+        levels = text_vector(list(column.levels))
+        return _structure(codes, levels=levels, **{"class": text_vector(classes)})
+    if column.kind == "date":
+        days = _reals(values.astype(np.float64), missing)
+        return _structure(days, **{"class": text_vector(["Date"])})
+    seconds = _reals(values / 1_000_000, missing)
+    if not (_microseconds(values / 1_000_000) == values)[~missing].all():
+        raise InputError("A time is too far from 1970 for R to hold its microseconds.")
+    classes = text_vector(["POSIXct", "POSIXt"])
+    return _structure(seconds, tzone=text_vector(["UTC"]), **{"class": classes})
+
+
+def _read(vector: Any, kind: str, attributes: dict[str, Any]) -> Column:
+    """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
+    classes = _plain_text(attributes["class"]) if "class" in attributes else []
+    if kind == "character":
+        values = np.array([*_texts(vector), None], dtype=object)[:-1]
+        missing = np.array([value is None for value in values], dtype=np.bool_)
+        column = Column("text", values, missing)
+    elif kind == "double":
+        reals = _copy(vector, np.float64)
+        missing = np.isnan(reals) & (reals.view(np.int64) & 0xFFFFFFFF == _NA_REAL_WORD)
+        column = Column("real", reals, missing)
+    else:
+        whole = _copy(vector, np.int32)
+        missing = whole == _NA_INTEGER
+        column = Column("integer", whole, missing)
+        if kind == "logical":
+            column = Column("logical", whole == 1, missing)
+    if "factor" in classes:
+        levels = tuple(_plain_text(attributes["levels"]))
+        codes = np.where(missing, 0, column.values) - 1
+        return Column("factor", codes, missing, levels, "ordered" in classes)
+    if classes == ["Date"]:
+        return Column("date", _whole(column.values, missing), missing)
+    if classes == ["POSIXct", "POSIXt"]:
+        return Column("instant", _instants(column.values, missing), missing)
+    return column
+
+
+def _structure(vector: Any, **attributes: Any) -> Any:
+    """The R object with attributes, as R's own _structure() sets them."""
+    return _rpy2().baseenv["structure"](vector, **attributes) if attributes else vector
+
+
+def text_vector(values: Sequence[str | None]) -> Any:
+    """An R character vector; None is NA. Raises InputError for text that R cannot hold."""
+    for value in values:
+        if value is not None and ("\0" in value or not _encodable(value)):
+            raise InputError("Text with a NUL or a lone surrogate does not cross to R.")
+    return _rpy2().StrSexpVector.from_iterable(list(values))
+
+
+def _plain_text(vector: Any) -> list[str]:
+    """Strings of an R character vector that has no NA."""
+    values = _texts(vector)
+    if any(value is None for value in values):
+        raise InputError("R returned NA among names, levels or classes.")
+    return [str(value) for value in values]
+
+
+def _whole_vector(values: Any) -> Any:
+    """An R integer vector of whole numbers without NA."""
+    whole = np.asarray(values, dtype=np.int64)
+    return _integers(whole, np.zeros(len(whole), dtype=np.bool_))
+
+
+def _texts(vector: Any) -> list[str | None]:
+    base = _rpy2().baseenv
+    if not all(base["validEnc"](vector)) or "bytes" in list(base["Encoding"](vector)):
+        raise InputError("R returned text whose bytes are not valid in its encoding.")
+    values = list(vector)
+    return [None if value is _rpy2().NA_Character else value for value in values]
+
+
+def _encodable(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _reals(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+    bits = np.array(values, dtype=np.float64).view(np.int64)
+    bits[missing] = _NA_REAL_BITS
+    return _rpy2().FloatSexpVector.from_memoryview(bits.view(np.float64).data)
+
+
+def _integers(values: NDArray[Any], missing: NDArray[np.bool_], vector: Any = None) -> Any:
+    known = values[~missing]
+    if known.size and (known.max() >= 2**31 or known.min() <= _NA_INTEGER):
+        raise InputError(
+            "A whole number beyond 2^31 - 1 does not cross to R unchanged. Convert it to float."
+        )
+    whole = np.full(values.shape, _NA_INTEGER, dtype=np.int32)
+    whole[~missing] = known.astype(np.int32)
+    return (vector or _rpy2().IntSexpVector).from_memoryview(whole.data)
+
+
+def _copy(vector: Any, dtype: Any) -> NDArray[Any]:
+    if len(vector) == 0:
+        return np.empty(0, dtype=dtype)
+    return np.array(vector.memoryview(), dtype=dtype).ravel(order="F")
+
+
+def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
+    known = np.where(missing, 0, values)
+    if not (np.isfinite(known) & (known == np.round(known)) & (np.abs(known) < 2**53)).all():
+        raise InputError("R returned a Date that is not a whole day.")
+    return np.asarray(known, dtype=np.int64)
+
+
+def _microseconds(seconds: NDArray[Any]) -> NDArray[np.int64]:
+    """Seconds as whole microseconds; floats cannot hold every microsecond after the year 2255."""
+    whole = np.floor(seconds)
+    parts = np.round((seconds - whole) * 1_000_000)
+    return np.asarray(whole.astype(np.int64) * 1_000_000 + parts.astype(np.int64))
+
+
+def _instants(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
+    known = np.where(missing, 0, values).astype(np.float64)
+    possible = np.abs(known) < _MOST_SECONDS
+    result = _microseconds(np.where(possible, known, 0.0))
+    if not (possible & (result / 1_000_000 == known)).all():
+        raise InputError("R returned a time that is not a whole microsecond. Round it first.")
+    return result

@@ -62,7 +62,7 @@ def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
         return
     lock, stopped = threading.Lock(), threading.Event()
 
-    def serve() -> None:
+    def serve(_: int) -> None:
         try:
             while not stopped.is_set():
                 with lock:
@@ -75,9 +75,7 @@ def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
             raise
 
     with ThreadPoolExecutor(cores) as pool:
-        served = [pool.submit(serve) for _ in range(cores)]
         try:
-            for one in served:
-                one.result()
+            list(pool.map(serve, range(cores)))
         finally:
             stopped.set()

@@ -15,29 +15,11 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """The folder `name`: the packaged copy of a wheel, else the one of the checkout.
+    """The existing folder `name` of `RESOURCES`: a wheel's packaged copy, else the checkout's.
 
-    Parameters
-    ----------
-    name : {"r_reference", "stan", "validation"}
-        What to find.
-
-    Returns
-    -------
-    Path
-        An existing folder. It may be read-only: nothing is compiled or cached in it.
-
-    Raises
-    ------
-    InputError
-        For another name.
-    MissingDependencyError
-        If neither folder exists, which means that the installation is incomplete.
-
-    Examples
-    --------
-    >>> folder("r_reference").name
-    'r_reference'
+    The folder may be read-only: the package compiles and caches nothing in it. The function raises
+    InputError for another name. It raises MissingDependencyError if neither folder exists, which
+    means that the installation is incomplete.
     """
     if name not in RESOURCES:
         raise InputError(f"A resource is one of {', '.join(RESOURCES)}. Got {name!r}.")

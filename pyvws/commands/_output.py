@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from pyvws.engines._engine import Progress as Tick
     from pyvws.synthesis.loop import Listener
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Radius",
     "RadiusKind",
     "Unit",
+    "console_listener",
     "fit_listener",
     "print_json",
     "print_table",
@@ -62,10 +64,36 @@ AsJson = Annotated[
 
 
 @contextmanager
+def console_listener(console: Console) -> Iterator[Listener]:
+    """A listener that draws a bar for each fit on a terminal, and plain lines elsewhere."""
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    from pyvws.synthesis.loop import Listener
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        count = 0
+        last: TaskID | None = None
+
+        def fit(label: str) -> Tick:
+            nonlocal count, last
+            if last is not None:
+                bars.update(last, completed=1, total=1)
+            count += 1
+            task = last = bars.add_task(f"fit {count}: {label}")
+            if not console.is_terminal:
+                console.print(f"fit {count}: {label}", highlight=False)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield Listener(fit=fit, line=lambda text: bars.console.print(text, highlight=False))
+        if last is not None:
+            bars.update(last, completed=1, total=1)
+
+
+@contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """A listener that shows the progress of fits on a console, or shows nothing if silent."""
     from pyvws._base.kernels import told_of_compiling
-    from pyvws.commands._console import console_listener
     from pyvws.synthesis.loop import SILENT
 
     if silent:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pyvws.commands._output import Overwrite
+from pyvws.commands._output import Overwrite, console_listener
 
 __all__ = ["demo"]
 
@@ -20,7 +20,6 @@ def demo(
 ) -> None:
     """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
     from pyvws._base.folders import check_folder, whole_folder
-    from pyvws.commands._console import console_listener
     from pyvws.studies import negative_binomial_mixture as study
 
     check_folder(out, overwrite=overwrite)

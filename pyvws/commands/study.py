@@ -193,7 +193,7 @@ def _consumer_expenditure(
 
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:
     from pyvws._base.folders import check_folder, whole_folder
-    from pyvws.commands._console import console_listener
+    from pyvws.commands._output import console_listener
 
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)

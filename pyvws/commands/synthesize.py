@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from pyvws.commands._options import given_settings, template_options
-from pyvws.commands._output import AsJson, Overwrite, Quiet, fit_listener, tell_release
+from pyvws.commands._output import AsJson, Original, Overwrite, Quiet, fit_listener, tell_release
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError
 
 __all__ = ["drawn_seed", "synthesize"]
@@ -42,10 +42,7 @@ def _take_config(context: typer.Context, path: Path | None) -> Path | None:
 
 def synthesize(
     context: typer.Context,
-    table: Annotated[
-        Path,
-        typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts."),
-    ],
+    table: Original,
     out: Annotated[Path, typer.Option(help="Folder to write. It must not exist, or be empty.")],
     config: Annotated[
         Path | None,

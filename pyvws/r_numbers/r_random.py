@@ -13,14 +13,34 @@ R's stream serves to reproduce R's results. The stream is not secret and must pr
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import whole_number
+from pyvws.errors import InputError
 from pyvws.r_numbers._continuous import Continuous
 from pyvws.r_numbers._counts import Counts
-from pyvws.r_numbers._sample import Samples
+from pyvws.r_numbers._parameters import probabilities
+from pyvws.r_numbers._positions import (
+    Positions,
+    fill_by_alias,
+    fill_by_search,
+    fill_distinct,
+    fill_distinct_by_search,
+    fill_distinct_of_many,
+    fill_positions,
+)
+from pyvws.r_numbers._stream import LARGEST
 
 __all__ = ["RRandom"]
 
+_MOST_SHUFFLED: Final = 10_000_000  # For more values R keeps a list of drawn ones.
+_MOST_SEARCHED: Final = 200  # For more values that are probable enough R uses the alias method.
+_PROBABLE: Final = 0.1  # Such a value has at least this share of the average probability.
 
-class RRandom(Continuous, Counts, Samples):
+
+class RRandom(Continuous, Counts):
     """A stream of R's default generator after ``set.seed(seed)``.
 
     `runif`, `rnorm`, `rexp`, `rgamma`, `rbeta`, `rpois`, `rbinom`, `rnbinom`, `rnegbin`,
@@ -50,3 +70,104 @@ class RRandom(Continuous, Counts, Samples):
     """
 
     __slots__ = ()
+
+    def sample(self, n: int, size: int, *, replace: bool = True, prob: Any = None) -> Positions:
+        """R's ``sample.int(n, size, replace, prob)``, here with replacement by default.
+
+        `sample` differs from `sample_int` in this default alone, which serves the bootstrap.
+
+        Parameters
+        ----------
+        n, size, replace, prob
+            As in `sample_int`.
+
+        Returns
+        -------
+        ndarray of int, shape (size,)
+
+        Raises
+        ------
+        InputError
+            As in `sample_int`.
+
+        Examples
+        --------
+        >>> from pyvws import RRandom
+        >>> RRandom(123).sample(10, 5).tolist()
+        [3, 3, 10, 2, 6]
+        """
+        return self.sample_int(n, size, replace=replace, prob=prob)
+
+    def sample_int(
+        self, n: int, size: int | None = None, *, replace: bool = False, prob: Any = None
+    ) -> Positions:
+        """R's ``sample.int(n, size, replace, prob)``: whole numbers 1, ..., n.
+
+        For a vector of two or more values, R's ``sample(x, ...)`` takes the values at these
+        positions: ``x[stream.sample_int(len(x), ...) - 1]``.
+
+        Parameters
+        ----------
+        n : int
+            The largest number, from 1 to 2^31 - 1.
+        size : int, optional
+            How many numbers to draw; by default n.
+        replace : bool
+            Whether the sample may hold a number more than once.
+        prob : array_like, shape (n,), optional
+            Weights of at least 0; the weights need not add up to 1. Without replacement the weights
+            give the probabilities of the next draw among the numbers left.
+
+        Returns
+        -------
+        ndarray of int, shape (size,)
+
+        Raises
+        ------
+        InputError
+            For a number out of range, for negative or missing weights, or for more draws without
+            replacement than there are numbers that can be drawn.
+
+        Examples
+        --------
+        >>> from pyvws import RRandom
+        >>> RRandom(123).sample_int(10).tolist()
+        [3, 10, 2, 8, 6, 9, 1, 7, 5, 4]
+        >>> RRandom(123).sample_int(3, 5, replace=True, prob=[0.2, 0.3, 0.5]).tolist()
+        [3, 2, 3, 1, 1]
+        """
+        below = whole_number(n, "n", least=1)
+        if below > LARGEST:
+            raise InputError(f"n must be at most {LARGEST}. Got {below}.")
+        count = below if size is None else whole_number(size, "size", least=0)
+        if not replace and count > below:
+            raise InputError(f"size must be at most n without replacement. Got {count} of {below}.")
+        values = np.empty(count, dtype=np.int64)
+        bits = -1 if self._rounding else (below - 1).bit_length()
+        if prob is not None:
+            self._weighted(below, bits, replace, probabilities(prob, "prob"), values)
+        elif replace or count < 2:
+            fill_positions(self._stream, below, bits, values)
+        elif below > _MOST_SHUFFLED and count <= below / 2:
+            fill_distinct_of_many(self._stream, below, bits, values)
+        else:
+            fill_distinct(self._stream, below, bits, values)
+        return values
+
+    def _weighted(
+        self, n: int, bits: int, replace: bool, shares: np.ndarray[Any, Any], values: Positions
+    ) -> None:
+        if len(shares) != n:
+            raise InputError(f"prob must have one entry for each of n = {n}. Got {len(shares)}.")
+        possible = int((shares > 0.0).sum())
+        if not replace and len(values) > possible:
+            raise InputError(
+                f"size must be at most the number of prob above 0 without replacement. "
+                f"Got {len(values)} of {possible}."
+            )
+        if not replace:
+            fill_distinct_by_search(self._stream, shares, values)
+        elif (n * shares > _PROBABLE).sum() > _MOST_SEARCHED:
+            fill_by_alias(self._stream, shares, bits, values)
+        else:
+            fill_by_search(self._stream, shares, values)

@@ -10,6 +10,8 @@ import os
 import re
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -34,12 +36,12 @@ __all__ = [
     "file_kind",
     "folder_kind",
     "read_table",
+    "readable",
     "refuse_damaged",
     "refuse_uneven_rows",
     "rows_and_columns",
     "scan_columns",
     "table_parts",
-    "unreadable",
     "write_table",
 ]
 
@@ -92,15 +94,10 @@ def read_table(path: Path) -> TableFile:
     raises InputError if the file or folder cannot be read.
     """
     kind = file_kind(path)
-    try:
+    with readable(path, kind):
         digest = file_digest(path)
-        content = path.read_bytes() if kind == "csv" else b""
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
-        ) from None
-    try:
         if kind == "csv":
+            content = path.read_bytes()
             records = refuse_uneven_rows(io.BytesIO(content), path.name)
             as_written = pl.read_csv(content, infer_schema=False)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
@@ -108,10 +105,6 @@ def read_table(path: Path) -> TableFile:
             refuse_damaged(path, kind)
             frame = as_written = scan_columns(path, kind).collect()
             records = frame.height
-    except InputError:
-        raise
-    except (*UNREADABLE, csv.Error) as error:
-        raise unreadable(path, kind, error) from None
     if not frame.height == as_written.height == records:
         raise InputError(
             f"{path.name}: rows cannot be told apart. Check its quotes and its line ends."
@@ -119,12 +112,25 @@ def read_table(path: Path) -> TableFile:
     return TableFile(frame, as_written, kind, digest)
 
 
-def unreadable(path: Path, kind: str, error: BaseException) -> InputError:
-    """The error for a file or folder that cannot be parsed, without the words of its reader."""
-    rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
-    if isinstance(error, UnicodeDecodeError):
-        rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
-    return InputError(f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}")
+@contextmanager
+def readable(path: Path, kind: str) -> Iterator[None]:
+    """Turn the errors of a missing or damaged file into InputError, without its reader's words."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (*UNREADABLE, csv.Error) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise _out_of_reach(path, error) from None
+        rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
+        if isinstance(error, UnicodeDecodeError):
+            rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+        said = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
+        raise InputError(said) from None
+
+
+def _out_of_reach(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot be read ({error.strerror}). Check its name and its rights.")
 
 
 def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
@@ -149,9 +155,7 @@ def file_kind(path: Path) -> str:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
-        ) from None
+        raise _out_of_reach(path, error) from None
     if not stat.S_ISREG(mode):
         raise InputError(f"{path}: is a folder or a pipe. Name a file.")
     if kind is None:

@@ -27,11 +27,11 @@ from pyvws.tables.files import (
     csv_header,
     file_digest,
     file_kind,
+    readable,
     refuse_damaged,
     refuse_uneven_rows,
     rows_and_columns,
     scan_columns,
-    unreadable,
 )
 from pyvws.tables.frame import column_names, narwhal_view
 from pyvws.tables.headers import named
@@ -46,8 +46,8 @@ __all__ = [
     "open_large",
     "open_lazy",
     "refuse_missing",
+    "rough_size",
     "run_bytes",
-    "table_bytes",
 ]
 
 COUNT = "records of this kind in the table"  # The tally's own column.
@@ -164,7 +164,7 @@ def named_errors(
 def open_large(path: Path) -> LargeTable:
     """A plan to read a file or folder that `read_table` takes; InputError if that fails."""
     kind = file_kind(path)
-    try:
+    with readable(path, kind):
         if kind != "csv":
             refuse_damaged(path, kind)
             written = scan_columns(path, kind)
@@ -174,14 +174,6 @@ def open_large(path: Path) -> LargeTable:
         typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS)
         written = pl.scan_csv(path, infer_schema=False)
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)
-    except InputError:
-        raise
-    except (*UNREADABLE, csv.Error) as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise InputError(
-                f"{path}: cannot be read ({error.strerror}). Check its name and its rights."
-            ) from None
-        raise unreadable(path, kind, error) from None
 
 
 def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:
@@ -191,19 +183,13 @@ def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int
     The size lies a tenth above the measured peaks of runs of 10^6 records. The size leaves out the
     memory that a run takes without any table.
     """
-    records, columns = _records_and_columns(path)
+    records, columns = rough_size(path)
     modelled = columns if used is None else min(used, columns)
     table = columns * _BYTES_A_CELL + modelled * _BYTES_A_USED_CELL + datasets * _BYTES_A_VALUE
     return records * table + draws * (1 + modelled) * _BYTES_A_VALUE
 
 
-def table_bytes(path: Path) -> int:
-    """A rough size of the table in memory, in bytes, without reading it."""
-    records, columns = _records_and_columns(path)
-    return records * columns * _BYTES_A_CELL
-
-
-def _records_and_columns(path: Path) -> tuple[int, int]:
+def rough_size(path: Path) -> tuple[int, int]:
     """Rough numbers of records and columns without reading the table; 0 if it cannot be read."""
     kind = file_kind(path)
     if kind != "csv":

@@ -11,7 +11,6 @@ function never uses, and names that no caller gives to a function.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
+from pyvws.tables.files import file_digest
 from pyvws.validation._case import numbers
 from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
 from pyvws.validation.cases.density import judge_program
@@ -161,11 +161,6 @@ def _r_files(checkout: Path) -> list[Path]:
     return found
 
 
-def _sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
     """Function definitions of all R files by name; the first file wins where two share a name.
 
@@ -180,7 +175,7 @@ def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
         if isinstance(defined, dict):  # An empty list has no names.
             name = path.relative_to(checkout).as_posix()
             for function, code in defined.items():
-                found.setdefault(function, AuthorFunction(name, _sha256_of(path), str(code[0])))
+                found.setdefault(function, AuthorFunction(name, file_digest(path), str(code[0])))
     return found
 
 
@@ -195,7 +190,7 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
         for name in map(str, read):
             if not (path.parent / name).is_file():
                 script = path.relative_to(checkout).as_posix()
-                found.setdefault(name, AuthorFunction(script, _sha256_of(path), ""))
+                found.setdefault(name, AuthorFunction(script, file_digest(path), ""))
     return found
 
 
@@ -244,7 +239,7 @@ def _structure_rows(
                 r_function=path.relative_to(checkout).as_posix(),
                 python_function=TARGET,
                 verdict="fail",
-                sha256=_sha256_of(path),
+                sha256=file_digest(path),
             )
             judge = partial(judge_program, "negative-binomial", "rstan", program, names=_DATA_NAMES)
             yield judged(row, "rstan", judge)

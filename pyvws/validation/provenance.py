@@ -15,6 +15,7 @@ from pyvws._base import resources as _resources
 from pyvws.engines.registry import engine_version
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge
+from pyvws.tables.files import file_digest
 from pyvws.validation.expected import LONG_DOUBLE_BITS
 
 __all__ = ["NOT_INSTALLED", "hashes", "machine", "versions"]
@@ -78,17 +79,13 @@ def hashes() -> dict[str, str]:
         folder = _resources.folder(name)
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
-                found[f"{name}/{path.relative_to(folder).as_posix()}"] = _sha256(path)
+                found[f"{name}/{path.relative_to(folder).as_posix()}"] = file_digest(path)
     package = Path(bridge.__file__).resolve().parents[1]
     files = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix())
-    lines = [f"{_sha256(path)}  {path.relative_to(package).as_posix()}\n" for path in files]
+    lines = [f"{file_digest(path)}  {path.relative_to(package).as_posix()}\n" for path in files]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     found[f"pyvws/ ({len(files)} Python files)"] = digest
     return found
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _installed(look: Callable[[str], str], name: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from pyvws.errors import InputError
 from pyvws.tables.files import read_table, write_table
 from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.large_files import open_large, table_bytes
+from pyvws.tables.large_files import open_large, rough_size
 
 CELLS = b"\n".join(
     [
@@ -60,7 +60,7 @@ def test_utf_16_is_named(tmp_path, encoding, read):
     path = put(tmp_path, "t.csv", text.encode(encoding))
     with pytest.raises(InputError, match="UTF-16"):
         read(path)
-    table_bytes(path)
+    rough_size(path)
     read(put(tmp_path, "t.csv", text.encode("utf-8-sig")))
 
 
@@ -183,7 +183,7 @@ def test_a_file_that_is_not_there(tmp_path, name):
 def test_a_folder_or_a_pipe_is_no_table(tmp_path, make):
     path = tmp_path / "t.csv"
     make(path)
-    for read in (read_table, open_large, table_bytes):
+    for read in (read_table, open_large, rough_size):
         with pytest.raises(InputError) as caught:
             read(path)
         assert str(caught.value) == f"{path}: is a folder or a pipe. Name a file."

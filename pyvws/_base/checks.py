@@ -127,12 +127,16 @@ def told(value: Any) -> str:
     return repr(value) if plain else f"a value of type {type(value).__name__}"
 
 
-def finite_number(value: Any, name: str) -> float:
-    """A finite number of either sign."""
+def _number(value: Any, name: str) -> float:
     try:
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number. Got {told(value)}.") from None
+
+
+def finite_number(value: Any, name: str) -> float:
+    """A finite number of either sign."""
+    number = _number(value, name)
     if not np.isfinite(number):
         raise InputError(f"{name} must be finite. Got {number}.")
     return number
@@ -156,10 +160,7 @@ def non_negative(value: Any, name: str) -> float:
 
 def half_epsilon(epsilon: Any) -> float:
     """The bound epsilon / 2 in nats, perhaps infinite; InputError unless epsilon is above 0."""
-    try:
-        number = float(epsilon)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"epsilon must be a number. Got {told(epsilon)}.") from None
+    number = _number(epsilon, "epsilon")
     if not number > 0:
         raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
     return number / 2.0

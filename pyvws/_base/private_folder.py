@@ -20,16 +20,11 @@ __all__ = ["private_folder", "sweep"]
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A new folder of mode 0700 in the system's temporary folder.
+    """A new, empty folder of mode 0700 in the system's temporary folder.
 
     The function removes the folder on success, failure and interrupt. A killed process leaves its
     folder behind; the next run on the same machine removes that folder. The variable TMPDIR moves
     the folder to another disk.
-
-    Yields
-    ------
-    Path
-        An empty folder.
     """
     sweep()
     name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"

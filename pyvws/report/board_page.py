@@ -185,15 +185,20 @@ def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats]) -> Table:
 
 
 def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]]) -> Table:
-    final = list(fits.values())[-1]
-    bound = records[final[1]]
-    order = np.argsort(-np.nan_to_num(bound, nan=np.inf, posinf=np.inf), kind="stable")[:10]
     columns = [name for pair in fits.values() for name in pair]
-    return Table(
+    bound = np.nan_to_num(records[columns[-1]], nan=np.inf, posinf=np.inf)
+    return _ten_largest(
         "The ten records with the largest bounds; row 1 is the first of the table",
-        ("row", *(name.replace("_", " ") for name in columns)),
-        [(str(row + 1), *(number(records[name][row]) for name in columns)) for row in order],
+        bound,
+        {name.replace("_", " "): records[name] for name in columns},
     )
+
+
+def _ten_largest(caption: str, by: Floats, columns: Mapping[str, Floats]) -> Table:
+    """The columns of the ten records that are largest in `by` (N,)."""
+    rows = np.argsort(-by, kind="stable")[:10]
+    figures = [(str(row + 1), *(number(x[row]) for x in columns.values())) for row in rows]
+    return Table(caption, ("row", *columns), figures)
 
 
 def _fits_section(confidential: ConfidentialPart) -> Section:
@@ -360,7 +365,6 @@ def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
     before, after = risk.by_record["Unweighted"], risk.by_record["Synthetic"]
     rise = risk.settings.rise
     found = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)
-    order = np.argsort(-found.change, kind="stable")[:10]
     return [
         picture(
             plots.whack_a_mole_scatter(before, {label: after}, rise=rise),
@@ -370,13 +374,10 @@ def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
                 f"{rise:g} higher than without weights."
             ),
         ),
-        Table(
+        _ten_largest(
             "The ten records whose risk rose most through weighting",
-            ("row", "risk without weights", "risk here", "change"),
-            [
-                (str(row + 1), *map(number, (before[row], after[row], found.change[row])))
-                for row in order
-            ],
+            found.change,
+            {"risk without weights": before, "risk here": after, "change": found.change},
         ),
     ]
 

@@ -343,7 +343,9 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path)
                     *(("mean", "mean"), ("median", "median")),
                 )
             }
-            made[f"estimands-{data}.png"] = _estimands(of_paper)
+            made[f"estimands-{data}.png"] = replicate_violins(
+                of_paper, name="one dataset of each database"
+            )
     if _PAPER_SIZE in settings["sizes"]:
         panels = {
             _TITLES[data]: {
@@ -359,12 +361,6 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path)
     for name, figure in made.items():
         figure.savefig(out / name, dpi=120)
     return list(made)
-
-
-def _estimands(panels: Mapping[str, Mapping[str, Floats]]) -> Any:
-    from pyvws.plots import replicate_violins
-
-    return replicate_violins(panels, name="one dataset of each database")
 
 
 STUDY = ReplicatedStudy(

@@ -96,14 +96,11 @@ def _end(parts: Sequence[Token], start: int, formula: str) -> int:
         return start + 1
     depth = 0
     for place in range(start + 1, len(parts)):
-        depth += {"(": 1, ")": -1}.get(parts[place].text, 0) if _is_sign(parts[place]) else 0
+        if parts[place].kind == "operator":
+            depth += {"(": 1, ")": -1}.get(parts[place].text, 0)
         if depth == 0:
             return place + 1
     raise _unreadable(formula)
-
-
-def _is_sign(part: Token) -> bool:
-    return part.kind == "operator"
 
 
 def _number_fits(parts: Sequence[Token], place: int, depth: int) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import polars as pl
 
@@ -53,50 +53,35 @@ def table_writer(
     function raises InputError for a column whose type the file lacks.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb") as file:
-        if whole:
+    laid_out = without_hidden if whole else partial(_arrow, format=format)
+    with os.fdopen(handle, "wb") as file, ExitStack() as opened:
+        first, writer = True, None
 
-            def once(rows: pl.DataFrame) -> None:
-                _refuse_types(rows, format, without_hidden)
-                write_table(rows, file, format=format)
-
-            yield once
-            return
-        to_arrow = partial(_arrow, format=format)
-        if format == "csv":
-            first = True
-
-            def append(batch: pl.DataFrame) -> None:
-                nonlocal first
-                if first:
-                    _refuse_types(batch, format, to_arrow)
+        def append(batch: pl.DataFrame) -> None:
+            nonlocal first, writer
+            if first:
+                _refuse_types(batch, format, laid_out)
+            if whole:
+                write_table(batch, file, format=format)
+            elif format == "csv":
                 batch.write_csv(file, include_header=first)
-                first = False
+            else:
+                rows = laid_out(batch)
+                writer = writer or opened.enter_context(_batch_writer(file, rows.schema, format))
+                writer.write_table(rows)
+            first = False
 
-            yield append
-            return
-        import pyarrow as pa
-        from pyarrow import parquet
+        yield append
 
-        writer: Any = None
 
-        def group(batch: pl.DataFrame) -> None:
-            nonlocal writer
-            if writer is None:
-                _refuse_types(batch, format, to_arrow)
-            rows = to_arrow(batch)
-            if writer is None and format == "parquet":
-                writer = parquet.ParquetWriter(file, rows.schema, compression="zstd")
-            elif writer is None:
-                packed = pa.ipc.IpcWriteOptions(compression="zstd")
-                writer = pa.ipc.new_file(file, rows.schema, options=packed)
-            writer.write_table(rows)
+def _batch_writer(file: IO[bytes], schema: Any, format: str) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
 
-        try:
-            yield group
-        finally:
-            if writer is not None:
-                writer.close()
+    if format == "parquet":
+        return parquet.ParquetWriter(file, schema, compression="zstd")
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    return pa.ipc.new_file(file, schema, options=packed)
 
 
 def _arrow(batch: pl.DataFrame, format: str) -> Any:

@@ -96,7 +96,7 @@ def _allowed(rows: Sequence[Row]) -> Figure | None:
         "Dot: largest difference; bar: the largest that passes; scale: logarithm of 1 + ulp."
     )
     title = "Quantities that are allowed a difference"
-    return Figure(title, text, _lanes(lanes, ticks, "ulp", text))
+    return Figure(title, text, _lanes(lanes, ticks, text, axis="ulp"))
 
 
 def _shares(rows: Sequence[Row], title: str) -> Figure | None:
@@ -123,7 +123,7 @@ def _shares(rows: Sequence[Row], title: str) -> Figure | None:
         "limit; the scale is logarithmic."
     )
     ticks = [(_log_place(10.0**power), f"{10.0**power:g}") for power in range(_LEAST_POWER, 1)]
-    drawn = _lanes(lanes, ticks, "share of the limit", text, lines=(_log_place(1.0),))
+    drawn = _lanes(lanes, ticks, text, axis="share of the limit", lines=(_log_place(1.0),))
     return Figure(f"{title} against Stan", text, drawn)
 
 
@@ -155,9 +155,10 @@ def _printed(rows: Sequence[Row]) -> Figure | None:
     )
     places = [(0.5 * (1 + tick / _EDGE), f"{tick:g}") for tick in (-1, 0, 1)]
     drawn = _lanes(
-        list(lanes.items()), places, "place in the interval", text,
+        *(list(lanes.items()), places, text),
+        axis="place in the interval",
         lines=(places[0][0], places[2][0]),
-    )  # fmt: skip
+    )
     return Figure("Printed figures beside recomputed ones", text, drawn)
 
 
@@ -167,16 +168,10 @@ def _standardized(found: Measurement) -> float:
     return (found.value - middle) / half if half > 0 else 0.0 if found.value == middle else _EDGE
 
 
-def _lanes(
-    lanes: Sequence[Lane],
-    ticks: Sequence[tuple[float, str]],
-    axis: str,
-    text: str,
-    *,
-    lines: Sequence[float] = (),
-) -> str:
-    marks = {"lanes": lanes, "ticks": ticks, "axis": axis, "lines": lines}
-    return _drawn(text, rows=len(lanes), foot=_FOOT, **marks)
+def _lanes(lanes: Sequence[Lane], ticks: Sequence[tuple[float, str]], text: str, **own: Any) -> str:
+    return _drawn(
+        text, rows=len(lanes), foot=_FOOT, lanes=lanes, ticks=ticks, **{"lines": (), **own}
+    )
 
 
 def _drawn(text: str, **marks: Any) -> str:

@@ -169,9 +169,7 @@ def _standardized(found: Measurement) -> float:
 
 
 def _lanes(lanes: Sequence[Lane], ticks: Sequence[tuple[float, str]], text: str, **own: Any) -> str:
-    return _drawn(
-        text, rows=len(lanes), foot=_FOOT, lanes=lanes, ticks=ticks, **{"lines": (), **own}
-    )
+    return _drawn(text, rows=len(lanes), foot=_FOOT, lanes=lanes, ticks=ticks, **own)
 
 
 def _drawn(text: str, **marks: Any) -> str:

@@ -132,7 +132,7 @@ def test_known_tables_are_their_columns():
 
 AT_LEAST_TWO = (
     "Combining rules need at least 2 datasets, since the spread of their estimates enters the "
-    "variance. Got 1; synthesize more."
+    "variance. Got 1. Synthesize more datasets."
 )
 NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g', 'k'."
 
@@ -153,7 +153,7 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
             (
                 lambda m=m: vws.combine(m, m),
                 "Combining rules need the estimates of at least 2 datasets, since their spread "
-                "enters the variance. Got 1; synthesize more.",
+                "enters the variance. Got 1. Synthesize more datasets.",
             )
             for m in (1.0, [1.0])
         ),
@@ -179,14 +179,14 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE], "g ~ x"),
-            "dataset 1: formula 'g' is not numeric (its type is String). Convert it first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "dataset 1: formula 'g' is not numeric (its type is String). Convert the column "
+            "first: to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
             "commas.",
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),
-            "The design matrices of dataset 1 and dataset 2 have different columns: 2 are in one "
-            "alone. Give both the same levels, for example as categories.",
+            "The design matrices of dataset 1 and dataset 2 have different columns: 2 columns are "
+            "in one of the two alone. Give both tables the same levels, for example as categories.",
         ),
         (
             lambda: vws.whack_a_mole([0.1, 0.2], [0.1]),

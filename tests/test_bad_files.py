@@ -138,7 +138,7 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
             {},
             "pay ~ age",
             "Combining rules need at least 2 datasets, since the spread of their estimates enters "
-            "the variance. Got 1; synthesize more.",
+            "the variance. Got 1. Synthesize more datasets.",
         ),
         (
             2,
@@ -157,8 +157,8 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
             2,
             {},
             "job ~ age",
-            "0.csv: formula 'job' is not numeric (its type is String). Convert it first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "0.csv: formula 'job' is not numeric (its type is String). Convert the column "
+            "first: to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
             "commas.",
         ),
         (

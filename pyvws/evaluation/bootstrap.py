@@ -97,8 +97,8 @@ def bootstrap_interval(
         value: Any = statistic(source[stream.sample(len(source), size) - 1])
         if np.ndim(value) or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
             raise InputError(
-                "statistic must return a finite number for every sample. Check it on a small "
-                "dataset."
+                "statistic must return a finite number for every sample. Check the statistic on "
+                "a small dataset."
             )
         pooled[number] = value
     lower, upper = rarith.quantile(pooled, np.array([tail, 1.0 - tail]))

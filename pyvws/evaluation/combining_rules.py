@@ -118,7 +118,7 @@ def combine(
     if m < 2:
         raise InputError(
             "Combining rules need the estimates of at least 2 datasets, since their spread enters "
-            "the variance. Got 1; synthesize more."
+            "the variance. Got 1. Synthesize more datasets."
         )
     if (v < 0).any():
         raise InputError(f"variances must not be negative. Negative: {positions(v < 0)}.")
@@ -190,7 +190,7 @@ def combine_formula(
     if len(datasets) < 2:
         raise InputError(
             "Combining rules need at least 2 datasets, since the spread of their estimates enters "
-            f"the variance. Got {len(datasets)}; synthesize more."
+            f"the variance. Got {len(datasets)}. Synthesize more datasets."
         )
     called = [f"dataset {k}" for k in range(1, len(datasets) + 1)] if names is None else list(names)
     if len(called) != len(datasets):
@@ -205,7 +205,8 @@ def combine_formula(
             alone = len(set(fit.names) ^ set(fits[0].names))
             raise InputError(
                 f"The design matrices of {called[0]} and {name} have different columns: {alone} "
-                "are in one alone. Give both the same levels, for example as categories."
+                "columns are in one of the two alone. Give both tables the same levels, for "
+                "example as categories."
             )
     return {
         name: combine(

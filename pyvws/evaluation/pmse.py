@@ -56,8 +56,8 @@ class PropensityScore:
 def _not_zero(of_null: float) -> float:
     if of_null == 0.0:
         raise InputError(
-            "The null distribution is a single point, so there is nothing to compare with. Use a "
-            "smaller leaf, or more permutations."
+            "The null distribution is a single point, so the score has nothing to compare with. "
+            "Use a smaller leaf, or more permutations."
         )
     return of_null
 
@@ -192,7 +192,7 @@ def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats
     if set(first.columns) != set(second.columns):
         differing = ", ".join(sorted(set(first.columns) ^ set(second.columns)))
         raise InputError(
-            f"original and synthetic must have the same columns. Only in one: {differing}."
+            f"original and synthetic must have the same columns. Only in one table: {differing}."
         )
     names = first.columns
     parts = []

@@ -108,7 +108,9 @@ def call(
     """
     path = (folder or _resources.folder("r_reference")) / f"{script}.R"
     if not script.isidentifier() or not path.is_file():
-        raise InputError(f"There is no R script {script}.R. Give the name of one in r_reference.")
+        raise InputError(
+            f"There is no R script {script}.R. Give the name of a script in r_reference."
+        )
     text = path.read_text(encoding="utf-8")
     outcome = SESSION.run(lambda: _evaluate(path, text, function, arguments))
     where = f"{function}() of {script}.R"
@@ -153,7 +155,7 @@ def save_object(value: Any, path: Path) -> None:
     """
     outcome = SESSION.run(lambda: _save(value, path))
     if outcome.crash is not None:
-        raise InputError("R could not write the object. Save it yourself with saveRDS().")
+        raise InputError("R could not write the object. Save the object yourself with saveRDS().")
 
 
 def _versions() -> dict[str, str]:

@@ -122,7 +122,7 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
         return Column("instant", _filled(array, missing, _microseconds), missing)
     raise InputError(
         "An object column crosses to R only if all its values are text, all dates or all times. "
-        "Give it a dtype first."
+        "Give the column a dtype first."
     )
 
 
@@ -288,13 +288,15 @@ def _factor(codes: Any, categories: list[Any], ordered: bool) -> Column:
         if not isinstance(category, (str, int, np.integer, np.bool_)):
             raise InputError(
                 "Categories cross to R only if they are text, whole numbers or booleans. "
-                "Convert them to text first."
+                "Convert the categories to text first."
             )
     levels = tuple(
         str(category).upper() if isinstance(category, (bool, np.bool_)) else str(category)
         for category in categories
     )
     if len(set(levels)) < len(levels):
-        raise InputError("Two categories have the same text, so R would merge them. Rename one.")
+        raise InputError(
+            "Two categories have the same text, so R would merge the two. Rename one category."
+        )
     codes = np.asarray(codes)
     return Column("factor", codes, codes < 0, levels, ordered)

@@ -340,7 +340,8 @@ def _integers(values: NDArray[Any], missing: NDArray[np.bool_], vector: Any = No
     known = values[~missing]
     if known.size and (known.max() >= 2**31 or known.min() <= _NA_INTEGER):
         raise InputError(
-            "A whole number beyond 2^31 - 1 does not cross to R unchanged. Convert it to float."
+            "A whole number beyond 2^31 - 1 does not cross to R unchanged. Convert the "
+            "column to float."
         )
     whole = np.full(values.shape, _NA_INTEGER, dtype=np.int32)
     whole[~missing] = known.astype(np.int32)
@@ -372,5 +373,5 @@ def _instants(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.in
     possible = np.abs(known) < _MOST_SECONDS
     result = _microseconds(np.where(possible, known, 0.0))
     if not (possible & (result / 1_000_000 == known)).all():
-        raise InputError("R returned a time that is not a whole microsecond. Round it first.")
+        raise InputError("R returned a time that is not a whole microsecond. Round the time first.")
     return result

@@ -89,8 +89,8 @@ class Session:
             pass
         if self._process != os.getpid():
             raise MissingDependencyError(
-                "R was started before this process was forked and does not run in it. "
-                'Start worker processes with the "spawn" method.'
+                "R was started before this process was forked, and R does not run in a forked "
+                'process. Start worker processes with the "spawn" method.'
             )
         return self._missing
 

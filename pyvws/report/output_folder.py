@@ -106,7 +106,7 @@ def read_public(out: Path) -> PublicPart:
     synthesized = [name for name in columns if name not in unchanged]
     if len(synthesized) != 1:
         raise InputError(
-            f"{paths[0].name} needs one column besides those released unchanged. "
+            f"{paths[0].name} needs one column besides the columns released unchanged. "
             f"Got {len(synthesized)}. {_AS_LEFT}"
         )
     files, outcomes = [], []
@@ -190,9 +190,9 @@ def refuse_random_order(path: Path) -> None:
     statement = (path if path.is_dir() else path.parent) / "privacy.json"
     if statement.is_file() and _json(statement).get("row_order") == ROW_ORDERS[False]:
         raise InputError(
-            f"{path}: its rows are in a secret random order, so they cannot be lined up with "
-            "records. Name the run's folder instead, the one with release/ and confidential/: "
-            "confidential/records.parquet has the order."
+            f"{path}: its rows are in a secret random order, so pyvws cannot line the rows up with "
+            "records. Name the run's folder instead, which holds release/ and confidential/. "
+            "There confidential/records.parquet has the order."
         )
 
 
@@ -201,7 +201,7 @@ def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
     wanted = privacy.get("datasets")
     if not paths or len(paths) != wanted:
         raise InputError(
-            f"{folder} holds {len(paths)} synthetic datasets, its statement names {wanted}. "
+            f"{folder} holds {len(paths)} synthetic datasets. The statement names {wanted}. "
             f"{_AS_LEFT}"
         )
     return paths

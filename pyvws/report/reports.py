@@ -27,7 +27,8 @@ def check_pages(out: Path, *, overwrite: bool) -> None:
     for folder in (out / "release", out / "confidential"):
         if (folder / PAGE).exists() and not overwrite:
             raise OutputError(
-                f"{folder / PAGE} exists. Use --overwrite to replace it; the other files stay."
+                f"{folder / PAGE} exists. Use --overwrite to replace it. The other files "
+                "stay as they are."
             )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(f"{folder} cannot be written to. Change its rights.")
@@ -67,8 +68,8 @@ def write_pages(
             _put(partials, cleanup)
         except OSError as error:
             raise OutputError(
-                f"{out} could not be written ({error.strerror or type(error).__name__}); its "
-                "reports are as they were. Mend the cause and run it again."
+                f"{out} could not be written ({error.strerror or type(error).__name__}). The "
+                "folder's reports are as they were. Mend the cause and run the report again."
             ) from None
     return public_path, board_path
 

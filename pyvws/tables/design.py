@@ -54,7 +54,9 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
 def _read(formula: str, outcome: str) -> ReadFormula:
     read = read_formula(formula)
     if outcome in read.columns:
-        raise InputError(f"formula uses the outcome {outcome!r} as a predictor. Take it out.")
+        raise InputError(
+            f"formula uses the outcome {outcome!r} as a predictor. Take the outcome out."
+        )
     return read
 
 
@@ -72,7 +74,7 @@ def _checked_design(
     if worst:
         raise InputError(
             f"formula {formula!r} gives missing or infinite values in "
-            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave it out."
+            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave the term out."
         )
     refuse_rank_deficient(matrix, terms, read, variables)
     return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
@@ -175,8 +177,8 @@ def _values(source: Any, column: Any) -> Any:
     kind = pd.api.types.infer_dtype(column, skipna=False)
     if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
         raise InputError(
-            f"formula uses column {source.name!r}, which holds dates or times. Turn it into a "
-            "number, such as days since a start, or into a category, such as its month."
+            f"formula uses column {source.name!r}, which holds dates or times. Turn the column "
+            "into a number, such as days since a start, or into a category, such as the month."
         )
     if isinstance(column.dtype, pd.CategoricalDtype):
         polars = source.implementation.is_polars()
@@ -191,7 +193,7 @@ def _values(source: Any, column: Any) -> Any:
         return column.astype(object).to_numpy()
     raise InputError(
         f"formula uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
-        "truth value nor category. Convert it first."
+        "truth value nor category. Convert the column first."
     )
 
 
@@ -223,7 +225,7 @@ def _evaluated(
             ) from None
         if not (numeric or single) and len(result.levels) < 2:
             raise InputError(
-                f"formula uses {expression.label!r}, which has a single level. Take it out."
+                f"formula uses {expression.label!r}, which has a single level. Take the term out."
             )
         variables.append(result.reshape(n, -1) if numeric else result)
     return variables

@@ -172,8 +172,8 @@ class Expression:
         for place, part in enumerate(parts):
             if part.kind == "operator" and part.text not in _INSIDE:
                 raise InputError(
-                    f"formula has {part.text!r} within {self.label!r}, where it has no meaning. "
-                    "Make the column in the table first."
+                    f"formula has {part.text!r} within {self.label!r}, where the sign has no "
+                    "meaning. Make the column in the table first."
                 )
             if _is_function(parts, place):
                 _function(part.text)
@@ -221,9 +221,9 @@ def _function(name: str) -> Any:
     if module == "np" and callable(getattr(np, rest, None)):
         return getattr(np, rest)
     raise InputError(
-        f"formula uses the function {name!r}, which is not known here. Known: "
-        f"{', '.join(sorted(FUNCTIONS))}, and NumPy's as np.name. Or make the column in the table "
-        "first."
+        f"formula uses the function {name!r}, which pyvws does not know. pyvws knows "
+        f"{', '.join(sorted(FUNCTIONS))}, and NumPy's functions as np.name. Or make the column in "
+        "the table first."
     )
 
 

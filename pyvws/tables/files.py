@@ -64,9 +64,10 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
-_CSV_RULE = "It must be UTF-8 with commas and a header."
+_CSV_RULE = "A csv must be UTF-8 with commas and a header."
 _PARTS_RULE = (
-    "Its parts need the same columns, each whole: name one file, or a folder of one table's parts."
+    "The parts of a folder need the same columns, and each part must be whole. Name one file, or a "
+    "folder of one table's parts."
 )
 _OTHER_SEPARATORS = (";", "\t", "|")
 _SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
@@ -107,7 +108,7 @@ def read_table(path: Path) -> TableFile:
             records = frame.height
     if not frame.height == as_written.height == records:
         raise InputError(
-            f"{path.name}: rows cannot be told apart. Check its quotes and its line ends."
+            f"{path.name}: pyvws cannot tell the rows apart. Check the file's quotes and line ends."
         )
     return TableFile(frame, as_written, kind, digest)
 
@@ -122,15 +123,23 @@ def readable(path: Path, kind: str) -> Iterator[None]:
     except (*UNREADABLE, csv.Error) as error:
         if isinstance(error, OSError) and error.strerror:
             raise _out_of_reach(path, error) from None
-        rule = _CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write it again."
+        rule = (
+            _CSV_RULE
+            if kind == "csv"
+            else _PARTS_RULE
+            if path.is_dir()
+            else "Write the file again."
+        )
         if isinstance(error, UnicodeDecodeError):
-            rule += " An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+            rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
         said = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
         raise InputError(said) from None
 
 
 def _out_of_reach(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: cannot be read ({error.strerror}). Check its name and its rights.")
+    return InputError(
+        f"{path}: cannot be read ({error.strerror}). Check the file's name and rights."
+    )
 
 
 def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
@@ -188,19 +197,19 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
     twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
     if twice:
         raise InputError(
-            f"{name}: column names must differ. Some are given twice: {placed(twice, header)}. "
-            "Rename them, or add the header."
+            f"{name}: column names must differ. The header gives names twice: "
+            f"{placed(twice, header)}. Rename these columns, or add the header."
         )
     if header and uneven.any():
         if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
             raise InputError(
-                f"{name}: its header has no comma. A csv needs commas between cells and points in "
-                "numbers: read it with read.csv2 in R or pandas.read_csv(sep=';', decimal=','), "
-                "and write it again."
+                f"{name}: the header has no comma. A csv needs commas between cells and points in "
+                "numbers. Read the file with read.csv2 in R or with pandas.read_csv(sep=';', "
+                "decimal=','), and write the table again."
             )
         raise InputError(
-            f"{name}: every row needs {len(header)} cells, as the header has. "
-            f"Rows with another number: {positions(uneven)}. Check its commas and quotes."
+            f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
+            f"number of cells: {positions(uneven)}. Check the file's commas and quotes."
         )
     return len(uneven)
 
@@ -213,8 +222,8 @@ def _refuse_utf16(file: BinaryIO, name: str) -> None:
     marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked or (b"\0\0" in halves and len(halves) == 2):
         raise InputError(
-            f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save it as CSV UTF-8, "
-            "or run iconv -f UTF-16 -t UTF-8."
+            f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save the file as "
+            "CSV UTF-8, or run iconv -f UTF-16 -t UTF-8."
         )
 
 
@@ -327,8 +336,8 @@ def folder_kind(path: Path) -> str:
     kinds = sorted({COLUMN_SUFFIXES[part.suffix.lower()] for part in table_parts(path)})
     if len(kinds) != 1:
         raise InputError(
-            f"{path.name}: a folder needs parts of one kind, all .parquet or all .arrow. It has "
-            f"{' and '.join(kinds) or 'none'}."
+            f"{path.name}: a folder needs parts of one kind, all .parquet or all .arrow. The "
+            f"folder has {' and '.join(kinds) or 'none'}."
         )
     return kinds[0]
 

@@ -77,7 +77,7 @@ def refuse_repeated(names: Sequence[Any]) -> None:
     twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
     if twice:
         raise InputError(
-            f"Column names must differ. Given twice: {named(twice, texts)}. Rename them."
+            f"Column names must differ. Given twice: {named(twice, texts)}. Rename these columns."
         )
 
 
@@ -127,8 +127,8 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     if not column.dtype.is_numeric():
         kind = str(column.dtype).partition("(")[0]  # After "(" may stand levels, which are values.
         raise InputError(
-            f"{role} {name!r} is not numeric (its type is {kind}). Convert it first: to "
-            "0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+            f"{role} {name!r} is not numeric (its type is {kind}). Convert the column first: "
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
     values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
     _refuse_missing(~np.isfinite(values), name)

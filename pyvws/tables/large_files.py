@@ -156,8 +156,8 @@ def named_errors(
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # any engine's own
         raise InputError(
-            f"{name}: {named(columns, header) or 'it'} could not be read ({type(error).__name__}). "
-            "Check that each column holds numbers of a usual size, or text."
+            f"{name}: {named(columns, header) or 'the table'} could not be read "
+            f"({type(error).__name__}). Check that each column holds numbers of a usual size, or text."
         ) from None
 
 
@@ -271,7 +271,7 @@ def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable
         if not isinstance(frame, nw.LazyFrame):
             raise InputError(
                 f"table must be a path or a lazy frame. Got {type(table).__name__}, which is in "
-                "memory: use fit(...).write(folder)."
+                "memory. For a table in memory use fit(...).write(folder)."
             )
         name = f"the {frame.implementation.name.lower()} frame"
         if frame.implementation.is_polars():
@@ -279,6 +279,7 @@ def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable
             return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
         if keep_order:
             raise InputError(
-                f"{name}: its engine keeps no order of rows. Take keep_order out, or give a file."
+                f"{name}: the frame's engine keeps no order of rows. Take keep_order out, or give "
+                "a file."
             )
         return LazyTable(frame, column_names(frame), name)

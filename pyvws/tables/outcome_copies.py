@@ -85,8 +85,8 @@ class OutcomeCopies:
         if same:
             raise InputError(
                 f"Columns to be released as they are equal the outcome {self._outcome!r} in every "
-                f"record, which would release it: {named(same, self._header)}. Take them out of "
-                "formula and keep."
+                f"record, which would release the outcome: {named(same, self._header)}. Take these "
+                "columns out of formula and keep."
             )
 
     def warn(self) -> None:
@@ -96,8 +96,8 @@ class OutcomeCopies:
             warnings.warn(
                 f"Columns to be released as they are stand in the rank order of the outcome "
                 f"{self._outcome!r}, or in the opposite one: {named(ordered, self._header)}. "
-                "Whoever sorts by them has the order of the confidential values. Take them out of "
-                "formula and keep, unless that is public.",
+                "Whoever sorts by such a column has the order of the confidential values. Take "
+                "these columns out of formula and keep, unless that order is public.",
                 DisclosureWarning,
                 stacklevel=4,
             )

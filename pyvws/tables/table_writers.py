@@ -35,9 +35,9 @@ TableWriter = Callable[[pl.DataFrame], None]
 def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
     """The error for columns that no file of a format can hold, with their names or places."""
     return InputError(
-        f"No {format} file can hold the values of {named(strange, header)}: they are lists or "
-        "spans, of several kinds, or too large. Convert them to text, or take these columns out of "
-        "keep."
+        f"No {format} file can hold the values of {named(strange, header)}: these values are "
+        "lists or spans, of several kinds, or too large. Convert the values to text, or take the "
+        "columns out of keep."
     )
 
 

@@ -210,8 +210,9 @@ def meet(
         if value is None and reached.bound < window.low:
             value = largest if tried < largest else None
     raise SearchError(
-        f"{_TRIES} refits brought no {label} bound where it should be. Raise the tolerance "
-        "(--tolerance), or name a target with epsilon, whose search allows for the bound's noise."
+        f"{_TRIES} refits brought no {label} bound within the tolerance of its target. Raise the "
+        "tolerance (--tolerance), or name a target with epsilon. The search for an epsilon allows "
+        "for the bound's noise."
     )
 
 
@@ -276,8 +277,8 @@ def stay_below(
         value = None
     raise SearchError(
         f"{_TRIES} refits brought no {label} bound to its target. Ask for another epsilon, raise "
-        "the tolerance (--tolerance), join rare levels of the predictors, or let downscale "
-        "(--downscale) lower the weights instead."
+        "the tolerance (--tolerance), or join rare levels of the predictors. Or let downscale "
+        "(--downscale) lower the weights."
     )
 
 

@@ -114,7 +114,8 @@ def test_special_cases_collapse():
         ),
         (
             {"statistic": lambda x: np.nan},
-            "statistic must return a finite number for every sample. Check it on a small dataset.",
+            "statistic must return a finite number for every sample. Check the "
+            "statistic on a small dataset.",
         ),
     ],
 )

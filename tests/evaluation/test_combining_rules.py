@@ -267,7 +267,7 @@ def test_a_call_before_the_tilde_is_the_column_computed_first():
         (
             ([1.0], [1.0]),
             "Combining rules need the estimates of at least 2 datasets, since their spread enters "
-            "the variance. Got 1; synthesize more.",
+            "the variance. Got 1. Synthesize more datasets.",
         ),
         (([1.0, 2.0], [1.0, -1.0]), "variances must not be negative. Negative: 1 (row 2)."),
         (

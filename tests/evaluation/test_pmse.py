@@ -195,7 +195,7 @@ def test_trees_without_scikit_learn(monkeypatch):
         (
             lambda t: t.rename(columns={"x": "y"}),
             {},
-            "original and synthetic must have the same columns. Only in one: x, y.",
+            "original and synthetic must have the same columns. Only in one table: x, y.",
         ),
         (
             lambda t: t.assign(x=np.nan),

@@ -116,7 +116,7 @@ def test_the_message_names_the_argument_and_not_the_value() -> None:
         same(np.array([1, 123456789012]))
     assert str(caught.value) == (
         "Argument x of same(): A whole number beyond 2^31 - 1 does not cross to R unchanged. "
-        "Convert it to float."
+        "Convert the column to float."
     )
 
 

@@ -246,7 +246,7 @@ def test_no_guarantee_where_the_settings_leave_every_weight_at_one(
 def test_a_column_that_holds_the_outcome_is_not_released(kind: Any, settings: Any) -> None:
     columns = _columns()
     table = kind({**columns, "copy": columns["visits"].astype(float), "id": columns["visits"] + 1})
-    said = "equal the outcome 'visits' in every record, which would release it: copy. Take"
+    said = "equal the outcome 'visits' in every record, which would release the outcome: copy. Take"
     with pytest.raises(InputError, match=said):
         _release(table, **settings)
 

@@ -112,7 +112,7 @@ def test_folders_that_are_refused(tmp_path, read):
             read(folder)
         return str(caught.value)
 
-    rule = "a folder needs parts of one kind, all .parquet or all .arrow. It has "
+    rule = "a folder needs parts of one kind, all .parquet or all .arrow. The folder has "
     (tmp_path / "empty").mkdir()
     assert message(tmp_path / "empty") == f"empty: {rule}none."
     both = parted(parted(tmp_path / "both", "arrow"), "parquet")
@@ -128,7 +128,9 @@ def test_a_folder_of_several_tables_is_told_apart_from_a_damaged_one(tmp_path, r
     mixed = parted(tmp_path / "mixed", "parquet")
     (mixed / place).parent.mkdir(exist_ok=True)
     TABLE.select(other=1).write_parquet(mixed / place)
-    with pytest.raises(InputError, match="Its parts need the same columns, each whole"):
+    with pytest.raises(
+        InputError, match="parts of a folder need the same columns, and each part must be whole"
+    ):
         read(mixed)
 
 

@@ -117,8 +117,8 @@ LACKS = "which the table lacks."
             "~ zzz",
             f"formula names column 'zzz', {LACKS} It has: 'y', 'x', 'n', 'town', 'urban'.",
         ),
-        ("~ x + y", "formula uses the outcome 'y' as a predictor. Take it out."),
-        ("~ log(y)", "formula uses the outcome 'y' as a predictor. Take it out."),
+        ("~ x + y", "formula uses the outcome 'y' as a predictor. Take the outcome out."),
+        ("~ log(y)", "formula uses the outcome 'y' as a predictor. Take the outcome out."),
         (
             "y ~ x",
             "formula must have nothing before '~', since outcome= names the outcome. Got 'y ~ x'.",
@@ -140,15 +140,15 @@ LACKS = "which the table lacks."
         ),
         (
             "~ x + spline(n)",
-            "formula uses the function 'spline', which is not known here. Known: C, I, abs, "
+            "formula uses the function 'spline', which pyvws does not know. pyvws knows C, I, abs, "
             "as.factor, as.numeric, ceiling, exp, expm1, factor, floor, log, log10, log1p, log2, "
-            "poly, relevel, scale, sqrt, and NumPy's as np.name. Or make the column in the table "
-            "first.",
+            "poly, relevel, scale, sqrt, and NumPy's functions as np.name. Or make the column in "
+            "the table first.",
         ),
         (
             "~ I(x:n)",
-            "formula has ':' within 'I(x:n)', where it has no meaning. Make the column in the "
-            "table first.",
+            "formula has ':' within 'I(x:n)', where the sign has no meaning. Make the column in "
+            "the table first.",
         ),
         ("~ 0", "formula '~ 0' leaves no column. Keep the intercept: '~ 1'."),
         (
@@ -220,7 +220,7 @@ def test_levels_that_no_record_has_are_counted(kind, levels):
 def test_a_predictor_of_one_level_is_refused():
     with pytest.raises(InputError) as caught:
         design("~ t", pl.DataFrame({"y": [1, 2], "t": ["a", "a"]}))
-    assert str(caught.value) == "formula uses 't', which has a single level. Take it out."
+    assert str(caught.value) == "formula uses 't', which has a single level. Take the term out."
 
 
 DAYS = [dt.date(2020, 1, day) for day in (1, 2, 5)]
@@ -240,8 +240,8 @@ def test_dates_are_refused(table, formula):
     with pytest.raises(InputError) as caught:
         make_design(open_frame(table), formula, outcome="")
     assert str(caught.value) == (
-        "formula uses column 'day', which holds dates or times. Turn it into a number, such as "
-        "days since a start, or into a category, such as its month."
+        "formula uses column 'day', which holds dates or times. Turn the column into a number, "
+        "such as days since a start, or into a category, such as the month."
     )
 
 
@@ -250,7 +250,7 @@ def test_other_types_are_refused():
         design("~ l", pl.DataFrame({"y": [1, 2], "l": [[1], [2]]}))
     assert str(caught.value) == (
         "formula uses column 'l', whose type List(Int64) is neither number, text, truth value nor "
-        "category. Convert it first."
+        "category. Convert the column first."
     )
 
 

@@ -113,15 +113,15 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
     assert table.as_written.equals(frame)
 
 
-TWICE = "column names must differ. Some are given twice: columns"
-UNREADABLE = "It must be UTF-8 with commas and a header."
-OLDER = "An older encoding is turned by iconv -f ISO-8859-1 -t UTF-8."
+TWICE = "column names must differ. The header gives names twice: columns"
+UNREADABLE = "A csv must be UTF-8 with commas and a header."
+OLDER = "iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
 SEPARATED = (
-    "its header has no comma. A csv needs commas between cells and points in numbers: read it with "
-    "read.csv2 in R or pandas.read_csv(sep=';', decimal=','), and write it again."
+    "the header has no comma. A csv needs commas between cells and points in numbers. Read the "
+    "file with read.csv2 in R or with pandas.read_csv(sep=';', decimal=','), and write the table again."
 )
-QUOTES = "Check its commas and quotes."
-EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
+QUOTES = "Check the file's commas and quotes."
+EVEN = "every row needs 2 cells, as the header has. Rows with another number of cells:"
 
 
 @pytest.mark.parametrize(
@@ -145,21 +145,21 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number:"
         (
             "t.csv",
             b"a,b,a\n1,2,3\n",
-            f"t.csv: {TWICE} 1, 3. Rename them, or add the header.",
+            f"t.csv: {TWICE} 1, 3. Rename these columns, or add the header.",
         ),
         (
             "t.csv",
             b'a,"a"\n1,2\n',
-            f"t.csv: {TWICE} 1, 2. Rename them, or add the header.",
+            f"t.csv: {TWICE} 1, 2. Rename these columns, or add the header.",
         ),
         ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
         ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),
         ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
-        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error). Write it again."),
+        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error). Write the file again."),
         (
             "t.parquet",
             b"a,b\n1,2\n",
-            "t.parquet: not a readable parquet file (Error). Write it again.",
+            "t.parquet: not a readable parquet file (Error). Write the file again.",
         ),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_there(tmp_path, name):
     with pytest.raises(InputError) as caught:
         read_table(path)
     assert str(caught.value) == (
-        f"{path}: cannot be read (No such file or directory). Check its name and its rights."
+        f"{path}: cannot be read (No such file or directory). Check the file's name and rights."
     )
 
 
@@ -190,7 +190,7 @@ def test_a_folder_or_a_pipe_is_no_table(tmp_path, make):
 
 
 def test_lines_that_end_in_two_ways_are_not_taken_for_one(tmp_path):
-    with pytest.raises(InputError, match="Check its quotes and its line ends"):
+    with pytest.raises(InputError, match="Check the file's quotes and line ends"):
         read_table(put(tmp_path, "t.csv", b"a\n1\r2\n3\n"))
 
 
@@ -204,4 +204,4 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
         assert "Ann" not in str(caught.value)
     with pytest.raises(InputError) as caught:
         read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
-    assert "given twice: columns 2, 3." in str(caught.value)
+    assert "gives names twice: columns 2, 3." in str(caught.value)

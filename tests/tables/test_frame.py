@@ -131,7 +131,7 @@ def test_unknown_columns_get_the_nearest_names(kind):
             "Every column needs a name that is a string. Rename the columns.",
         ),
         *(
-            (twice, "Column names must differ. Given twice: a. Rename them.")
+            (twice, "Column names must differ. Given twice: a. Rename these columns.")
             for twice in (
                 pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "b", "a"]),
                 pa.table([[1, 2], [3, 4]], names=["a", "a"]),
@@ -147,8 +147,8 @@ def test_outcomes_that_are_not_numbers():
     frame = open_frame(pl.DataFrame({"t": ["1", "2"], "b": [True, False]}))
     for name, kind in [("t", "String"), ("b", "Boolean")]:
         assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == (
-            f"outcome {name!r} is not numeric (its type is {kind}). Convert it first: to 0 and 1, "
-            "to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+            f"outcome {name!r} is not numeric (its type is {kind}). Convert the column first: "
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
     with pytest.raises(InputError) as caught:
         numeric_column(

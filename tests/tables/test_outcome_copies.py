@@ -88,7 +88,7 @@ def test_each_copy_is_refused_in_memory_and_in_steps(kind: str, tmp_path: Path) 
         datasets=1,
         settings=SamplerSettings(draws=100, warmup=100, chains=1),
     )
-    said = "equal the outcome 'y' in every record, which would release it: copy. Take"
+    said = "equal the outcome 'y' in every record, which would release the outcome: copy. Take"
     frames = [table, table.to_arrow()]
     if kind not in ("holes", "category"):
         frames.append(table.to_pandas())

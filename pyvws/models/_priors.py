@@ -1,10 +1,10 @@
-"""The families' priors on the unconstrained scale that samplers see, as Stan orders it.
+"""The families' priors on the unconstrained scale that samplers see, in Stan's order.
 
-The papers' hierarchical prior on coefficients is beta ~ MVN(0, diag(s) L L' diag(s)), L the
-Cholesky factor of a correlation matrix with an LKJ(6) prior [lkj2009], s ~ half-t(3, 0, 1). The
-unconstrained vector is (beta (K), log s (K), y (K(K-1)/2, row by row)). Canonical partial
-correlations z = tanh(y) give row i of L by L_ij = z_ij prod_{m<j} sqrt(1 - z_im^2), L_ii =
-prod_{m<i} sqrt(1 - z_im^2).
+The papers' hierarchical prior on coefficients is beta ~ MVN(0, diag(s) L L' diag(s)). L is the
+Cholesky factor of a correlation matrix that has an LKJ(6) prior [lkj2009], and s ~ half-t(3, 0, 1).
+The unconstrained vector is (beta (K), log s (K), y (K(K-1)/2, row by row)). The canonical partial
+correlations are z = tanh(y). They give row i of L: L_ij = z_ij prod_{m<j} sqrt(1 - z_im^2), and
+L_ii = prod_{m<i} sqrt(1 - z_im^2).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SCALE_DF = 3.0
 
 
 def coefficient_dimension(K: int) -> int:
-    """Length of the unconstrained vector for K coefficients."""
+    """Length of this module's unconstrained vector for K coefficients."""
     return 2 * K + K * (K - 1) // 2
 
 
@@ -77,16 +77,17 @@ def cholesky_factor(y: Any, K: int) -> Any:
 
 @kernel
 def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
-    """Log prior density of q with every log Jacobian, up to a constant; adds its gradient to grad.
+    """Log prior density of q with every log Jacobian, up to a constant; adds the gradient to grad.
 
-    q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale
-    overflows or vanishes the result is not finite, which a sampler treats as a rejection.
+    q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale overflows
+    or vanishes, the log density is not finite, and a sampler then rejects q.
     """
     logp = 0.0
     for k in range(K):
         u = q[K + k]
         s2 = math.exp(2.0 * u)
-        # The Jacobian's + log s and the normal's - log s cancel; the t tail is left.
+        # The + log s of the Jacobian and the - log s of the normal density cancel. What is left is
+        # the tail of the t density.
         logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF)
         grad[K + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2)
     L = cholesky_factor(q[2 * K :], K)
@@ -112,8 +113,8 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
     for i in range(K):
         by_L[i] = w[i] * v
         for j in range(i):
-            # Exponents of 1 - z^2: tanh's Jacobian 1, the row's stick lengths, LKJ on L_ii, and
-            # the normal's - log L_ii.
+            # The exponents of 1 - z^2 come from the Jacobian of tanh (1), the stick lengths of the
+            # row, the LKJ density of L_ii, and the - log L_ii of the normal density.
             power = 0.5 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
             logp += power * log_sech_squared(q[at])
             grad[at] -= 2.0 * power * math.tanh(q[at])
@@ -124,10 +125,10 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
 
 @kernel
 def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
-    """Add to grad the gradient in y (K(K-1)/2,) from by_L, the gradient in L (K, K).
+    """Add to grad (K(K-1)/2,) the gradient in y that follows from by_L (K, K), the gradient in L.
 
     dL_ij / dy_im = - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 -
-    z_im^2); only the lower triangle of by_L counts.
+    z_im^2). The function reads the lower triangle of by_L alone.
     """
     L = cholesky_factor(y, K)
     at = 0
@@ -152,7 +153,7 @@ def _factors(q: Any, K: int) -> Any:
 
 
 def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
-    """beta (S, K), sigma_beta (S, K) and L_beta (S, K, K) from unconstrained draws q (S, D)."""
+    """beta (S, K), sigma_beta (S, K) and L_beta (S, K, K) of the unconstrained draws q (S, D)."""
     return {
         "beta": q[:, :K].copy(),
         "sigma_beta": np.exp(q[:, K : 2 * K]),
@@ -161,9 +162,10 @@ def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
 
 
 def unconstrain_coefficients(draws: dict[str, Floats]) -> Floats:
-    """The inverse of `constrain_coefficients`: draws by name to q (S, 2K + K(K-1)/2).
+    """The inverse of `constrain_coefficients`: q (S, 2K + K(K-1)/2) from draws by name.
 
-    y_ij = atanh(z_ij) = asinh(L_ij / sqrt(sum_{m>j} L_im^2)), which stays exact as |z| nears 1.
+    y_ij = atanh(z_ij) = asinh(L_ij / sqrt(sum_{m>j} L_im^2)). The second form stays exact where |z|
+    nears 1.
     """
     L = draws["L_beta"]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -157,7 +157,8 @@ def named_errors(
     except (Exception, pl.exceptions.PanicException) as error:  # any engine's own
         raise InputError(
             f"{name}: {named(columns, header) or 'the table'} could not be read "
-            f"({type(error).__name__}). Check that each column holds numbers of a usual size, or text."
+            f"({type(error).__name__}). Check that each column holds numbers of a usual size, or "
+            "text."
         ) from None
 
 

@@ -118,7 +118,8 @@ UNREADABLE = "A csv must be UTF-8 with commas and a header."
 OLDER = "iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
 SEPARATED = (
     "the header has no comma. A csv needs commas between cells and points in numbers. Read the "
-    "file with read.csv2 in R or with pandas.read_csv(sep=';', decimal=','), and write the table again."
+    "file with read.csv2 in R or with pandas.read_csv(sep=';', decimal=','), and write the "
+    "table again."
 )
 QUOTES = "Check the file's commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number of cells:"

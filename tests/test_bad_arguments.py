@@ -203,8 +203,8 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
         *(
             (
                 lambda wrong=wrong: vws.bootstrap_interval([Y], wrong, n=3, seed=1),
-                "statistic must return a finite number for every sample. Check it on a small "
-                "dataset.",
+                "statistic must return a finite number for every sample. Check the statistic "
+                "on a small dataset.",
             )
             for wrong in (lambda _: "a", lambda x: x, lambda _: None, lambda _: np.inf)
         ),

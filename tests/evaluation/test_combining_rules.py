@@ -293,7 +293,7 @@ def test_bad_options():
 
 def test_bad_tables():
     table = pd.DataFrame(regression_table(1))
-    with pytest.raises(InputError, match=r"^Combining rules need at least 2 datasets, .* Got 1; "):
+    with pytest.raises(InputError, match=r"^Combining rules need at least 2 datasets, .* Got 1\. "):
         combine_formula([table], "income ~ age")
     with pytest.raises(InputError, match=r"^formula must name a column before '~', like "):
         combine_formula([table, table], "~ age")

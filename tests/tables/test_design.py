@@ -169,7 +169,7 @@ LACKS = "which the table lacks."
         (
             "~ log(n)",
             "formula '~ log(n)' gives missing or infinite values in log(n). Change the term, or "
-            "leave it out.",
+            "leave the term out.",
         ),
     ],
 )

@@ -308,7 +308,7 @@ def test_a_folder_that_is_no_output_is_refused(out: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="has no folder release"):
         read_public(tmp_path)
     (out / "release/synthetic-02.csv").unlink()
-    with pytest.raises(InputError, match="holds 2 synthetic datasets,"):
+    with pytest.raises(InputError, match=r"holds 2 synthetic datasets\."):
         read_public(out)
     (out / "release/privacy.json").write_text("{")
     with pytest.raises(InputError, match=r"privacy\.json cannot be read"):

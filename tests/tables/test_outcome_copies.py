@@ -118,9 +118,9 @@ def test_a_predictor_that_is_a_copy_is_refused_before_any_fit(tmp_path: Path) ->
             return
 
     listener: Any = NoFit()
-    with pytest.raises(InputError, match="would release it: x"):
+    with pytest.raises(InputError, match="would release the outcome: x"):
         run.fit(table, seed=1, listener=listener)
-    with pytest.raises(InputError, match="would release it: x"):
+    with pytest.raises(InputError, match="would release the outcome: x"):
         run.fit_to(tmp_path / "in.csv", tmp_path / "out", seed=1, listener=listener)
 
 
@@ -131,7 +131,7 @@ def test_what_is_no_copy_passes_without_a_word() -> None:
     strange = pd.DataFrame({"y": _AMOUNT, "mixed": ["a", 2, None] * 40})
     look_for_copies(strange, list(strange.columns), "y")
     odd = pd.DataFrame({"y": _COUNT, "mixed": [*map(str, _COUNT[:60]), *_COUNT[60:]]})
-    with pytest.raises(InputError, match="would release it: mixed"):
+    with pytest.raises(InputError, match="would release the outcome: mixed"):
         look_for_copies(odd, list(odd.columns), "y")
 
 

@@ -20,6 +20,8 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.release.synthesizer import Synthesizer
+from pyvws.report.output_folder import read_public
+from pyvws.report.public_page import public_page
 
 pytestmark = [
     pytest.mark.runs,
@@ -122,6 +124,15 @@ def test_downscaled_weights_are_not_strict(source: str, tmp_path: Path) -> None:
     assert unaccounted
     if source == "staged":
         assert ("first-stage", 1.0) in [(one["key"], one["epsilon"]) for one in said["ledger"]]
+
+
+def test_the_public_page_says_what_a_first_stage_spends(tmp_path: Path) -> None:
+    pages = []
+    for source in ("staged", "public"):
+        strict(source, tmp_path).fit(TABLE, seed=1).write(tmp_path / source)
+        pages.append(public_page(read_public(tmp_path / source)))
+    said = "one draw of a first fit, whose terms are clamped too. That draw spends 1"
+    assert [said in page for page in pages] == [True, False]
 
 
 def test_a_noisy_or_public_number_of_rows_goes_with_a_first_stage(tmp_path: Path) -> None:

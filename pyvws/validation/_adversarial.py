@@ -1,29 +1,37 @@
 """Small databases that are hard on a clamp, and parameter grids, for every family with a clamp.
 
-The clamped term of a probability never exceeds 0, so the term uses half of the claim. The clamped
-term of a density uses the whole claim. The share of the claim that a loss must reach follows.
+A run's loss reaches the whole claim where one record's term lies at the window's lower end on
+nearly all of the posterior's mass, and at its upper end at some other point. So the bases agree
+within themselves, the extremes lie far from them, and the grids hold points that fit each record as
+well as the family can: such a point has the scale at the end of its public range. One more scale
+lies beyond that end, where an unclamped term would exceed 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.models.beta import Beta
 from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
+from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
+from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.validation._grid_engine import grid
 from pyvws.validation._privacy_loss import CensoredRuns
 
-__all__ = ["FAMILIES"]
+__all__ = ["CLAIMED", "Share", "censored_runs"]
 
-_PROBABILITY: Final = 0.35
-_DENSITY: Final = 0.9
+Share = Mapping[str, float]
+"""The least share of the claim that some loss must reach, by the relation of neighbours."""
+
 _LARGEST_COUNT: Final = 2.0**53
 
 
@@ -31,8 +39,12 @@ def _means(low: float, high: float, points: int = 25) -> list[float]:
     return [float(value) for value in np.linspace(low, high, points)]
 
 
+def _logs(*values: float) -> list[float]:
+    return [float(np.log(value)) for value in values]
+
+
 _COUNTS: Final[dict[str, Any]] = {
-    "bases": ((0.0, 0.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 3.0), (1000.0, 1000.0)),
+    "bases": ((0.0, 0.0), (0.0,) * 6, (0.0, 0.0, 0.0, 3.0), (1000.0, 1000.0)),
     "extremes": (0.0, 1.0, 4.0, 1000.0, _LARGEST_COUNT),
 }
 _REALS: Final[dict[str, Any]] = {
@@ -43,11 +55,8 @@ _AMOUNTS: Final[dict[str, Any]] = {
     "bases": ((1.0, 7.0), (1.0, 1.0, 1.0), (1e-3, 1.0, 700.0)),
     "extremes": (1.0, 1e-300, 1e-3, 700.0, 1e300),
 }
-
-_WIDE: Final = _means(-9.0, 15.0)
-_NORMAL: Final = grid([-700.0, *_means(-4.0, 4.0, 9), 700.0], [0.0, 6.0], _means(-5.0, 7.0, 9))
 _PLACES: Final[dict[str, Any]] = {
-    "bases": ((0.5, 0.5), (0.02, 0.1, 0.6), tuple(1e-4 * v for v in _means(0.5, 1.5, 20))),
+    "bases": ((0.5,) * 5, (0.02, 0.1, 0.6), tuple(1e-4 * v for v in _means(0.5, 1.5, 20))),
     "extremes": (0.0, 1.0, 1e-12, 0.5, 1.0 - 1e-12),
 }
 _TRUTHS: Final[dict[str, Any]] = {
@@ -58,46 +67,116 @@ _LEVELS: Final[dict[str, Any]] = {
     "bases": ((1.0, 1.0), (2.0, 2.0, 2.0), (1.0, 2.0, 2.0, 4.0)),
     "extremes": (1.0, 2.0, 3.0, 4.0),
 }
-_CUTS: Final = [-4.0, 0.0, 2.0]
 # Records with a predictor: (outcome, predictor). A grid for these records has the axes intercept,
 # slope, the log scales of both and their correlation.
 _VISITS: Final[dict[str, Any]] = {
-    "bases": (((0.0, 0.0), (0.0, 1.0)), ((1.0, -2.0), (1.0, -2.0), (3.0, 1.0), (0.0, 1.0))),
+    "bases": (
+        ((0.0, 0.0),) * 6,
+        ((0.0, 0.0), (0.0, 1.0)),
+        ((1.0, -2.0), (1.0, -2.0), (3.0, 1.0), (0.0, 1.0)),
+    ),
     "extremes": ((0.0, 1.0), (1000.0, -2.0), (_LARGEST_COUNT, 5.0), (1.0, 0.0)),
 }
 _CHANGES: Final[dict[str, Any]] = {
     "bases": (((0.0, 0.0), (2.0, 1.0)), ((-5.0, 1.0), (-5.0, 1.0), (0.0, 0.0), (700.0, 9.0))),
     "extremes": ((0.0, 1.0), (1e-300, 0.0), (-700.0, 9.0), (1e9, 1e3), (-1e300, 0.0)),
-    "in_steps": True,
 }
-_SPREAD: Final = [[1.0], [0.0], [0.3]]
-_LINES: Final = grid(_means(-5.0, 5.0, 9), _means(-4.0, 4.0, 9), *_SPREAD)
-_SLOPES: Final = grid([-700.0, -1.0, 0.0, 2.0], [-3.0, 0.0, 3.0], *_SPREAD, _means(-5.0, 7.0, 9))
 
-FAMILIES: Final[dict[str, tuple[CensoredRuns, float]]] = {
-    name: (CensoredRuns(model=model, points=points, **outcomes), share)
-    for name, model, points, outcomes, share in (
-        ("poisson", Poisson(), grid(_WIDE, [0.0, 2.0]), _COUNTS, _PROBABILITY),
-        (
-            *("negative-binomial", NegativeBinomial()),
-            *(grid(_WIDE, [0.0], _means(-4.0, 4.0, 5)), _COUNTS, _PROBABILITY),
+_NORMAL: Final = Normal()
+_MIXTURE: Final = NormalMixture(components=2, labels="prior", smallest_sd=1e-3)
+_GAMMA: Final = Gamma()
+_BETA: Final = Beta(range=(0.0, 1.0))
+_BEYOND: Final = 1.0  # How far a scale lies beyond its public range, in log units.
+
+_RATES: Final = [-30.0, *_means(-9.0, 15.0, 13), *_logs(1000.0, _LARGEST_COUNT)]
+_LEAST_SD: Final = float(np.log(_NORMAL.smallest_sd))
+_SDS: Final = [-7.0, _LEAST_SD - _BEYOND, _LEAST_SD, *_means(-1.0, 7.0, 5)]
+_CENTRES: Final = [-700.0, *_means(-4.0, 4.0, 9), 700.0]
+_LEAST_1_SHAPE: Final = -float(np.log(_GAMMA.largest_shape))
+_LEAST_1_KAPPA: Final = -float(np.log(_BETA.largest_kappa))
+_SPREAD: Final = [[1.0], [0.0], [0.3]]
+
+# What each family's runs are: its model, its grid and its databases.
+_FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
+    "poisson": (Poisson(), grid(_RATES, [0.0, 2.0]), _COUNTS),
+    "negative-binomial": (
+        NegativeBinomial(),
+        grid(_RATES, [0.0], [-40.0, -4.0, 0.0, 4.0]),
+        _COUNTS,
+    ),
+    "poisson-predictor": (
+        Poisson(),
+        grid([-30.0, *_means(-6.0, 6.0, 9)], [*_means(-4.0, 4.0, 9), 7.0], *_SPREAD),
+        _VISITS,
+    ),
+    "normal": (_NORMAL, grid(_CENTRES, [0.0, 6.0], _SDS), _REALS),
+    "normal-predictor": (
+        _NORMAL,
+        grid([-700.0, -1.0, 0.0, 2.0], [-3.0, 0.0, 3.0], *_SPREAD, _SDS),
+        _CHANGES,
+    ),
+    "normal-log": (
+        Normal(outcome_scale="log"),
+        grid([*_CENTRES, *_logs(1e-3, 700.0, 1e300)], [0.0, 6.0], _SDS),
+        _AMOUNTS,
+    ),
+    "gamma": (
+        _GAMMA,
+        grid(
+            [*_means(-9.0, 9.0, 19), *_logs(1e-300, 1e-3, 700.0, 1e300)],
+            [0.0],
+            [-20.0, _LEAST_1_SHAPE - _BEYOND, _LEAST_1_SHAPE, *_means(-2.0, 6.0, 5)],
         ),
-        ("poisson-predictor", Poisson(), _LINES, _VISITS, _PROBABILITY),
-        ("normal", Normal(), _NORMAL, _REALS, _DENSITY),
-        ("normal-predictor-in-steps", Normal(), _SLOPES, _CHANGES, _DENSITY),
-        ("normal-log", Normal(outcome_scale="log"), _NORMAL, _AMOUNTS, _DENSITY),
-        (
-            *("gamma", Gamma()),
-            *(grid(_means(-9.0, 9.0, 19), [0.0], _means(-4.0, 6.0, 9)), _AMOUNTS, _DENSITY),
+        _AMOUNTS,
+    ),
+    "logistic": (Logistic(), grid([-30.0, -25.0, 25.0, 30.0], [0.0, 2.0]), _TRUTHS),
+    "ordinal": (
+        Ordinal(levels=(1, 2, 3, 4)),
+        # With the cuts 0, 55 and 109 each of these centres leaves one level.
+        grid([-30.0, 27.0, 82.0, 140.0], [0.0, 2.0], [-4.0, 4.0], [-4.0, 4.0]),
+        _LEVELS,
+    ),
+    "beta": (
+        _BETA,
+        grid(
+            [-30.0, *_means(-10.0, 10.0, 21), 30.0],
+            [0.0, 2.0],
+            [-20.0, _LEAST_1_KAPPA - _BEYOND, _LEAST_1_KAPPA, *_means(-3.0, 3.0, 5)],
         ),
-        ("logistic", Logistic(), grid(_means(-12.0, 12.0), [0.0, 2.0]), _TRUTHS, _PROBABILITY),
-        (
-            *("ordinal", Ordinal(levels=(1, 2, 3, 4))),
-            *(grid(_means(-9.0, 9.0, 13), [0.0], _CUTS, _CUTS), _LEVELS, _PROBABILITY),
+        _PLACES,
+    ),
+    "normal-mixture": (
+        _MIXTURE,
+        # Raw coefficients, their log scale, log(sigma - smallest_sd), log sizes and log gamma.
+        grid(
+            *([-700.0, -3.0, 0.0, 3.0, 20.0], [0.0, 3.0], [0.0]),
+            *([-30.0], [-30.0, 0.0], [0.0], [-40.0, 0.0], [0.0]),
         ),
-        (
-            *("beta", Beta(range=(0.0, 1.0))),
-            *(grid(_means(-10.0, 10.0, 21), [0.0, 2.0], _means(-6.0, 3.0, 7)), _PLACES, _DENSITY),
-        ),
-    )
+        _REALS,
+    ),
 }
+
+_MASSES: Final = ("poisson", "negative-binomial", "poisson-predictor", "logistic", "ordinal")
+_WHOLE: Final = {"leave-one-out": 0.985, "replace-one": 0.9}
+_SLOPED: Final = {"leave-one-out": 0.985, "replace-one": 0.5}
+_PART: Final = {"leave-one-out": 0.35, "replace-one": 0.175}
+"""A probability's term under the half clamp lies in the lower half of the window, and a probable
+count's term lies lower still."""
+
+
+def _share(clamp: str, name: str) -> Share:
+    if clamp == "half" and name in _MASSES:
+        return _PART
+    return _SLOPED if name.endswith("-predictor") or clamp == "half" else _WHOLE
+
+
+CLAIMED: Final[dict[tuple[str, str], Share]] = {
+    (clamp, name): _share(clamp, name) for clamp in ("half", "deviance") for name in _FAMILIES
+}
+"""The share of the claim that a loss must reach, by clamp and name of the runs."""
+
+
+def censored_runs(clamp: str, name: str, *, in_steps: bool = False) -> CensoredRuns:
+    """The runs of one name under one clamp, in memory or in steps."""
+    model, points, databases = _FAMILIES[name]
+    return CensoredRuns(model=model, points=points, clamp=clamp, in_steps=in_steps, **databases)

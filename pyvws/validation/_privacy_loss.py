@@ -126,6 +126,7 @@ class CensoredRuns(_Runs):
 
     model: Model
     points: Floats
+    clamp: str
     in_steps: bool = False
 
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
@@ -137,7 +138,7 @@ class CensoredRuns(_Runs):
         run = Synthesizer(
             outcome="y",
             model=self.model,
-            mechanism=Censored(epsilon=epsilon, weights="none"),
+            mechanism=Censored(epsilon=epsilon, weights="none", clamp=self.clamp),
             formula="~ x" if "x" in names else "~ 1",
             datasets=1,
             settings=SamplerSettings(draws=100, chains=1),

@@ -40,8 +40,19 @@ def test_both_dialects_have_the_same_parameters_in_the_same_order(name):
 def test_data_have_the_papers_names(name):
     papers = {"n", "K", "y", "weights", "X", *OWN[name][1]}
     assert set(declared(paper_program(MODELS[name]), "data")) == papers
-    extra = {"censored", "bound", "write_log_lik"}
-    assert set(declared(shipped_program(MODELS[name]), "data")) == {*papers, *extra}
+    clamp = {"shift", "low", "high"}
+    assert set(declared(paper_program(MODELS[name], censored=True), "data")) == papers | clamp
+    extra = {"censored", *clamp, "write_log_lik"}
+    assert set(declared(shipped_program(MODELS[name]), "data")) == papers | extra
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_censored_program_has_the_parameters_and_priors_of_the_weighted_one(name):
+    """In the papers' dialect, where each is a program of its own."""
+    weighted, censored = (paper_program(MODELS[name], censored=of) for of in (False, True))
+    for start, end in (("\nparameters {", "\nmodel {"), ("\nmodel {", "\n  target += weighted")):
+        block = weighted[weighted.index(start) : weighted.index(end)]
+        assert block in censored
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pyvws.posterior.clamp import Clamp
+
 Wrong = Callable[[Any], Any]
 
 
@@ -46,12 +48,20 @@ def no_data_weights(_: Any) -> Any:
     return lambda *_args, **_options: False
 
 
-def clamped_at_epsilon(density: Any) -> Any:
-    return lambda model, cells, weights, bound: density(model, cells, weights, 2.0 * bound)
+def windows_times(factor: float) -> Wrong:
+    """Each window is `factor` times as wide as the clamp says."""
+
+    def wrong(terms: Any) -> Any:
+        def made(model: Any, cells: Any, weights: Any, clamp: Any) -> Any:
+            return terms(model, cells, weights, Clamp(factor * clamp.epsilon, clamp.kind))
+
+        return made
+
+    return wrong
 
 
-def clamped_at_twice_epsilon(density: Any) -> Any:
-    return clamped_at_epsilon(clamped_at_epsilon(density))
+clamped_at_epsilon = windows_times(2.0)
+clamped_at_twice_epsilon = windows_times(4.0)
 
 
 def on_either_side(window: Any) -> Any:
@@ -80,20 +90,20 @@ def any_weights(_: Any) -> Any:
 
 
 def other_sign(_: Any) -> Any:
-    """A term below -bound counts as bound, and one above as -bound."""
+    """A term below the window counts as its upper end, and one above as its lower end."""
 
     def added(
         cell: Any,
         weight: Any,
         count: Any,
-        bound: float,
-        _rows: Any,
-        _row: Any,
+        low: float,
+        high: float,
+        shift: Any,
         log_lik: Any,
-        *_: Any,
+        _inside: Any,
     ) -> float:
-        terms = weight * log_lik[cell]
-        clamped = np.where(np.abs(terms) < bound, terms, np.where(terms > 0, -bound, bound))
+        terms = weight * (log_lik - shift)[cell]
+        clamped = np.where((low < terms) & (terms < high), terms, np.where(terms > 0, low, high))
         return float(count @ np.where(weight > 0, clamped, 0.0))
 
     return added
@@ -136,9 +146,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "total without m": ((_STATEMENT, one_dataset_for_all),),
     "figures rounded down": (("pyvws.statement.ledger:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.release.posterior:data_weights", no_data_weights),),
-    "clamp at epsilon": (
-        ("pyvws.posterior.pseudo_posterior:censored_density", clamped_at_epsilon),
-    ),
+    "clamp at epsilon": (("pyvws.posterior.pseudo_posterior:clamped_terms", clamped_at_epsilon),),
     "two-sided window": (
         ("pyvws.mechanisms.weighing:Window", on_either_side),
         ("pyvws.release.posterior:_held", whatever_was_reached),
@@ -148,7 +156,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.posterior.pseudo_posterior:weight_vector", any_weights),
     ),
     "replacement at the price of deletion": ((_STATEMENT, certified_for_deletion),),
-    "the clamp's sign": (("pyvws.posterior._censored_density:add_clamped", other_sign),),
+    "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
 }
 
 _MADE = "pyvws.validation.cases.accounting:"

@@ -8,14 +8,15 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from clamp_mistakes import CLAMP_MISTAKES
 from statement_mistakes import (
     PLANTED,
     Wrong,
     a_quarter_of_the_noise,
-    clamped_at_epsilon,
     clamped_at_twice_epsilon,
     half_the_noise,
     squeezed_where_needed,
+    windows_times,
 )
 
 from pyvws.errors import InputError
@@ -39,7 +40,7 @@ COMPUTED = [
 SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
 CENSORED = SAMPLED["guarantee/tester-censored-normal"]
 HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=800)
-BOUND = "pyvws.posterior.pseudo_posterior:censored_density"
+TERMS = "pyvws.posterior.pseudo_posterior:clamped_terms"
 SCALE = "pyvws.mechanisms.histogram.perturbed_histogram:noise_scale"
 
 
@@ -64,8 +65,12 @@ def test_no_claim_is_below_the_computed_loss(case: ComputedLoss) -> None:
 def test_every_family_that_can_be_clamped_is_among_them() -> None:
     """And the histogram under both relations, a predictor, and runs in steps."""
     runs = [case.runs for case in COMPUTED]
-    clamped = {run.model.name for run in runs if isinstance(run, CensoredRuns)}
-    assert clamped == {name for name, model in MODELS.items() if model.cell_terms is not None}
+    clamped = {
+        (run.model.name, run.clamp, run.in_steps) for run in runs if isinstance(run, CensoredRuns)
+    }
+    wanted = (("deviance", False), ("deviance", True), ("half", False))
+    names = [name for name, model in MODELS.items() if model.cell_terms is not None]
+    assert {(name, *how) for name in names for how in wanted} <= clamped
     sloped = [run for run in runs if isinstance(run.bases[0][0], tuple)]
     assert {run.in_steps for run in sloped if isinstance(run, CensoredRuns)} == {False, True}
     relations = {run.neighbours for run in runs if isinstance(run, HistogramRuns)}
@@ -84,7 +89,7 @@ def test_a_run_that_is_refused_for_its_data_is_seen(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_largest_numbers_leave_a_clamped_density_finite() -> None:
-    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-normal")
+    case = by_id("guarantee/censored-normal")
     assert isinstance(case.runs, CensoredRuns)
     assert {abs(extreme) for extreme in case.runs.extremes} >= {1e300}
     assert all(np.isfinite(found.value) for found in row_of(case).measurements)
@@ -105,10 +110,9 @@ def test_every_run_of_a_tester_has_a_seed_of_its_own() -> None:
     ("case", "place", "wrong"),
     [
         # Errors so large that few releases show them, whatever their seed.
-        (CENSORED, BOUND, clamped_at_twice_epsilon),
+        (CENSORED, TERMS, clamped_at_twice_epsilon),
         (HISTOGRAM, SCALE, a_quarter_of_the_noise),
         *((case, SCALE, half_the_noise) for case in COMPUTED if "histogram" in case.id),
-        *((case, BOUND, clamped_at_epsilon) for case in COMPUTED if "gamma" in case.id),
     ],
     ids=lambda value: getattr(value, "id", ""),
 )
@@ -121,17 +125,43 @@ def test_too_little_noise_or_too_wide_a_clamp_is_seen(
     assert any(found.value > found.high for found in row.measurements)
 
 
+def by_id(name: str) -> ComputedLoss:
+    (case,) = (case for case in COMPUTED if case.id == name)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "row"),
+    [pytest.param(*mistake, id=f"{what} {mistake[-1]}") for what, *mistake in CLAMP_MISTAKES],
+)
+def test_an_error_in_a_clamp_is_seen(
+    monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong, row: str
+) -> None:
+    plant(monkeypatch, place, wrong)
+    found = row_of(by_id(row))
+    assert found.verdict == "fail"
+    assert any(loss.value > loss.high for loss in found.measurements)
+
+
+@pytest.mark.parametrize("row", ["deviance-poisson", "deviance-normal-mixture", "censored-normal"])
+def test_epsilon_that_is_paid_twice_is_seen(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """No loss is above its claim, and none is near it."""
+    plant(monkeypatch, TERMS, windows_times(0.5))
+    found = row_of(by_id(f"guarantee/{row}"))
+    assert found.verdict == "fail"
+    assert all(loss.value < 0.6 * loss.high for loss in found.measurements)
+
+
 def test_a_squeeze_that_depends_on_the_data_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Beta, "encode", squeezed_where_needed(Beta.encode))
-    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-beta")
-    row = row_of(case)
+    row = row_of(by_id("guarantee/censored-beta"))
     assert row.verdict == "fail"
     assert all(found.value > 10.0 * found.high for found in row.measurements)
 
 
 def test_neighbours_that_are_told_other_words_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a word that is not strict."""
-    (case,) = (case for case in COMPUTED if case.id == "guarantee/censored-logistic")
+    case = by_id("guarantee/deviance-logistic")
     for depends, reason in (
         (lambda model: True, "The claim is not strict"),
         (lambda model: next(_COUNTER) % 2, "Neighbouring databases are told different words"),

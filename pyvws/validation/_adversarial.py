@@ -71,7 +71,7 @@ _LEVELS: Final[dict[str, Any]] = {
 # slope, the log scales of both and their correlation.
 _VISITS: Final[dict[str, Any]] = {
     "bases": (
-        ((0.0, 0.0),) * 6,
+        ((0.0, 0.0), (0.0, 1.0)) * 3,
         ((0.0, 0.0), (0.0, 1.0)),
         ((1.0, -2.0), (1.0, -2.0), (3.0, 1.0), (0.0, 1.0)),
     ),
@@ -106,7 +106,7 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
     ),
     "poisson-predictor": (
         Poisson(),
-        grid([-30.0, *_means(-6.0, 6.0, 9)], [*_means(-4.0, 4.0, 9), 7.0], *_SPREAD),
+        grid([-30.0, *_means(-6.0, 6.0, 9), *_logs(1000.0)], _means(-4.0, 4.0, 9), *_SPREAD),
         _VISITS,
     ),
     "normal": (_NORMAL, grid(_CENTRES, [0.0, 6.0], _SDS), _REALS),

@@ -159,7 +159,7 @@ _TESTED: Final = 2.0
 _DATASETS: Final = 100
 # Two points far apart, and a point at which a record at -3 is not clamped.
 _TWO_SIDES: Final = np.array(
-    [[mean, 0.0, np.log(0.05)] for mean in (-3.0, -2.9, 3.0)], dtype=np.float64
+    [[mean, 0.0, np.log(0.05)] for mean in (-3.0, -2.95, 3.0)], dtype=np.float64
 )
 
 

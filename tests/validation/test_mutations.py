@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_mistakes import RANDOM_MISTAKES
-from statement_mistakes import STATEMENT_MISTAKES
+from statement_mistakes import STATEMENT_MISTAKES, windows_times
 
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
@@ -379,6 +379,22 @@ def without_psi(function: Any) -> Any:
     return lambda *args, psi=None, **options: function(*args, **options)
 
 
+def of_the_next_count(function: Any) -> Any:
+    return lambda outcome: function(outcome + 1.0)
+
+
+def least_variance(function: Any) -> Any:
+    return lambda cells, smallest_sd: function(cells, smallest_sd**2)
+
+
+def twice_the_shape(function: Any) -> Any:
+    return lambda shape: function(2.0 * shape)
+
+
+def mean_at_the_outcome(_: Any) -> Any:
+    return lambda logit_v, kappa: logit_v
+
+
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
@@ -415,6 +431,7 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
+SATURATED = "pyvws.validation.cases.saturated:"
 TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
@@ -476,6 +493,14 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),
     (SHARE, "pyvws.posterior.censoring:half_epsilon", ties_too),
     (SHARE, SHARE, other_margin),
+    (SATURATED + "saturated_counts", "pyvws.models.poisson:highest_poisson", of_the_next_count),
+    (SATURATED + "saturated_normal", "pyvws.models._outcome_scale:highest_normal", least_variance),
+    (SATURATED + "saturated_gamma", "pyvws.models.gamma:stirling_gap", twice_the_shape),
+    (SATURATED + "saturated_beta", "pyvws.models.beta:_best_logit", mean_at_the_outcome),
+    (
+        *(SATURATED + "deviance_terms", "pyvws.posterior.pseudo_posterior:clamped_terms"),
+        windows_times(0.5),
+    ),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", ties_too),
     (DOWN, "pyvws.weights.truncation:half_epsilon", whole_epsilon),

@@ -13,6 +13,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
+from pyvws.validation.cases.accounting import outcomes_and_draws
 
 __all__ = [
     "CASES",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 _STEPS: Final = 2.0**30
+_SEARCHED_STEPS: Final = 2.0**20  # R searches the mean of a beta.
 
 
 def saturated_counts(outcome: Any) -> Floats:
@@ -43,13 +45,13 @@ def saturated_gamma(outcome: Any, largest_shape: float) -> Floats:
 
 def saturated_beta(outcome: Any, largest_kappa: float) -> Floats:
     """Of the beta's outcomes (N,) on (0, 1)."""
-    return _saturated("beta", outcome, largest_kappa=largest_kappa)
+    return _saturated("beta", outcome, _SEARCHED_STEPS, largest_kappa=largest_kappa)
 
 
 def deviance_terms(
     outcome: Any, mean: Any, log_scale: Any, weights: Any, epsilon: float, smallest_sd: float
 ) -> Floats:
-    """The clamped terms (S, N) of a normal target: its density less the prior's, record by record."""
+    """The clamped terms (S, N) of a normal target, each the density less the prior's."""
     model = find_model("normal", smallest_sd=smallest_sd)
     points = np.column_stack([mean, np.zeros(len(mean)), log_scale])
     found = np.empty((len(points), len(outcome)))
@@ -59,11 +61,84 @@ def deviance_terms(
         nothing = PseudoPosterior(model, cells, np.zeros(1))
         densities = [one.density_and_gradient() for one in (target, nothing)]
         found[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
-    return np.asarray(np.rint(found * _STEPS) / _STEPS)
+    return _in_steps(found, _STEPS)
 
 
-def _saturated(name: str, outcome: Any, **settings: float) -> Floats:
+def _saturated(name: str, outcome: Any, steps: float = _STEPS, **settings: float) -> Floats:
     model = find_model(name, **settings)
     cells = make_cells(model.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
     found = model.saturated(cells)[cells.cell_of_record]
-    return np.asarray(np.rint(found * _STEPS) / _STEPS)
+    return _in_steps(found, steps)
+
+
+def _in_steps(figures: Floats, steps: float) -> Floats:
+    """Round figures, as the last digits depend on how code computes a density."""
+    return np.asarray(np.rint(figures * steps) / steps)
+
+
+# Arguments
+
+
+def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    stream = Draws(seed)
+    outcome = np.floor(stream.counts(shape[0]) * 10.0 ** (stream.whole(shape[0], 5) - 2))
+    return {"outcome": outcome}
+
+
+def _amounts(seed: int, shape: tuple[int, ...]) -> Floats:
+    return np.abs(Draws(seed).amounts(shape[0])) + 0.125
+
+
+def _normal(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "outcome": Draws(seed).amounts(shape[0]),
+        "smallest_sd": (0.05, 1.0, 2.5, 1e-3, 40.0)[seed - 1],
+    }
+
+
+def _gamma(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "outcome": _amounts(seed, shape),
+        "largest_shape": (100.0, 1.0, 8.5, 0.25, 1e4)[seed - 1],
+    }
+
+
+def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Places on [0, 1], some near an end and one at it."""
+    stream = Draws(seed)
+    place = stream.uniform(shape[0])
+    outcome = np.where(stream.whole(shape[0], 2) == 1, place * place * place * place, place)
+    outcome[0] = float(seed % 2)
+    return {"outcome": outcome, "largest_kappa": (100.0, 30.0, 8.5, 2.5, 1e3)[seed - 1]}
+
+
+def _terms(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    weights = np.clip(Draws(100 + seed).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
+    own = {"epsilon": (3.0, 2.625, 5.25, 1.5625, 8.0)[seed - 1], "smallest_sd": 0.125}
+    return {**outcomes_and_draws(seed, shape), "weights": weights, **own}
+
+
+_saturated_cases = cases_of(
+    "saturated", paper="global2022", cites="censored likelihood", shapes=((1,), (12,), (40,))
+)
+
+CASES: Final = (
+    *(
+        _saturated_cases(
+            name, f"saturated_{name}", made, python_function=f"{__name__}:saturated_{name}"
+        )
+        for name, made in (
+            ("counts", _counts),
+            ("normal", _normal),
+            ("gamma", _gamma),
+            ("beta", _beta),
+        )
+    ),
+    _saturated_cases(
+        "deviance-terms",
+        "deviance_terms",
+        _terms,
+        python_function=f"{__name__}:deviance_terms",
+        shapes=((1, 1), (4, 6), (9, 15)),
+    ),
+)

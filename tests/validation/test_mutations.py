@@ -431,7 +431,7 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
-SATURATED = "pyvws.validation.cases.saturated:"
+SATURATED = "pyvws.validation.cases.clamp:"
 TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",

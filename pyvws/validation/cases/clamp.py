@@ -1,4 +1,4 @@
-"""Cases of the saturated log-likelihoods, and of the terms that the deviance clamp keeps."""
+"""Cases of `pyvws.posterior.clamp`: saturated log-likelihoods, and the deviance clamp's terms."""
 
 from __future__ import annotations
 
@@ -118,14 +118,17 @@ def _terms(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**outcomes_and_draws(seed, shape), "weights": weights, **own}
 
 
-_saturated_cases = cases_of(
-    "saturated", paper="global2022", cites="censored likelihood", shapes=((1,), (12,), (40,))
+_clamp = cases_of(
+    "clamp", paper="global2022", cites="censored likelihood", shapes=((1,), (12,), (40,))
 )
 
 CASES: Final = (
     *(
-        _saturated_cases(
-            name, f"saturated_{name}", made, python_function=f"{__name__}:saturated_{name}"
+        _clamp(
+            f"saturated-{name}",
+            f"saturated_{name}",
+            made,
+            python_function=f"{__name__}:saturated_{name}",
         )
         for name, made in (
             ("counts", _counts),
@@ -134,7 +137,7 @@ CASES: Final = (
             ("beta", _beta),
         )
     ),
-    _saturated_cases(
+    _clamp(
         "deviance-terms",
         "deviance_terms",
         _terms,

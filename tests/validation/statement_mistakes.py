@@ -160,11 +160,12 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
 }
 
 _MADE = "pyvws.validation.cases.accounting:"
+_KINDS = (
+    *("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records"),
+    *("draws", "one_draw"),
+)
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
-    *(
-        (f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0])
-        for kind in ("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records")
-    ),
+    *((f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0]) for kind in _KINDS),
     (_MADE + "reweighted_weights", *PLANTED["uncapped re-weighting"][0]),
     (_MADE + "censored_terms", *PLANTED["the clamp's sign"][0]),
     (_MADE + "censored_terms", *PLANTED["clamp at epsilon"][0]),

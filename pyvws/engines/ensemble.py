@@ -19,6 +19,7 @@ from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
+from pyvws.models.model import SampledScale, Start
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
@@ -28,7 +29,9 @@ __all__ = ["EnsembleEngine", "emcee_version"]
 
 _THIN = 20  # Steps between draws of one walker.
 _WALKERS_A_DIMENSION = 3
+_WALKERS_BETWEEN_MODES = 40  # So many that no mode of some weight is left without one.
 _JITTER = 1.0
+_SHARE_OF_JUMPS = 0.2  # Steps by the whole difference of two walkers, from one mode to another.
 
 
 def emcee_version() -> str:
@@ -63,10 +66,13 @@ class EnsembleEngine:
     ) -> Posterior:
         began = time.perf_counter()
         D, K = target.dimension, target.cells.n_coefficients
-        walkers = _walkers(D, settings.draws)
+        starts = target.starts()
+        walkers = _walkers(D, settings.draws, modes=len(starts))
         each = -(-settings.draws // walkers)
         total = settings.chains * (settings.warmup + settings.draws)
-        log_density, restore = _density(target)
+        scale = sampled_scale(starts[0])
+        log_density, restore = _density(target, scale)
+        places = _places(scale, starts)
         remedy = failure_remedy(target.cells.rows)
         kept = []
         for chain, stream in enumerate(np.random.SeedSequence(seed).spawn(settings.chains)):
@@ -76,7 +82,7 @@ class EnsembleEngine:
                 if progress is not None:
                     progress(done + int(share * (settings.warmup + settings.draws)), total)
 
-            z = _run(log_density, D, walkers, settings.warmup, each, stream, tick, remedy)
+            z = _run(log_density, places, walkers, settings.warmup, each, stream, tick, remedy)
             kept.append(np.array([[restore(point) for point in walker] for walker in z]))
         if progress is not None:
             progress(total, total)
@@ -94,15 +100,22 @@ class EnsembleEngine:
         )
 
 
-def _walkers(D: int, draws: int) -> int:
+def _walkers(D: int, draws: int, modes: int) -> int:
     """An even number of walkers, each with at least four draws where there are enough."""
-    least = 2 * (D + 1)
-    return max(least, min(2 * ((_WALKERS_A_DIMENSION * D + 1) // 2), 2 * (draws // 8)))
+    least, wanted = 2 * (D + 1), 2 * ((_WALKERS_A_DIMENSION * D + 1) // 2)
+    if modes > 1:
+        wanted = max(wanted, _WALKERS_BETWEEN_MODES)
+    return max(least, min(wanted, 2 * (draws // 8)))
 
 
-def _density(target: PseudoPosterior) -> tuple[Any, Any]:
+def _places(scale: SampledScale, starts: tuple[Start, ...]) -> Floats:
+    """The starts on the sampled scale, (M, D); only those that it can reach."""
+    places = np.array([scale.inverse(start.centre) for start in starts])
+    return np.asarray(places[np.isfinite(places).all(axis=1)])
+
+
+def _density(target: PseudoPosterior, scale: SampledScale) -> tuple[Any, Any]:
     """The log density on the sampled scale, -inf where it is not finite, and the way back to q."""
-    scale = sampled_scale(target.start())
     evaluate = target.density_and_gradient()
     q = np.empty(target.dimension)
 
@@ -121,7 +134,7 @@ def _density(target: PseudoPosterior) -> tuple[Any, Any]:
 
 def _run(
     log_density: Any,
-    D: int,
+    places: Floats,
     walkers: int,
     warmup: int,
     each: int,
@@ -129,14 +142,18 @@ def _run(
     tick: Any,
     remedy: str,
 ) -> Floats:
-    """Positions (walkers, each, D) after `warmup` steps, thinned."""
+    """Positions (walkers, each, D) after `warmup` steps from around `places` (M, D), thinned."""
     import emcee
 
     rng = np.random.default_rng(stream)
     moves = [(emcee.moves.DEMove(), 0.8), (emcee.moves.DESnookerMove(), 0.2)]
+    if len(places) > 1:
+        moves[0] = (emcee.moves.DEMove(), 0.8 - _SHARE_OF_JUMPS)
+        moves.append((emcee.moves.DEMove(gamma0=1.0), _SHARE_OF_JUMPS))
+    D = places.shape[1]
     sampler = emcee.EnsembleSampler(walkers, D, log_density, moves=moves)
     first = emcee.State(
-        rng.uniform(-_JITTER, _JITTER, (walkers, D)),
+        places[np.arange(walkers) % len(places)] + rng.uniform(-_JITTER, _JITTER, (walkers, D)),
         random_state=np.random.RandomState(stream.generate_state(8)).get_state(),
     )
     steps = warmup + each * _THIN

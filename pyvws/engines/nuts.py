@@ -2,15 +2,19 @@
 
 Coefficients are sampled through `pyvws.models.sampled_scale`, a change of variables that leaves the
 target as it is, so predictors in any unit mix alike and small scales make no funnel.
+
+A clamped target can have several modes. Chains then start in each of the modes that
+`PseudoPosterior.starts` finds, and where the chains disagree they go on by steps that lead from one
+mode to another (`engines/_between_modes.py`).
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -21,14 +25,15 @@ import platformdirs
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws._base.private_folder import private_folder
+from pyvws.engines._between_modes import moved_between_modes
 from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._engine import Progress
 from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
-from pyvws.models.model import SampledScale
+from pyvws.models.model import SampledScale, Start
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -43,6 +48,7 @@ _NO_START = (
     "there."
 )
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
+_JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the window for good.
 
 
 def nutpie_version() -> str:
@@ -66,34 +72,61 @@ class NativeEngine:
         previous: Posterior | None = None,
     ) -> Posterior:
         began = time.perf_counter()
+        if target.clamp is not None:
+            previous = None  # Its draws can lie where a clamp leaves no slope.
         settings = settings.after(previous, share=_REFIT_SHARE)
-        scale = sampled_scale(target.start())
-        compiled = CompiledTarget(target, scale)
         remedy = failure_remedy(target.cells.rows)
-        first_point = _first_points(target, scale, compiled, previous)
-        if not compiled.moves(first_point(seed)):
-            raise ConvergenceError(f"{_NO_START} {remedy}")
-        model = _sampler_model(compiled, first_point, target.dimension)
         total = settings.chains * (settings.draws + settings.warmup)
-        done = compiled.arguments
+        parts, diverging, done = [], 0, 0
+        for start, part, own_seed in _shared(target.starts(), settings, seed):
+            scale = sampled_scale(start)
+            compiled = CompiledTarget(target, scale)
+            first_point = _first_points(target, scale, compiled, previous)
+            if not compiled.moves(first_point(own_seed)):
+                raise ConvergenceError(f"{_NO_START} {remedy}")
+            model = _sampler_model(compiled, first_point, target.dimension)
 
-        def tick() -> None:
-            if progress is not None:
-                progress(done.count, total)
+            def tick(before: int = done, at: CompiledTarget = compiled) -> None:
+                if progress is not None:
+                    progress(before + at.arguments.count, total)
 
-        trace = _run(model, settings, seed, tick, remedy)
-        q, diverging = _read(trace, settings)
+            found, bad = _read(_run(model, part, own_seed, tick, remedy), part)
+            parts.append(found)
+            diverging += bad
+            done += part.chains * (part.draws + part.warmup)
+        q = np.concatenate(parts)
         if not np.isfinite(q).all():
             raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
-        flat, K = q.reshape(-1, target.dimension), target.cells.n_coefficients
-        compared = target.model.diagnosed(flat, K).reshape(*q.shape[:2], -1)
+        D, K = target.dimension, target.cells.n_coefficients
+
+        def judged(q: Floats, divergences: int) -> Diagnostics:
+            compared = target.model.diagnosed(q.reshape(-1, D), K)
+            return diagnose(compared.reshape(*q.shape[:2], -1), divergences)
+
+        diagnostics = judged(q, diverging)
+        if target.clamp is not None and not diagnostics.rhat_max <= RHAT_LIMIT:
+            moved = moved_between_modes(target, q, seed)
+            again = judged(moved, 0)
+            if again.rhat_max < diagnostics.rhat_max:
+                q, diagnostics = moved, again
         return Posterior(
-            draws=target.model.constrain(flat, K),
+            draws=target.model.constrain(q.reshape(-1, D), K),
             chains=settings.chains,
-            diagnostics=diagnose(compared, diverging),
+            diagnostics=diagnostics,
             seconds=time.perf_counter() - began,
             engine=self.name,
         )
+
+
+def _shared(
+    starts: Sequence[Start], settings: SamplerSettings, seed: int
+) -> Iterator[tuple[Start, SamplerSettings, int]]:
+    """Each start with its share of the chains and a seed; the first start has the run's own."""
+    used = starts[: settings.chains]
+    for at, start in enumerate(used):
+        chains = len(range(at, settings.chains, len(used)))
+        own = np.random.SeedSequence((seed, at)).generate_state(1, np.uint64)[0] >> np.uint64(1)
+        yield start, replace(settings, chains=chains), int(own) if at else seed
 
 
 def _first_points(
@@ -107,6 +140,8 @@ def _first_points(
     if previous is not None:
         drawn = target.model.unconstrain(previous.draws)
 
+    jitter = _JITTER if target.clamp is None else _JITTER_IN_WINDOW
+
     def point(seed: int) -> Floats:
         picks = np.random.default_rng(seed)
         for _ in range(_STARTS if len(drawn) else 0):
@@ -115,7 +150,7 @@ def _first_points(
                 return z
         rng = np.random.default_rng(seed)
         for _ in range(_STARTS):
-            z = rng.uniform(-_JITTER, _JITTER, target.dimension)
+            z = rng.uniform(-jitter, jitter, target.dimension)
             if compiled.moves(z):
                 break
         return z

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Diagnostics", "diagnose", "independent_draws"]
+__all__ = ["RHAT_LIMIT", "Diagnostics", "diagnose", "independent_draws"]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400

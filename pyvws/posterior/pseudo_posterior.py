@@ -8,7 +8,7 @@ weighted density's, with the weights of terms outside set to 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,10 @@ from pyvws._base.checks import Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
 from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms
+from pyvws.posterior.trimmed_start import trimmed_starts
 from pyvws.tables.cells import Cells
 
 __all__ = ["PseudoPosterior"]
-
-_FAR = 1e16  # Sums of squares around outcomes no further out keep the digits that a start needs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +55,21 @@ class PseudoPosterior:
         return self.model.dimension(self.cells.n_coefficients)
 
     def start(self) -> Start:
-        """A rough fit to start from, the same bits on any number of processors.
+        """A rough fit to start from, the same bits on any number of processors."""
+        return self.starts()[0]
 
-        A clamped fit starts whatever the outcomes are: the start takes far outcomes as nearer.
+    def starts(self) -> tuple[Start, ...]:
+        """Rough fits to start from, the best one first; several where a clamp leaves several modes.
+
+        A clamped fit starts whatever the outcomes are: the starts take far outcomes as nearer.
         """
-        cells = self.cells
-        if self.clamp is not None:
-            cells = replace(cells, values=np.clip(cells.values, -_FAR, _FAR))
         with steady_sums():
-            return self.model.start(cells, self.weights)
+            if self.clamp is None:
+                return (self.model.start(self.cells, self.weights),)
+            density = self.density_and_gradient()
+            return trimmed_starts(
+                self.model, self.cells, self.weights, self.clamp, lambda q: density(q)[0]
+            )
 
     def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
         """A function q (D,) -> (log density up to a constant, gradient (D,)).

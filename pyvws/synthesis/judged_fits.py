@@ -14,13 +14,18 @@ from pyvws.synthesis.settings import RunSettings
 __all__ = ["judge_convergence", "tells_nothing"]
 
 _REMEDY = "Raise draws, warmup or target_accept."
-_FOR_CLAMPS = "Or try engine ensemble, which needs no gradient (pip install 'pyvws[ensemble]')."
+_FOR_CLAMPS = (
+    "Or ask for a larger epsilon, give a public range nearer to what you expect of the outcome "
+    "(smallest_sd, largest_kappa and their like), or try engine ensemble, which needs no gradient "
+    "(pip install 'pyvws[ensemble]')."
+)
 _STOPPED = (
     "The chains fail their diagnostics, so their draws may not be those of the posterior that the "
-    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, raise "
-    "draws, warmup or target_accept, or try engine ensemble, which needs no gradient (pip install "
-    "'pyvws[ensemble]'). --accept-unconverged (accept_unconverged=True in Python) releases them "
-    "with the guarantee none."
+    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, give a "
+    "public range nearer to what you expect of the outcome (smallest_sd, largest_kappa and their "
+    "like), raise draws, warmup or target_accept, or try engine ensemble, which needs no gradient "
+    "(pip install 'pyvws[ensemble]'). --accept-unconverged (accept_unconverged=True in Python) "
+    "releases them with the guarantee none."
 )
 _PRIOR = (
     "epsilon clamps every record at every draw, so the posterior is the prior and the synthetic "

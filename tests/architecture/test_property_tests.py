@@ -33,6 +33,7 @@ NOT_PURE = {
     "plots": "figures",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
+    "posterior.trimmed_start": "asks a model; starts are held against modes and sums over grids",
     "r": "calls R",
     "r_numbers.r_random": "streams of R's random numbers, held against R",
     "release": "orchestrates a run",

@@ -152,9 +152,9 @@ class _FarOut:
     def __getattr__(self, name: str) -> object:
         return getattr(self._target, name)
 
-    def start(self) -> Start:
+    def starts(self) -> tuple[Start, ...]:
         start = self._target.start()
-        return Start(start.centre + 1e4, start.information)
+        return (Start(start.centre + 1e4, start.information),)
 
 
 @pytest.mark.parametrize("model", sorted(MODELS))

@@ -17,6 +17,9 @@ from pyvws._base.checks import half_epsilon
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
 from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.validation._stan_case import seeded_target
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 terms = st.sampled_from([-np.inf, np.inf, np.nan, -2.5, 2.5, -5.0, 0.0]) | st.integers(
@@ -42,6 +45,35 @@ def test_three_records_by_hand():
     assert share.by_record.tolist() == [0.0, 0.5, 1.0]  # a term of just the bound is left
     assert share.by_draw.tolist() == [2 / 3, 1 / 3]
     assert (share.overall, share.constant) == (0.5, False)
+
+
+def test_three_records_under_the_deviance_clamp_by_hand():
+    # alpha_i (l_i - a_i): -0.5, -4, 1 and -1.5, -2, -11, kept in [-4, 0].
+    weights, saturated = [1.0, 0.5, 1.0], [-0.5, -1.0, 3.0]
+    clamped = clamp_log_likelihood(TWO_DRAWS, weights, epsilon=4.0, saturated=saturated)
+    assert clamped.tolist() == [[-0.5, -4.0, 0.0], [-1.5, -2.0, -4.0]]
+    share = censored_share(TWO_DRAWS, weights, epsilon=4.0, saturated=saturated)
+    assert share.by_record.tolist() == [0.0, 0.0, 1.0]  # a term of just -epsilon is left
+    assert share.by_draw.tolist() == [1 / 3, 1 / 3]
+    assert (share.overall, share.constant) == (1 / 3, False)
+
+
+def test_the_deviance_clamp_is_the_one_that_a_fit_has():
+    target = seeded_target("negative-binomial", 80, 2, seed=3)
+    clamp = Clamp(3.0, "deviance")
+    fit = PseudoPosterior(target.model, target.cells, target.weights, clamp)
+    prior = PseudoPosterior(target.model, target.cells, np.zeros(80)).density_and_gradient()
+    for q in np.random.default_rng(5).uniform(-0.6, 0.6, (4, target.dimension)):
+        draw = target.model.constrain(q[None], 2)
+        of = target.cells.cell_of_record
+        terms = clamp_log_likelihood(
+            target.model.log_likelihood(draw, target.cells)[:, of],
+            target.weights,
+            epsilon=3.0,
+            saturated=target.model.saturated(target.cells)[of],
+        )
+        value = fit.density_and_gradient()(q)[0]
+        assert value == pytest.approx(prior(q)[0] + terms.sum(), rel=1e-12)
 
 
 @given(st.floats() | st.integers() | st.text(max_size=3))
@@ -137,6 +169,13 @@ def test_bad_input(function, arguments, message):
     with pytest.raises(InputError) as caught:
         function(*arguments, epsilon=5.0)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
+@pytest.mark.parametrize("saturated", [[0.0, 0.0], [0.0, 0.0, np.inf]])
+def test_bad_saturated(function, saturated):
+    with pytest.raises(InputError, match="saturated"):
+        function(TWO_DRAWS, epsilon=5.0, saturated=saturated)
 
 
 @pytest.mark.parametrize(

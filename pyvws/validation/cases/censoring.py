@@ -32,6 +32,14 @@ def _unweighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_densities(seed, shape), "weights": None}
 
 
+def _deviances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Terms around their saturated log-likelihood, some at it and some above."""
+    made = _densities(seed, shape)
+    saturated = np.round(Draws(seed + 100).uniform(shape[1], -3.0, 1.0), 2)
+    made["log_lik"][-1, ::3] = saturated[::3]
+    return made | {"saturated": saturated}
+
+
 _censoring = cases_of(
     "censoring", paper="global2022", cites="censored likelihood", shapes=((1, 1), (5, 8), (20, 40))
 )
@@ -42,7 +50,11 @@ CASES: Final = (
         _censoring(
             name, "clamp_log_likelihood", made, python_function=f"{_MODULE}:clamp_log_likelihood"
         )
-        for name, made in (("clamp", _densities), ("clamp-unweighted", _unweighted))
+        for name, made in (
+            ("clamp", _densities),
+            ("clamp-unweighted", _unweighted),
+            ("clamp-deviance", _deviances),
+        )
     ),
     *(
         _censoring(
@@ -58,6 +70,8 @@ CASES: Final = (
             ("overall", "overall", _densities),
             ("constant", "constant", _densities),
             ("unweighted", "by_record", _unweighted),
+            ("deviance-by-record", "by_record", _deviances),
+            ("deviance-by-draw", "by_draw", _deviances),
         )
     ),
 )

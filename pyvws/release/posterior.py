@@ -22,7 +22,7 @@ from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighti
 from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
+from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource, share_outside
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.reference import Reference
@@ -60,7 +60,20 @@ class FittedRun:
 
     def figures(self) -> dict[str, Any]:
         """The run's own part of summary.json."""
-        told = {"posterior_is_prior": self.tells_nothing} if self.own.clamp else {}
+        told: dict[str, Any] = {}
+        if self.own.clamp is not None:
+            fit, loop = self.final, self.loop
+            outside = share_outside(
+                *(loop.model, loop.cells, fit.posterior, fit.weights, self.own.clamp)
+            )
+            told = {
+                "posterior_is_prior": self.tells_nothing,
+                "share_outside_window": {
+                    "mean": float(outside.mean()),
+                    "least": float(outside.min()),
+                    "most": float(outside.max()),
+                },
+            }
         columns = {"design_columns": list(self.table.design.names)}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 

@@ -245,6 +245,14 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
         "bound is based on enough independent draws. Divergences should be 0."
     ]
+    outside = summary.get("share_outside_window")
+    if outside:
+        text.append(
+            "The clamp kept back the terms of a share of "
+            f"{number(outside['mean'], 3)} of the records, by draw from "
+            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These records do not "
+            "move the fit."
+        )
     columns = summary.get("design_columns", [])
     slopes = [name for name in draws.columns if name.startswith("beta[")]
     if slopes and len(slopes) == len(columns):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +22,9 @@ from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells
 
-__all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything"]
+__all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything", "share_outside"]
+
+_SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 
 
 class FitSource(Protocol):
@@ -96,6 +98,32 @@ def clamps_everything(
         if ((low < terms) & (terms < high)).any():
             return False
     return True
+
+
+def share_outside(
+    model: Model, cells: Cells, posterior: Posterior, weights: Floats, clamp: Clamp
+) -> Floats:
+    """The share of records whose terms lie outside the window, at evenly spaced draws.
+
+    The result has an entry for each of about a hundred draws, or of all draws where they are fewer.
+    Records of weight 0 do not count; without other records the share is 0.
+    """
+    step = max(1, posterior.n_draws // _SEEN_DRAWS)
+    seen = replace(posterior, draws=posterior.block(slice(None, None, step)))
+    counted = np.ones(len(weights)) if cells.multiplicity is None else cells.multiplicity
+    pairs, place = np.unique(
+        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
+    )
+    cell, weight = pairs[:, 0].astype(np.intp), pairs[:, 1]
+    count = np.where(weight > 0, np.bincount(place.ravel(), weights=counted), 0.0)
+    low, high = clamp.window
+    outside = np.zeros(seen.n_draws)
+    for rows, columns, block in shifted_blocks(model, seen, cells, clamp):
+        of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
+        with np.errstate(invalid="ignore"):
+            terms = block()[:, cell[of] - columns.start] * weight[of]
+        outside[rows] += ~((low <= terms) & (terms <= high)) @ count[of]
+    return outside / max(float(count.sum()), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,7 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
         run.fit(VISITS, seed=1) if in_memory else run.fit_to(source, out, seed=1)
     for remedy in (
         "larger epsilon",
+        "public range nearer",
         "draws, warmup or target_accept",
         "engine ensemble",
         "--accept-unconverged",
@@ -316,6 +317,8 @@ def test_a_posterior_that_is_the_prior_is_told_to_the_agency_alone() -> None:
     with pytest.warns(ConvergenceWarning, match="the posterior is the prior"):
         made = Synthesizer(**chosen).fit(VISITS, seed=1)
     assert made.summary["posterior_is_prior"] is True
+    assert made.summary["share_outside_window"] == {"mean": 1.0, "least": 1.0, "most": 1.0}
+    assert "outside" not in json.dumps(made.privacy)
     assert made.privacy["guarantee"] == "dp"
     assert Synthesizer(**strict()).fit(VISITS, seed=1).summary["posterior_is_prior"] is False
 

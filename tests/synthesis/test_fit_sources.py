@@ -13,12 +13,18 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS
-from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.censoring import censored_share
+from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.synthesis.fit_sources import ModelSource, ProgramSource, clamps_everything
+from pyvws.synthesis.fit_sources import (
+    ModelSource,
+    ProgramSource,
+    clamps_everything,
+    share_outside,
+)
 from pyvws.tables.cells import make_cells
 
 _PROGRAM = """
@@ -155,3 +161,27 @@ def test_an_own_program_is_not_clamped_from_outside() -> None:
     source = _source(_LOG_LIK, content="plain", beta=np.zeros((400, 1)))
     with pytest.raises(InputError, match="cannot be censored from outside"):
         source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, clamp=Clamp(2.0))
+
+
+@pytest.mark.parametrize("kind", CLAMPS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_share_outside_the_window_is_that_of_every_record(kind: str, weighted: bool) -> None:
+    rng = np.random.default_rng(2)
+    y = rng.poisson(6.0, 60).astype(float)
+    model, cells = MODELS["poisson"], make_cells(y, np.ones((60, 1)))
+    weights = np.where(np.arange(60) % 3 == 0, 0.5, 1.0) if weighted else np.ones(60)
+    draws = {"beta": rng.normal(1.8, 0.3, (250, 1))}
+    posterior = Posterior(draws, 1, Diagnostics(1.0, 500.0, 500.0, 0), 0.0, "native")
+    clamp = Clamp(5.0, kind)
+    saturated = model.saturated(cells)[cells.cell_of_record]
+    log_lik = record_log_likelihood(model, posterior, cells)
+    for used in (np.ones(60, dtype=bool), y > 6):  # Records of weight 0 do not count.
+        found = share_outside(model, cells, posterior, np.where(used, weights, 0.0), clamp)
+        exact = censored_share(
+            log_lik[:, used],
+            weights[used],
+            epsilon=5.0,
+            saturated=saturated[used] if kind == "deviance" else None,
+        )
+        np.testing.assert_allclose(found, exact.by_draw[::2], rtol=1e-12)
+        assert 0.0 < found.mean() < 1.0

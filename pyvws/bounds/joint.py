@@ -54,7 +54,8 @@ class JointBounds:
 
         Never below `epsilon`.
         """
-        return 2.0 * float(sum(self.by_column.max(axis=0)))
+        with np.errstate(over="ignore"):
+            return 2.0 * float(self.by_column.max(axis=0).sum())
 
 
 def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds:
@@ -87,9 +88,9 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
     >>> bounds.by_record.tolist(), bounds.epsilon, bounds.epsilon_of_separate_runs
     ([2.5, 3.0], 6.0, 8.0)
     """
+    if not isinstance(log_liks, Sequence | np.ndarray) or not len(log_liks):
+        raise InputError("log_liks must be a list of matrices (S, N), one for each column.")
     matrices = [log_lik_matrix(matrix) for matrix in log_liks]
-    if not matrices:
-        raise InputError("log_liks holds no column. Give a matrix (S, N) for each column.")
     records = matrices[0].shape[1]
     for matrix in matrices[1:]:
         same_length(matrix.T, matrices[0].T, ("columns of a matrix", "columns of the first"))
@@ -101,8 +102,9 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
         terms = np.where(np.isnan(matrix[:, used]), -np.inf, matrix[:, used]) * alpha[used, k]
         top, bottom = terms.max(axis=0), terms.min(axis=0)
         by_column[used, k] = np.maximum(np.abs(top), np.abs(bottom))
-        highest[used] += top
-        lowest[used] += bottom
+        with np.errstate(over="ignore", invalid="ignore"):
+            highest[used] += top
+            lowest[used] += bottom
     with np.errstate(invalid="ignore"):
         by_record = np.maximum(np.abs(highest), np.abs(lowest))
     by_record[~np.isfinite(by_column).all(axis=1)] = np.inf
@@ -113,7 +115,10 @@ def _by_column(weights: Any, records: int, columns: int) -> Floats:
     """alpha_ik (N, K) from weights (N,), (N, K) or None."""
     if weights is None:
         return np.ones((records, columns))
-    given = np.asarray(weights)
+    try:
+        given = np.asarray(weights)
+    except ValueError:
+        raise InputError("weights must be numbers, one for each record or (N, K).") from None
     if given.ndim != 2:
         given = np.repeat(weight_vector(weights)[:, None], columns, axis=1)
     if given.shape != (records, columns):

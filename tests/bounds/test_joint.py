@@ -101,7 +101,8 @@ def test_frames_and_series_give_the_same():
 @pytest.mark.parametrize(
     ("matrices", "weights", "message"),
     [
-        ([], None, "log_liks holds no column"),
+        ([], None, "log_liks must be a list"),
+        (3.0, None, "log_liks must be a list"),
         ([[[1.0, 2.0]], [[1.0]]], None, "columns of the first"),
         ([[1.0, 2.0]], None, "log_lik"),
         ([[[1.0, 2.0]]], [0.5], "weights"),

@@ -76,18 +76,20 @@ def weighted_epsilon_statement(epsilon: float, **data: Any) -> Floats:
 
 def censored_statement(epsilon: float, weights: str, **data: Any) -> Floats:
     """The statement of a censored run, in numbers."""
-    return _figures(_run(Censored(epsilon=epsilon, weights=weights), **data)[0])
+    return _figures(_run(Censored(epsilon=epsilon, weights=weights, clamp="half"), **data)[0])
 
 
 def records_statement(epsilon: float, records: str, noise: float, **data: Any) -> Floats:
     """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
     rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
-    return _figures(_run(Censored(epsilon=epsilon, weights="none"), **rows, **data)[0])
+    return _figures(
+        _run(Censored(epsilon=epsilon, weights="none", clamp="half"), **rows, **data)[0]
+    )
 
 
 def draws_statement(epsilon: float, draws: int, **data: Any) -> Floats:
     """The statement of a censored run whose datasets come from fewer draws, in numbers."""
-    mechanism = Censored(epsilon=epsilon, weights="none")
+    mechanism = Censored(epsilon=epsilon, weights="none", clamp="half")
     return _figures(_run(mechanism, draws_per_release=draws, **data)[0])
 
 

@@ -156,6 +156,20 @@ def _utility_against_epsilon() -> Any:
     )
 
 
+def _utility_by_guarantee() -> Any:
+    clamp = {epsilon: [0.04 + 0.03 / epsilon] for epsilon in (0.5, 1.0, 3.0, 5.0, 10.0)}
+    half = {epsilon: [0.9 / (1 + 0.1 * epsilon)] for epsilon in (1.0, 3.0, 5.0, 10.0)}
+    plain = {"LW": {7.0: [0.04]}, "SW": {7.4: [0.05]}, "Unweighted": {19.7: [0.045]}}
+    kinds = {"Deviance clamp": "dp", "Half clamp": "dp", "Unweighted": "none"}
+    return plots.utility_by_guarantee(
+        {
+            title: {"Deviance clamp": clamp, "Half clamp": half, **plain}
+            for title in ("counts", "shares")
+        },
+        {**kinds, "LW": "asymptotic-dp", "SW": "asymptotic-dp"},
+    )
+
+
 def _risk_examples() -> Any:
     far = 2.2 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 10)])
     near = 0.7 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0.5, 6, 8)])
@@ -201,6 +215,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "contraction": _contraction,
     "replicate_violins": _replicate_violins,
     "utility_against_epsilon": _utility_against_epsilon,
+    "utility_by_guarantee": _utility_by_guarantee,
 }
 
 

@@ -41,70 +41,97 @@ def _options(
         raise typer.BadParameter("Name a study; --list shows them.")
 
 
+_Replicates = Annotated[
+    int | None, typer.Option(help="Replicates in all; more of them extend a study.")
+]
+_Jobs = Annotated[
+    int | None, typer.Option(help="Replicates at once; one a processor if not given.")
+]
+_Backend = Annotated[str, typer.Option(help="loky (this machine) or dask.", metavar="loky|dask")]
+_Scheduler = Annotated[
+    str | None, typer.Option(help="With dask: the scheduler, as tcp://host:8786.")
+]
+_Kept = Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")]
+_StudySeed = Annotated[int, typer.Option(help="Seed from which those of replicates follow.")]
+_Empty = Annotated[bool, typer.Option("--overwrite", help="Empty the folder first.")]
+
+
 def _replicated(name: str) -> Callable[..., None]:
     """The command of a study in replicates."""
 
     def run(
-        out: Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")],
-        replicates: Annotated[
-            int | None, typer.Option(help="Replicates in all; more of them extend a study.")
-        ] = None,
-        jobs: Annotated[
-            int | None, typer.Option(help="Replicates at once; one a processor if not given.")
-        ] = None,
-        backend: Annotated[
-            str, typer.Option(help="loky (this machine) or dask.", metavar="loky|dask")
-        ] = "loky",
-        scheduler: Annotated[
-            str | None, typer.Option(help="With dask: the scheduler, as tcp://host:8786.")
-        ] = None,
-        seed: Annotated[int, typer.Option(help="Seed from which those of replicates follow.")] = 1,
-        overwrite: Annotated[
-            bool, typer.Option("--overwrite", help="Empty the folder first.")
-        ] = False,
+        out: _Kept,
+        replicates: _Replicates = None,
+        jobs: _Jobs = None,
+        backend: _Backend = "loky",
+        scheduler: _Scheduler = None,
+        seed: _StudySeed = 1,
+        overwrite: _Empty = False,
     ) -> None:
-        from pyvws.studies._replicates import run_study
         from pyvws.studies.registry import find_study
 
-        done = 0
-        with _progress(name) as tick:
+        given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
+        _run_replicates(find_study(name), out, seed=seed, overwrite=overwrite, **given)
 
-            def progress(now: int, total: int) -> None:
-                nonlocal done
-                done = now
-                tick(now, total)
-
-            try:
-                found = run_study(
-                    find_study(name),
-                    out,
-                    replicates=replicates,
-                    seed=seed,
-                    jobs=jobs,
-                    backend=backend,  # type: ignore[arg-type]
-                    scheduler=scheduler,
-                    overwrite=overwrite,
-                    progress=progress,
-                )
-            except KeyboardInterrupt:
-                interrupted = True
-            else:
-                interrupted = False
-        if interrupted:
-            print(
-                f"Error: Interrupted; {done} results are kept in {out}. The same command goes on "
-                "from there.",
-                file=sys.stderr,
-            )
-            sys.exit(_INTERRUPTED)
-        console = Console(width=None if sys.stdout.isatty() else 140)
-        for shown in found.report.shown:
-            console.print(shown, highlight=False)
-        for file in ("replicates.csv", *found.report.files):
-            print(out / file)
-
-    run.__doc__ = f"{STUDIES[name].about}."
     return run
+
+
+def _strict(
+    out: _Kept,
+    income: Annotated[
+        Path | None,
+        typer.Option(help="Your csv or parquet file with Income, Urban, Marital and Educ."),
+    ] = None,
+    wages: Annotated[
+        Path | None, typer.Option(help="CPS1988 as csv or parquet; R's package AER if not given.")
+    ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="Few records, epsilons and draws: ends in seconds.")
+    ] = False,
+    replicates: _Replicates = None,
+    jobs: _Jobs = None,
+    backend: _Backend = "loky",
+    scheduler: _Scheduler = None,
+    seed: _StudySeed = 1,
+    overwrite: _Empty = False,
+) -> None:
+    from pyvws.studies.strict import strict_study
+
+    made = strict_study(income=income, wages=wages, small=small)
+    given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
+    _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
+
+
+def _run_replicates(study: Any, out: Path, **given: Any) -> None:
+    """Run a study in replicates, show its report and name its files."""
+    from pyvws.studies._replicates import run_study
+
+    done = 0
+    with _progress(study.name) as tick:
+
+        def progress(now: int, total: int) -> None:
+            nonlocal done
+            done = now
+            tick(now, total)
+
+        try:
+            found = run_study(study, out, progress=progress, **given)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+    if interrupted:
+        print(
+            f"Error: Interrupted; {done} results are kept in {out}. The same command goes on "
+            "from there.",
+            file=sys.stderr,
+        )
+        sys.exit(_INTERRUPTED)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    for shown in found.report.shown:
+        console.print(shown, highlight=False)
+    for file in ("replicates.csv", *found.report.files):
+        print(out / file)
 
 
 @contextmanager
@@ -213,8 +240,11 @@ def _ends(text: str | None) -> tuple[float, ...] | None:
     return None if text is None else read_numbers(text, "--range", two=True)
 
 
+_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict}
 for _name in STUDIES:
-    study.command(_name)(_replicated(_name))
+    _command = _OWN_OPTIONS.get(_name) or _replicated(_name)
+    _command.__doc__ = f"{STUDIES[_name].about}."
+    study.command(_name)(_command)
 study.command("sdr")(_sdr)
 study.command("sdr-2024")(_sdr_2024)
 study.command("consumer-expenditure")(_consumer_expenditure)

@@ -17,6 +17,7 @@ from pyvws.plots.datasets import (
     utility,
     utility_against_epsilon,
 )
+from pyvws.plots.guarantees import utility_by_guarantee
 from pyvws.plots.records import (
     before_and_after,
     bounds_against_weights,
@@ -42,6 +43,7 @@ __all__ = [
     "risk_violins",
     "utility",
     "utility_against_epsilon",
+    "utility_by_guarantee",
     "weights_against_outcome",
     "weights_before_and_after",
     "whack_a_mole_scatter",

@@ -20,6 +20,7 @@ __all__ = [
     "LIMIT",
     "colours",
     "groups",
+    "guarantee_colours",
     "legend_below",
     "panels",
     "some",
@@ -56,6 +57,11 @@ def colours(labels: Iterable[str]) -> dict[str, str]:
     free = [colour for colour in _IN_TURN if colour not in found.values()] or list(_IN_TURN)
     others = [name for name in names if name not in found]
     return found | {name: free[place % len(free)] for place, name in enumerate(others)}
+
+
+def guarantee_colours() -> dict[str, str]:
+    """A colour for each kind of guarantee."""
+    return {"dp": _BLUE, "asymptotic-dp": _ORANGE_RED, "none": _GREY}
 
 
 def some(values: Mapping[Any, Any], name: str, entry: str) -> None:

@@ -1,6 +1,7 @@
 """Call functions of the R references from Python.
 
-R checks the package, or samples in the engine rstan. No other result depends on R.
+R checks the package, samples in the engine rstan, or brings the data of a package of its own to a
+study. No other result depends on R.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ each epsilon, with and without downscaling, from an intercept-only beta regressi
 synthesizers share the unweighted fit and the LW fit. The histogram has the default bins. Its noise
 comes from a seed, so that a user can repeat a replicate: seeded noise is right for simulated data
 and wrong for a release. Downscaling does not change the histogram, so the histogram's downscaled
-row repeats the other row. The data are simulated: nothing here is confidential.
+row repeats the other row. So does the row of the deviance clamp, a sixth synthesizer that is not of
+the slides. The data are simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from pyvws.studies._native_loop import native_loop, one_chain
 from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.studies.five_mechanisms_report import report
 from pyvws.studies.five_synthesizers import (
+    DEVIANCE,
     HISTOGRAM,
     FiveSynthesizers,
     Made,
+    deviance_clamped,
     largest_effect,
     seeded_histogram,
 )
@@ -45,6 +48,7 @@ SETTINGS: Mapping[str, Any] = {
     "passes": 5,
     "draws": 1000,
     "warmup": 500,
+    "largest_kappa": 30.0,
 }
 
 COLUMNS = (
@@ -75,42 +79,57 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = beta_proportions(data_seed, settings["n"], *settings["shapes"])
-    model, design = Beta(range=_RANGE).prepare(y, "y"), np.ones((len(y), 1))
+    model = Beta(range=_RANGE, largest_kappa=settings["largest_kappa"]).prepare(y, "y")
+    design = np.ones((len(y), 1))
     loop = native_loop(model, y, design, one_chain(settings), seed=whole_seed(seed))
     five = FiveSynthesizers(loop, settings["passes"])
-    rows = _Rows(loop, y, int(key[1]))
+    rows = _Rows(y, int(key[1]))
     for epsilon in settings["epsilons"]:
         noise, draw = seed.spawn(2)
         noisy = seeded_histogram(epsilon, _RANGE).perturb(y, seed=whole_seed(noise))
         drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
         for downscaled in (False, True):
             for name, made in five.fits(epsilon, downscaled=downscaled).items():
-                rows.add(name, epsilon, downscaled, made)
+                rows.add(loop, (name, epsilon, downscaled), made)
             rows.add_histogram(epsilon, downscaled, noisy, drawn)
+    apart = 0
+    for epsilon, own in zip(
+        settings["epsilons"], seed.spawn(len(settings["epsilons"])), strict=True
+    ):
+        strict = native_loop(model, y, design, one_chain(settings), seed=whole_seed(own))
+        made = deviance_clamped(strict, epsilon)
+        for downscaled in (False, True):
+            rows.add(strict, (DEVIANCE, epsilon, downscaled), made)
+        apart += len(strict.fits)
     plain = {
         name: {"lipschitz": fit.bounds.database, "curve_u_a": _curve(y, fit)}
         for name, fit in (("unweighted", loop.unweighted()), ("LW", loop.lipschitz()))
     }
-    extra = {"data_seed": data_seed, "fits": len(loop.fits), "plain": plain, "rows": rows.why}
+    extra = {
+        "data_seed": data_seed,
+        "fits": len(loop.fits) + apart,
+        "plain": plain,
+        "rows": rows.why,
+    }
     return Result(rows.made, extra)
 
 
 class _Rows:
     """Rows of one replicate, and an explanation of each row."""
 
-    def __init__(self, loop: SynthesisLoop, y: Floats, number: int) -> None:
+    def __init__(self, y: Floats, number: int) -> None:
         self.made: list[dict[str, Any]] = []
         self.why: list[dict[str, Any]] = []
-        self._loop, self._y, self._number = loop, y, number
+        self._y, self._number = y, number
         self._drawn: dict[int, Floats] = {}
 
-    def add(self, name: str, epsilon: float, downscaled: bool, made: Made) -> None:
-        """Add the row of a fit; a fit that downscaling did not change keeps its dataset."""
+    def add(self, loop: SynthesisLoop, case: tuple[str, float, bool], made: Made) -> None:
+        """Add the row of a loop's fit; a fit that downscaling did not change keeps its dataset."""
         fit = made.fit
         if id(fit) not in self._drawn:
             design = np.ones((len(self._y), 1))
-            (self._drawn[id(fit)],) = self._loop.synthetic(fit, design, 1)
-        self._row(name, epsilon, downscaled, fit.bounds.database, self._drawn[id(fit)])
+            (self._drawn[id(fit)],) = loop.synthetic(fit, design, 1)
+        self._row(*case, fit.bounds.database, self._drawn[id(fit)])
         diagnostics = fit.posterior.diagnostics
         why: dict[str, Any] = {
             "curve_u_a": _curve(self._y, fit),
@@ -121,9 +140,11 @@ class _Rows:
             "divergences": diagnostics.divergences,
         }
         if fit.clamp is not None:
-            why["clamped"] = int((fit.weights * fit.maxima >= -fit.clamp.window[0]).sum())
+            far = -fit.clamp.window[0]
+            why["clamped"] = int((fit.weights * fit.maxima >= far).sum())
+            why["far_end"] = far
             why["largest_term"] = float(fit.bounds.by_draw.max())
-            why["largest_effect"] = largest_effect(self._loop, made)
+            why["largest_effect"] = largest_effect(loop, made)
         if made.c is not None:
             why |= {"c": made.c, "tries": made.tries, "short": made.short}
         self.why.append(why)

@@ -19,7 +19,7 @@ from pyvws.errors import PyvwsError
 from pyvws.studies._printed import LEVEL, PairedDifference, paired_difference, paired_table
 from pyvws.studies._replicates import Key, Report, Result
 from pyvws.studies._tables import terminal_table
-from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS
+from pyvws.studies.five_synthesizers import DEVIANCE, HISTOGRAM, LABELS
 
 __all__ = [
     "ORDER",
@@ -94,22 +94,18 @@ def verdict(pair: PairedDifference) -> str:
 def check_censored(cases: Cases) -> tuple[float, float]:
     """The largest censored term, and the largest effect of one record on a sampled density.
 
-    Both are shares of epsilon / 2. Raises PyvwsError where either share is above 1 at any draw.
+    The term is a share of epsilon / 2. The effect is a share of the window's far end. Raises
+    PyvwsError where either share is above 1 at any draw.
     """
-    shares = [
-        (row["largest_term"] / (0.5 * row["epsilon"]), row["largest_effect"] - 0.5 * row["epsilon"])
-        for row in cases.rows
-        if "largest_term" in row
-    ]
-    effects = [
-        row["largest_effect"] / (0.5 * row["epsilon"]) for row in cases.rows if "clamped" in row
-    ]
-    if max(share for share, _ in shares) > 1.0 or max(over for _, over in shares) > _ROUNDING:
+    clamped = [row for row in cases.rows if "largest_term" in row]
+    term = max(row["largest_term"] / (0.5 * row["epsilon"]) for row in clamped)
+    over = max(row["largest_effect"] - row["far_end"] for row in clamped)
+    if term > 1.0 or over > _ROUNDING:
         raise PyvwsError(
-            "A censored fit has a term above epsilon / 2, so its clamp failed. Its figures cannot "
+            "A censored fit has a term outside its window, so its clamp failed. Its figures cannot "
             "be used; please report this with the seed."
         )
-    return max(share for share, _ in shares), max(effects)
+    return term, max(row["largest_effect"] / row["far_end"] for row in clamped)
 
 
 def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
@@ -119,10 +115,11 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
     yield (
         f"Censored bounds: the largest term of any draw is {term:.4f} of epsilon / 2, and leaving "
         f"out the record with the largest unclamped term moves the sampled log density by at most "
-        f"{effect:.4f} of it."
+        f"{effect:.4f} of the window's far end, epsilon / 2 or, under the deviance clamp, epsilon."
     )
     if ORDER_EPSILON in settings["epsilons"]:
         yield from _verdict(cases, n)
+    yield from _strict(cases, settings)
     yield from _parts(cases, settings)
     yield from _downscaling(cases, settings)
     yield _sampling(cases, results)
@@ -152,6 +149,20 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
             weights = "" if name == HISTOGRAM else _weights(cases, case)
             sides.append(f"{LABELS[name]} {whole:.5f}, its curve alone {curve:.5f}{weights}")
         yield f"  {LABELS[pair.first]} and {LABELS[pair.second]}: {'; '.join(sides)}."
+
+
+def _strict(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The deviance clamp beside Weighted and the histogram, by epsilon."""
+    for epsilon in settings["epsilons"]:
+        told = []
+        ours = cases.values("u_a", DEVIANCE, epsilon, False).mean()
+        for name in ("weighted", HISTOGRAM):
+            other = cases.values("u_a", name, epsilon, False).mean()
+            pair = _paired(cases, (DEVIANCE, epsilon, False), (name, epsilon, False), "u_a")
+            told.append(
+                f"{ours / other:.2f} x {LABELS[name]}'s {other:.5f} (difference {_interval(pair)})"
+            )
+        yield f"Deviance clamp at epsilon {epsilon:g}: avg-ECDF {ours:.5f}, {'; '.join(told)}."
 
 
 def _told(pairs: list[PairedDifference]) -> str:
@@ -198,7 +209,7 @@ def _downscaling(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     for epsilon in settings["epsilons"]:
         told = []
         for name, label in LABELS.items():
-            if name != HISTOGRAM:
+            if name not in (HISTOGRAM, DEVIANCE):
                 pair = _paired(cases, (name, epsilon, False), (name, epsilon, True), "u_a")
                 told.append(f"{label} {_interval(pair)}")
         yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(told)}."
@@ -310,14 +321,17 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
             f"{line['u_m']:.4f}",
             f"{line['u_a']:.5f}",
             *(f"{line[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
-            end_section=line["mechanism"] == HISTOGRAM,
+            end_section=line["mechanism"] == DEVIANCE,
         )
     true = truth(settings)
     made.add_row(
         *("", "", "true", *[""] * 5),
         *(f"{true[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
     )
-    made.caption = "means over the replicates; PH does not depend on downscaling, its rows repeat"
+    made.caption = (
+        "means over the replicates; PH and the deviance clamp do not depend on downscaling, their "
+        "rows repeat"
+    )
     return made
 
 

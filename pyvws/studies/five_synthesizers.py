@@ -6,6 +6,10 @@ here ends below the target by the noise of its bound. With downscaling, Weighted
 with c = 1, and psi instead of c lowers only the records above epsilon / 2. Downscaling follows the
 truncation of Weighted-epsilon, and precedes the clamp of the censored synthesizers. The histogram
 has no weights.
+
+A sixth synthesizer is not of the slides: the deviance clamp without weights. It has a loop of its
+own, as a strict run makes this one fit, so the five keep their draws. Downscaling would take
+weights from the data and end the strict claim, so the sixth is not downscaled.
 """
 
 from __future__ import annotations
@@ -25,24 +29,29 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import SynthesisLoop
 
 __all__ = [
+    "DEVIANCE",
     "HISTOGRAM",
     "LABELS",
     "NAMES",
     "FiveSynthesizers",
     "Made",
+    "deviance_clamped",
     "largest_effect",
+    "searched",
     "seeded_histogram",
 ]
 
 HISTOGRAM = "perturbed-histogram"
+DEVIANCE = "deviance-clamp"
 LABELS = {
     "weighted": "Weighted",
     "weighted-epsilon": "Weighted-e",
     "censored-weighted": "Censor_w",
     "censored-unweighted": "Censor_uw",
     HISTOGRAM: "PH",
+    DEVIANCE: "Deviance",
 }
-"""The mechanisms in the slides' order, under the slides' names."""
+"""The mechanisms in the slides' order, under the slides' names; the deviance clamp comes last."""
 
 NAMES = tuple(LABELS)
 
@@ -75,7 +84,7 @@ class FiveSynthesizers:
             Unweighted().run(loop, request)  # Censor_uw has the same weights.
         else:
             loop.lipschitz()  # Other mechanisms begin with LW, so fit LW before the search's fits.
-            weighted = self._searched(replace(request, epsilon=epsilon))
+            weighted = searched(loop, replace(request, epsilon=epsilon))
         others = {
             "weighted-epsilon": WeightedEpsilon(epsilon=epsilon),
             "censored-weighted": Censored(epsilon=epsilon),
@@ -86,20 +95,31 @@ class FiveSynthesizers:
             **{name: Made(made.run(loop, request).fit) for name, made in others.items()},
         }
 
-    def _searched(self, request: Request) -> Made:
-        before, fits = len(self.loop.tries), len(self.loop.fits)
-        short = False
-        try:
-            found = LipschitzWeighted().run(self.loop, request)
-            fit, c = found.fit, found.constants["c"]
-        except SearchError:
-            tried = self.loop.fits[fits:]
-            if not tried:
-                raise
-            half = 0.5 * float(request.epsilon or 0.0)
-            place = _nearest([made.bounds.database for made in tried], half)
-            fit, c, short = tried[place], self.loop.tries[before + place].value, True
-        return Made(fit, c=c, tries=len(self.loop.tries) - before, short=short)
+
+def searched(loop: SynthesisLoop, request: Request) -> Made:
+    """LW with c searched until 2 Delta lies below the request's epsilon.
+
+    A search that confirms no fit ends with the nearest of its fits, and `short` is then true.
+    """
+    before, fits = len(loop.tries), len(loop.fits)
+    short = False
+    try:
+        found = LipschitzWeighted().run(loop, request)
+        fit, c = found.fit, found.constants["c"]
+    except SearchError:
+        tried = loop.fits[fits:]
+        if not tried:
+            raise
+        half = 0.5 * float(request.epsilon or 0.0)
+        place = _nearest([made.bounds.database for made in tried], half)
+        fit, c, short = tried[place], loop.tries[before + place].value, True
+    return Made(fit, c=c, tries=len(loop.tries) - before, short=short)
+
+
+def deviance_clamped(loop: SynthesisLoop, epsilon: float) -> Made:
+    """The deviance clamp without weights, on a loop that has made no fit yet."""
+    mechanism = Censored(epsilon=epsilon, weights="none", clamp="deviance")
+    return Made(mechanism.run(loop, Request(y=loop.cells.outcome)).fit)
 
 
 def seeded_histogram(epsilon: float, range: tuple[float, float]) -> PerturbedHistogram:
@@ -117,8 +137,9 @@ def largest_effect(loop: SynthesisLoop, made: Made) -> float:
     """How far one record moves the sampled log density, at any draw, in nats.
 
     The function leaves out the record whose term would be largest without the clamp, and compares
-    the two densities at every draw of a censored fit. A result above epsilon / 2 would show that
-    the clamp failed.
+    the two densities at every draw of a censored fit. A result above the far end of the window,
+    epsilon / 2 of the half clamp and epsilon of the deviance clamp, would show that the clamp
+    failed.
     """
     fit, cells, model = made.fit, loop.cells, loop.model
     weights = fit.weights.copy()

@@ -1,8 +1,8 @@
 """The studies that `pyvws study` runs, by name; `find_study` imports a study's module when needed.
 
 To add a study in replicates, write one module with a `STUDY`, and one entry here. A study that
-reads a user's file, or takes options of its own, is a command in `pyvws.commands.study` instead.
-The list of studies shows both kinds.
+reads a user's file is a command in `pyvws.commands.study` instead, and a study in replicates with
+options of its own has a command there too. The list of studies shows all kinds.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
     "contraction": StudyEntry(
         "Lipschitz bounds over repeated databases and their sizes (2024 paper, 6; slides)",
         "pyvws.studies.contraction",
+    ),
+    "strict": StudyEntry(
+        "Utility against epsilon: the deviance clamp beside half clamp, LW, SW and a histogram",
+        "pyvws.studies.strict",
     ),
 }
 

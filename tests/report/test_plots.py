@@ -186,6 +186,25 @@ def test_utility_against_epsilon_joins_the_means() -> None:
         plots.utility_against_epsilon({"LW": {0.0: [1.0]}})
 
 
+def test_utility_by_guarantee_colours_the_kind_and_carries_the_unprotected_across() -> None:
+    lines = {"Clamp": {5.0: [1.0, 3.0], 1.0: [4.0, 6.0]}, "Half": {5.0: [9.0]}, "S": {20.0: [1.5]}}
+    kinds = {"Clamp": "dp", "Half": "dp", "S": "none"}
+    figure = plots.utility_by_guarantee({"counts": lines}, kinds)
+    (axis,) = figure.axes
+    clamp, half, plain, across = axis.get_lines()
+    assert (clamp.get_xdata().tolist(), clamp.get_ydata().tolist()) == ([1.0, 5.0], [5.0, 2.0])
+    assert clamp.get_color() == half.get_color() != plain.get_color() == across.get_color()
+    assert clamp.get_linestyle() != half.get_linestyle()
+    assert list(across.get_ydata()) == [1.5, 1.5]
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    with pytest.raises(InputError, match="no guarantee of 'S'"):
+        plots.utility_by_guarantee({"counts": lines}, {"Clamp": "dp", "Half": "dp"})
+    with pytest.raises(InputError, match="guarantees\\['S'\\]"):
+        plots.utility_by_guarantee({"counts": lines}, {**kinds, "S": "sure"})
+    with pytest.raises(InputError, match="epsilon must be above 0"):
+        plots.utility_by_guarantee({"counts": {"S": {0.0: [1.0]}}}, kinds)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
@@ -248,7 +267,7 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
         assert listed == set(range(1, last + 1))
     named = set(re.findall(r"`(\w+)`", text)) & set(dir(plots))
     assert named == set(plots.__all__)
-    for name in set(plots.__all__) - {"parameter_densities"}:
+    for name in set(plots.__all__) - {"parameter_densities", "utility_by_guarantee"}:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")
 
 

@@ -20,6 +20,7 @@ __all__ = ["utility_by_guarantee"]
 _MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")
 _GUARANTEES: Final = ("dp", "asymptotic-dp", "none")
+_LINE: Final = 0.22  # Height of a line of the legend, in inches.
 _TITLES: Final = {"dp": "strict", "asymptotic-dp": "asymptotic", "none": "no guarantee"}
 
 
@@ -32,9 +33,10 @@ def utility_by_guarantee(
 ) -> Figure:
     """Utility against epsilon, a panel for each table, coloured by the kind of guarantee.
 
-    A mechanism with a set epsilon is a line through the means over R replicates. A mechanism whose
-    epsilon is measured stands at the epsilon that it reached. The grey dashes carry the mean of a
-    mechanism without a guarantee across the panel. Both axes are logarithmic.
+    The slides of [global2022] draw mechanisms at a set epsilon alone. Here a mechanism with a set
+    epsilon is a line through the means over R replicates, and a mechanism whose epsilon is measured
+    stands at the epsilon that it reached. Dashes carry a mechanism without a guarantee across the
+    panel where it has one epsilon. Both axes are logarithmic.
 
     Parameters
     ----------
@@ -111,19 +113,19 @@ def _labels(
 
 def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[str, Any]) -> None:
     at, heights = np.array(list(means)), np.array(list(means.values()))
-    axis.plot(at, heights, linewidth=1.6, markersize=5.5, **style)
-    if across:
-        axis.axhline(heights.mean(), color=style["color"], linestyle="--", linewidth=1.0, zorder=0)
+    axis.plot(at, heights, linewidth=1.6, markersize=6, markeredgecolor="white", **style)
+    if across and len(at) == 1:
+        axis.axhline(heights[0], color=style["color"], linestyle="--", linewidth=1.0, zorder=0)
 
 
 def _plain_ticks(axis: Any) -> None:
     """Ticks at 1, 2 and 5 times the powers of ten, written out."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     for one in (axis.xaxis, axis.yaxis):
         one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        one.set_minor_formatter(NullFormatter())
+        one.set_minor_locator(NullLocator())
 
 
 def _legend(
@@ -139,6 +141,8 @@ def _legend(
         for of_kind in [[label for label in labels if guarantees[label] == kind]]
     ]
     longest = max(map(len, columns))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + _LINE * longest)
     entries = [
         entry for column in columns for entry in [*column, *[("", None)] * (longest - len(column))]
     ]
@@ -148,7 +152,7 @@ def _legend(
     ]
     made = figure.legend(
         handles, [text for text, _ in entries], loc="outside lower center", ncols=len(columns),
-        frameon=False, handlelength=3.2, columnspacing=3.0,
+        frameon=False, handlelength=3.2, columnspacing=3.0, borderpad=0.2,
     )  # fmt: skip
     colour = guarantee_colours()
     for text, kind in zip(made.get_texts()[::longest], kinds, strict=True):

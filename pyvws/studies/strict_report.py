@@ -23,7 +23,7 @@ LABELS: Final = {
     "LW": "LW",
     "LW_final": "LW_final",
     "SW": "SW",
-    "Weighted": "Weighted, at a target",
+    "Weighted": "Weighted (searched)",
     "unweighted": "Unweighted",
     "deviance-far": "Deviance clamp, range far off",
 }

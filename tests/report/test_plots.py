@@ -267,7 +267,7 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
         assert listed == set(range(1, last + 1))
     named = set(re.findall(r"`(\w+)`", text)) & set(dir(plots))
     assert named == set(plots.__all__)
-    for name in set(plots.__all__) - {"parameter_densities", "utility_by_guarantee"}:
+    for name in set(plots.__all__) - {"parameter_densities"}:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")
 
 

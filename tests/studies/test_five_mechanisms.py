@@ -28,11 +28,13 @@ from pyvws.studies.five_mechanisms import (
 )
 from pyvws.studies.five_mechanisms_report import Cases, check_censored, compare, truth, verdict
 from pyvws.studies.five_synthesizers import (
+    DEVIANCE,
     HISTOGRAM,
     NAMES,
     FiveSynthesizers,
     Made,
     _nearest,
+    deviance_clamped,
     largest_effect,
 )
 from pyvws.studies.registry import find_study
@@ -85,11 +87,21 @@ def test_order_of_three_replicates_by_hand() -> None:
 
 
 def test_a_term_above_the_bound_stops_the_report() -> None:
-    good = _row("censored-weighted", 0.1, clamped=1, largest_term=2.5, largest_effect=2.5)
+    of_fit = {"clamped": 1, "largest_term": 2.5, "largest_effect": 2.5, "far_end": 2.5}
+    good = _row("censored-weighted", 0.1, **of_fit)
     assert check_censored(Cases([good, _row("weighted", 0.1)])) == (1.0, 1.0)
     for name in ("largest_term", "largest_effect"):
-        with pytest.raises(PyvwsError, match="a term above epsilon / 2"):
+        with pytest.raises(PyvwsError, match="a term outside its window"):
             check_censored(Cases([good, {**good, name: 2.5000001}]))
+
+
+def test_the_deviance_clamp_has_the_whole_of_epsilon_and_no_more() -> None:
+    of_fit = {"clamped": 1, "largest_term": 2.5, "largest_effect": 5.0, "far_end": 5.0}
+    assert check_censored(Cases([_row(DEVIANCE, 0.1, **of_fit)])) == (1.0, 1.0)
+    loop = shares_loop(60, 1, draws=100, warmup=100)
+    made = deviance_clamped(loop, 3.0)
+    assert 1.5 < largest_effect(loop, made) <= 3.0 + 1e-9
+    assert made.fit.weights.min() == 1.0
 
 
 def test_the_effect_of_one_record_shows_a_missing_clamp() -> None:

@@ -154,6 +154,14 @@ def tell_release(
                         f"not certified, for {neighbours} neighbours: epsilon "
                         f"{figures['per_dataset']} a dataset, {figures['total']} in total"
                     )
+        relied = privacy["relies_on"]
+        if privacy["certified"] and relied["clamp"]:
+            print(
+                f"relies on: clamp {relied['clamp']['kind']}, weights "
+                f"{relied['weights']['source']}, draws of {relied['sampler']['engine']} "
+                f"{relied['sampler']['draws']}; privacy.json has the public settings and what is "
+                "not covered"
+            )
         if "above-target" in caveat_keys(privacy):
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
 

@@ -9,7 +9,7 @@ import numpy as np
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.summary import Drawn
-from pyvws.statement.accounting import HistogramStatement
+from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.row_order import order_stream, released_rows, row_order
@@ -53,6 +53,7 @@ def draw_from_histogram(
         bins=len(noisy.probabilities),
         noise_scale=noisy.scale,
         publishable=noisy.publishable,
+        range=mechanism.range,
         bins_from_records=mechanism.bins is None,
         edges_from_data=mechanism.edges_from_data,
         allows_outside=mechanism.allow_outside,

@@ -13,7 +13,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.engines._engine import Engine
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
-from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.engines.registry import find_engine, find_stan_engine, is_exact
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
@@ -237,6 +237,7 @@ def _statement(
     seed: int,
 ) -> PrivacyStatement:
     enforced = weighting.clamp is not None
+    from_data = data_weights(mechanism, downscaled=settings.downscale)
     return PrivacyStatement(
         mechanism=mechanism.name,
         claim=mechanism.claim,
@@ -254,7 +255,7 @@ def _statement(
             final.bounds.database if weighting.clamp is None else weighting.clamp.half
         ),
         enforced=enforced,
-        data_weights=data_weights(mechanism, downscaled=settings.downscale),
+        data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
@@ -271,13 +272,17 @@ def _statement(
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, weighting, final),
-        weights_source=mechanism.weights_source,
+        weights_source="table" if settings.downscale else mechanism.weights_source,
         stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,
         accepts_unconverged=settings.accept_unconverged,
         records=_ROWS_FROM[type(settings.records)],
         records_epsilon=settings.records_epsilon or 0.0,
+        clamp=weighting.clamp.kind if weighting.clamp is not None else "half",
+        engine=final.posterior.engine,
+        exact_draws=is_exact(settings.engine),
+        public_settings=settings.public,
     )
 
 

@@ -24,7 +24,14 @@ from pyvws.report.page import (
     render,
     shown,
 )
-from pyvws.report.public_page import files_table, four_statistics, problems, statement_facts
+from pyvws.report.public_page import (
+    files_table,
+    four_statistics,
+    not_covered,
+    problems,
+    relied_on,
+    statement_facts,
+)
 from pyvws.statement.schema import FIELDS, GUARANTEES
 from pyvws.tables.row_order import RELEASED_ROW
 
@@ -64,6 +71,8 @@ def board_page(
         growth=None if bound is None or growth is None else growth / bound,
         facts_shown=statement_facts(exact | _short(exact), public.files[0].rows),
         statement=_statement(exact, public.privacy),
+        relied_on=relied_on(exact),
+        not_covered=not_covered(exact),
         ledger=Table(
             "Exact costs; larger = less private. “Not accounted”: known, but not in the total.",
             ("use", "ε"),

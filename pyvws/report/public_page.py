@@ -15,10 +15,18 @@ from pyvws.plots import densities, utility
 from pyvws.r_numbers import rarith
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Picture, Table, mechanism_words, number, picture, render, shown
-from pyvws.statement.schema import FIELDS, GUARANTEES
-from pyvws.statement.words import caveat_keys
+from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
+from pyvws.statement.words import NOT_COVERED, caveat_keys
 
-__all__ = ["files_table", "four_statistics", "problems", "public_page", "statement_facts"]
+__all__ = [
+    "files_table",
+    "four_statistics",
+    "not_covered",
+    "problems",
+    "public_page",
+    "relied_on",
+    "statement_facts",
+]
 
 _SHORT_OF: Final = ("problems", "problems-of-draws")
 _DRAWN: Final = 8  # A reader can tell this many curves apart.
@@ -60,6 +68,26 @@ def problems(privacy: Mapping[str, Any]) -> list[str]:
     return [text for key, text in said if key in _SHORT_OF]
 
 
+def relied_on(privacy: Mapping[str, Any]) -> Table:
+    """What the guarantee relies on; no rows for a statement before version 3."""
+    entries = privacy.get("relies_on", {})
+    meanings = SCHEMA["properties"]["relies_on"]["properties"]
+    return Table(
+        "Each part that the guarantee takes as it is.",
+        ("part", "value", "meaning"),
+        [
+            (name.replace("_", " "), shown(value), meanings[name]["description"])
+            for name, value in entries.items()
+            if name != "not_covered"
+        ],
+    )
+
+
+def not_covered(privacy: Mapping[str, Any]) -> list[str]:
+    """What the guarantee does not cover, in words."""
+    return [NOT_COVERED[key] for key in privacy.get("relies_on", {}).get("not_covered", ())]
+
+
 def public_page(public: PublicPart) -> str:
     """The page as HTML, from the statement and the synthetic datasets."""
     privacy = public.privacy
@@ -80,6 +108,8 @@ def public_page(public: PublicPart) -> str:
         "mechanism_title": mechanism,
         "mechanism_text": text,
         "numbers": _numbers(privacy),
+        "relied_on": relied_on(privacy),
+        "not_covered": not_covered(privacy),
         "guarantees": Table(
             "The guarantee of this release is marked.",
             ("", "word in privacy.json", "guarantee", "meaning"),

@@ -9,7 +9,6 @@ of [vws2024]). Where a mechanism clamps each term at epsilon / 2 [global2022], n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,12 +19,12 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import TRUST, caveat, trust
 
 __all__ = [
     "ROW_ORDERS",
     "STATEMENT_VERSION",
-    "HistogramStatement",
     "PrivacyStatement",
     "Statement",
     "growth_per_doubling",
@@ -92,6 +91,10 @@ class Statement:
         """
         raise NotImplementedError
 
+    def relies_on(self) -> ReliesOn:
+        """The parts of the run that the guarantee takes as they are."""
+        raise NotImplementedError
+
     def ledger(self) -> list[LedgerEntry]:
         """Every use of the confidential data and its cost."""
         raise NotImplementedError
@@ -134,6 +137,7 @@ class Statement:
             "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
+            "relies_on": self.relies_on().written([said.key for said in caveats]),
             "ledger": [entry.written(round_up) for entry in self.ledger()],
             "trust_assumptions": [trust(said) for said in self.trusted()],
             "trust_keys": [said.written() for said in self.trusted()],
@@ -162,8 +166,8 @@ class PrivacyStatement(Statement):
         Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. For a
         censored fit, the bound that the fit enforces.
     enforced, data_weights, prepared_from_data : bool
-        Whether the fit clamps each record's term at the bound, whether weights come from the data,
-        and whether the model's levels come from the data.
+        Whether the fit clamps each record's term to a window twice as wide as the bound, whether
+        weights come from the data, and whether the model's levels come from the data.
     downweights : bool
         Whether any weight of the fit that made the datasets is below 1.
     confirmed : bool
@@ -203,6 +207,14 @@ class PrivacyStatement(Statement):
         one draw of an earlier clamped fit, or the whole confidential table.
     stage_epsilon : float
         The epsilon of the draw that staged weights come from, once for all datasets; 0 otherwise.
+    clamp : {"deviance", "half"}
+        The kind of the clamp of an enforced bound.
+    engine : str
+        Name of the engine that drew.
+    exact_draws : bool
+        Whether the engine draws from the clamped target itself, without a chain.
+    public_settings : mapping of str to values
+        Settings that the guarantee takes as chosen without the confidential data.
     """
 
     model: str
@@ -234,6 +246,10 @@ class PrivacyStatement(Statement):
     records_epsilon: float = 0.0
     weights_source: str = "table"
     stage_epsilon: float = 0.0
+    clamp: str = "half"
+    engine: str = "native"
+    exact_draws: bool = False
+    public_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def guarantee(self) -> str:
@@ -291,6 +307,9 @@ class PrivacyStatement(Statement):
             "leave-one-out": True,
             "estimated": not self.enforced,
             "enforced": self.enforced,
+            "as-if-exact": self.enforced and not self.exact_draws,
+            "exact-draws": self.enforced and self.exact_draws,
+            "public-settings": strict,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             "composition": not any(fewer.values()),
@@ -301,7 +320,7 @@ class PrivacyStatement(Statement):
             "rounded-figures": True,
             "figures": not self.enforced,
             "convergence": self.enforced and not strict,
-            "converged": strict,
+            "converged": strict and not self.exact_draws,
             "accepts-unconverged": self.accepts_unconverged,
             "domain": strict,
             "certified-for-replacement": strict and self.records == "exact",
@@ -361,6 +380,24 @@ class PrivacyStatement(Statement):
             *(rows if self.records == "noisy" else []),
         ]
 
+    @property
+    def _claimed(self) -> str:
+        """The neighbours of a strict claim, else those of the figures."""
+        strict = self.guarantee == "dp"
+        return "replace-one" if strict and self.records == "exact" else "leave-one-out"
+
+    def relies_on(self) -> ReliesOn:
+        return ReliesOn(
+            neighbours=self._claimed,
+            clamp=self.clamp if self.enforced else "",
+            epsilon=self.epsilon_per_dataset,
+            weights_source=self.weights_source,
+            stage_epsilon=self.stage_epsilon,
+            engine=self.engine,
+            exact_draws=self.exact_draws,
+            public_settings=self.public_settings,
+        )
+
     def _certified(self, round_up: bool) -> dict[str, Any] | None:
         """The neighbours of a strict claim: an exact n shows that a record was left out.
 
@@ -368,9 +405,8 @@ class PrivacyStatement(Statement):
         """
         if self.guarantee != "dp":
             return None
-        if self.records == "exact":
-            return certified("replace-one", self._replaced, round_up)
-        return certified("leave-one-out", self._left_out, round_up)
+        figures = self._replaced if self._claimed == "replace-one" else self._left_out
+        return certified(self._claimed, figures, round_up)
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
         def written(value: float) -> float | None:
@@ -396,101 +432,4 @@ class PrivacyStatement(Statement):
             "stage_epsilon": written(self.stage_epsilon),
             "draws": self.draws,
             "threshold": self.threshold,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramStatement(Statement):
-    """The facts of a release from one noisy histogram [wasserman2010].
-
-    Attributes
-    ----------
-    guarantee : {"dp-if-bounded", "none"}
-        The guarantee that the noise and the edges allow the release to claim.
-    epsilon : float
-        The cost of the noisy counts, once for all datasets; larger = less private.
-    neighbours : {"replace", "loo"}
-        The neighbours that epsilon holds for: one record replaced, or one record left out.
-    bins : int
-        Bins of the histogram.
-    noise_scale : float
-        Scale of the noise on each count, in records; larger = more private.
-    publishable : bool
-        Whether the noise is secret.
-    bins_from_records, edges_from_data, allows_outside : bool
-        Whether the number of bins follows the number of records, whether the range is the data's,
-        and whether the end bins count the values outside the range.
-    """
-
-    guarantee: str
-    epsilon: float
-    neighbours: str
-    bins: int
-    noise_scale: float
-    publishable: bool
-    bins_from_records: bool
-    edges_from_data: bool
-    allows_outside: bool
-
-    @property
-    def draws_released(self) -> int:
-        return 1
-
-    @property
-    def _replaces(self) -> bool:
-        return self.neighbours == "replace"
-
-    def caveats(self, *, exact: bool = False) -> list[Phrase]:
-        applies = {
-            "replaced": self._replaces,
-            "left-out": not self._replaces,
-            "one-histogram": True,
-            **self._draws_are_fewer,
-            "bounded-outcome": True,
-            "within-bins": True,
-            "other-releases": True,
-            "records": self._replaces,
-            "bins-from-records": self.bins_from_records,
-            "edges-from-data": self.edges_from_data,
-            "seeded-noise": not self.publishable,
-            "rounded": self.rounded,
-            "outside-range": self.allows_outside,
-            "unchanged": bool(self.columns_released_unchanged),
-            "kept-order": self.keep_order,
-        }
-        return [Phrase(key) for key, holds in applies.items() if holds]
-
-    def ledger(self) -> list[LedgerEntry]:
-        return [LedgerEntry(Phrase("histogram"), self._composed(self.epsilon)[1])]
-
-    def trusted(self) -> list[Phrase]:
-        return [Phrase(key) for key in TRUST if key != "seed"]
-
-    def _facts(self, round_up: bool) -> dict[str, Any]:
-        # A record left out moves one count by one; a record replaced moves two counts by one.
-        replaced = self.epsilon if self._replaces else 2.0 * self.epsilon
-        left_out = replaced / 2.0
-        if self.bins_from_records:  # The rule takes n, so all bins move where a record is left out.
-            left_out = math.inf
-        if self.guarantee == "none":  # Edges show two values; seeded noise can be taken off.
-            left_out = replaced = math.inf
-        neighbours = "replace-one" if self._replaces else "leave-one-out"
-        own = self._composed(self.epsilon)
-        dataset, total = (figure(epsilon, round_up) for epsilon in own)
-        return {
-            "model": "none",
-            "guarantee": self.guarantee,
-            "neighbours": neighbours,
-            "epsilon_per_dataset": dataset,
-            "epsilon_total": total,
-            "epsilon_by_neighbours": by_neighbours(
-                self._composed(left_out), self._composed(replaced), round_up
-            ),
-            "certified": (
-                None if self.guarantee == "none" else certified(neighbours, own, round_up)
-            ),
-            "number_of_rows": "exact" if self._replaces else "noisy",
-            "bins": self.bins,
-            "noise_scale": self.noise_scale,
-            "publishable": self.publishable,
         }

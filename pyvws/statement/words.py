@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyvws._base.phrase import Phrase
 
-__all__ = ["CAVEATS", "TRUST", "USES", "caveat", "caveat_keys", "trust", "use"]
+__all__ = ["CAVEATS", "NOT_COVERED", "TRUST", "USES", "caveat", "caveat_keys", "trust", "use"]
 
 _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
@@ -18,6 +18,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
 CAVEATS: Final = _WORDS["caveats"]
 USES: Final = _WORDS["uses"]
 TRUST: Final = _WORDS["trust"]
+NOT_COVERED: Final = _WORDS["not-covered"]
+"""What a guarantee does not cover, by the key of the caveat that says so."""
 
 
 def caveat(said: Phrase) -> str:

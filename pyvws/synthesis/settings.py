@@ -27,6 +27,9 @@ __all__ = ["RunSettings", "check_needs", "mechanisms_that"]
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
 
 
+_OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
+
+
 def mechanisms_that(have: str) -> list[str]:
     """Names of the mechanisms that have a property."""
     return [name for name, kind in MECHANISMS.items() if getattr(kind, have) is True]
@@ -396,6 +399,24 @@ class RunSettings:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
         own = cast(Mechanism, self.mechanism).own_epsilon
         return self.epsilon if own is None else own
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The settings by name that a guarantee takes as chosen without the data.
+
+        They are the family's, the constants of strict weights, the grid of an exact engine and a
+        public number of rows.
+        """
+        family = cast(Model, self.model)
+        own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
+        found = {name: getattr(family, name) for name in own}
+        if is_exact(self.engine):
+            found |= {name: getattr(self.settings, name) for name in ("grid_range", "grid_steps")}
+        mechanism = cast(Mechanism, self.mechanism)
+        if mechanism.weights_source in ("public", "reference", "staged"):
+            constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
+            found |= {name: value for name, value in constants.items() if value is not None}
+        return found | ({"records": self.records} if isinstance(self.records, int) else {})
 
     def recorded(self, model: Model) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `model` as prepared for the table."""

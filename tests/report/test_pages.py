@@ -222,7 +222,7 @@ def test_every_kind_of_release_has_both_pages(
     # Every entry of the statement has its place: a number with its meaning, or a part of the page.
     parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
-    parts |= {"statement_version", "trust_keys", "draw_of_dataset"}
+    parts |= {"statement_version", "trust_keys", "draw_of_dataset", "relies_on"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
     assert MECHANISMS[settings["mechanism"]].explanation.split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (read_public(out).privacy["draws_released"] > 1)
@@ -326,7 +326,7 @@ def _change(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 def _as_version_2(statement: dict[str, Any]) -> None:
     statement["statement_version"] = 2
-    for name in ("draws_released", "draw_of_dataset"):
+    for name in ("draws_released", "draw_of_dataset", "relies_on"):
         del statement[name]
 
 
@@ -344,7 +344,24 @@ def test_earlier_statements_are_still_reported_on(
 ) -> None:
     _change(out / "release/privacy.json", earlier)
     _change(out / "confidential/summary.json", lambda all: earlier(all["privacy"]))
-    assert _write(out, _evidence(out)) == pages
+    parts = (("<h2 id=.relies.>", "<h2 id=.ledger.>"), ("<h3>What the guarantee", "<h3>Caveats"))
+    found, expected = (
+        [
+            re.sub(r"\n+", "\n", re.sub(rf"{first}.*?(?={then})", "", page, flags=re.S))
+            for page, (first, then) in zip(both, parts, strict=True)
+        ]
+        for both in (_write(out, _evidence(out)), pages)
+    )
+    assert found == expected
+
+
+def test_both_pages_say_what_the_guarantee_relies_on(pages: tuple[str, str]) -> None:
+    for page in pages:
+        parts = {part: value for part, value, _ in _cells(page, "Each part that the guarantee")}
+        assert parts["sampler"] == "engine: native, draws: as-if-converged"
+        assert parts["weights"] == "source: table, epsilon: 0"
+        assert parts["clamp"] == "none"
+        assert "<li>other releases of the same records</li>" in page
 
 
 def test_a_statement_that_lacks_a_value_is_refused_in_words(out: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyvws._base.phrase import Phrase
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
-from pyvws.statement.words import CAVEATS, caveat
+from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -123,6 +123,45 @@ def test_several_datasets_of_a_draw_cost_what_the_draw_costs():
     alone = statement(datasets=1)
     assert alone.ledger()[0].written(False)["use"] == "1 synthetic dataset, one posterior draw each"
     assert statement(draws_per_release=20).exact() == statement().exact()
+
+
+def test_a_strict_statement_names_what_it_relies_on_by_key():
+    made = statement(
+        enforced=True,
+        data_weights=False,
+        lipschitz_bound=1.5,
+        clamp="deviance",
+        weights_source="staged",
+        stage_epsilon=0.5,
+        engine="grid",
+        exact_draws=True,
+        public_settings={"range": (0.0, 5.0), "largest_kappa": 30.0, "records": 40},
+        records="public",
+        datasets=2,
+        columns_released_unchanged=("age",),
+    )
+    released = made.released()
+    assert released["relies_on"] == {
+        "neighbours": "leave-one-out",
+        "clamp": {"kind": "deviance", "epsilon": 3.0},
+        "weights": {"source": "staged", "epsilon": 0.5},
+        "sampler": {"engine": "grid", "draws": "exact"},
+        "public_settings": {"range": [0.0, 5.0], "largest_kappa": 30.0, "records": 40},
+        "not_covered": ["public-settings", "other-releases", "domain", "unchanged"],
+    }
+    assert released["certified"] == {
+        "neighbours": "leave-one-out", "epsilon_per_dataset": 3.5, "epsilon_total": 6.5
+    }  # fmt: skip
+    assert released["epsilon_by_neighbours"]["replace-one"] == {"per_dataset": 7.0, "total": 13.0}
+    unclamped = statement(engine="native").released()["relies_on"]
+    assert unclamped["clamp"] is None
+    assert unclamped["weights"]["source"] == "table"
+    assert {"weights", "figures", "estimated"} <= set(unclamped["not_covered"])
+
+
+def test_what_is_not_covered_is_a_caveat_that_can_be_said():
+    assert set(NOT_COVERED) <= set(CAVEATS)
+    assert len(set(NOT_COVERED.values())) == len(NOT_COVERED)
 
 
 def test_growth_is_the_largest_over_that_of_a_random_half():
@@ -279,6 +318,9 @@ WHEN = {
     "leave-one-out": lambda _: True,
     "estimated": lambda made: not made.enforced,
     "enforced": lambda made: made.enforced,
+    "as-if-exact": lambda made: made.enforced and not made.exact_draws,
+    "exact-draws": lambda made: made.enforced and made.exact_draws,
+    "public-settings": lambda made: made.guarantee == "dp",
     "weights": lambda made: made.data_weights,
     "composition": lambda made: made.draws_released == made.datasets,
     "composition-of-draws": lambda made: made.draws_released < made.datasets,
@@ -287,7 +329,7 @@ WHEN = {
     "other-releases": lambda _: True,
     "figures": lambda made: not made.enforced,
     "convergence": lambda made: made.enforced and made.guarantee != "dp",
-    "converged": lambda made: made.guarantee == "dp",
+    "converged": lambda made: made.guarantee == "dp" and not made.exact_draws,
     "accepts-unconverged": lambda made: made.accepts_unconverged,
     "domain": lambda made: made.guarantee == "dp",
     "short-seed": lambda made: made.short_seed,
@@ -338,7 +380,7 @@ any_facts = st.fixed_dictionaries(
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
                 *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
-                "accepts_unconverged",
+                *("accepts_unconverged", "exact_draws"),
             )
         },
     }
@@ -361,6 +403,11 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
         assert sorted(written["caveats"]) == sorted(said)
         assert words_of(made, exact=exact) == written["caveats"]
         assert written["caveat_keys"] == [of.written() for of in made.caveats(exact=exact)]
+        keys = [of["key"] for of in written["caveat_keys"]]
+        assert written["relies_on"]["not_covered"] == [key for key in keys if key in NOT_COVERED]
+        claimed = written["certified"] or written
+        assert written["relies_on"]["neighbours"] == claimed["neighbours"]
+        assert (written["relies_on"]["clamp"] is not None) == made.enforced
 
 
 @pytest.mark.runs
@@ -385,7 +432,7 @@ def test_both_forms_hold_the_figures_that_there_are(facts):
 
 def test_an_enforced_bound_is_not_said_to_be_estimated():
     said = " ".join(words_of(statement(enforced=True, data_weights=False, growth=1.0)))
-    assert "clamped at half of epsilon_per_dataset" in said
+    assert "clamped to a window that is epsilon_per_dataset wide" in said
     for words in ("estimated from", "weights are computed", "still rise", "The bound, its growth"):
         assert words not in said
     assert "stops and releases nothing" in said

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -383,6 +383,43 @@ def test_datasets_of_one_draw_are_paid_once_in_memory_and_in_steps(
 
 
 LONGER = SamplerSettings(draws=5, chains=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "clamp", "settings"),
+    [
+        ({}, "deviance", {}),
+        ({"mechanism": Censored(epsilon=3.0, weights="none", clamp="half")}, "half", {}),
+        ({"records": 5}, "deviance", {"records": 5}),
+        (
+            {"model": find_model("ordinal", levels=(1, 2, 3, 4, 5))},
+            "deviance",
+            {"levels": [1, 2, 3, 4, 5]},
+        ),
+        (
+            {"model": find_model("beta", range=(0, 9), largest_kappa=30.0)},
+            "deviance",
+            {"range": [0.0, 9.0], "squeeze": 0.0, "largest_kappa": 30.0},
+        ),
+        (
+            {"model": find_model("normal", smallest_sd=0.5)},
+            "deviance",
+            {"outcome_scale": "identity", "smallest_sd": 0.5},
+        ),
+    ],
+)
+def test_a_run_names_its_clamp_and_public_settings(
+    changes: dict[str, Any], clamp: str, settings: dict[str, Any]
+) -> None:
+    run = Synthesizer(**strict(**changes))
+    relied = run.fit(VISITS, seed=1).privacy["relies_on"]
+    assert relied["clamp"] == {"kind": clamp, "epsilon": 3.0}
+    assert relied["public_settings"] == settings
+    assert set(cast(Any, run.model).public_settings) <= set(settings)
+    assert relied["weights"] == {"source": "none", "epsilon": 0.0}
+    assert relied["sampler"] == {"engine": "seeded", "draws": "as-if-converged"}
+    expected = {"as-if-exact", "converged", "domain", "other-releases", "public-settings"}
+    assert set(relied["not_covered"]) - {"records"} == expected
 
 
 def test_as_many_draws_as_the_statement_says_decide_the_datasets() -> None:

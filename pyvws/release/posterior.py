@@ -272,7 +272,7 @@ def _statement(
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=_uses(mechanism, loop, weighting, final),
-        weights_source="table" if settings.downscale else mechanism.weights_source,
+        weights_source=mechanism.weights_source,
         stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,

@@ -391,7 +391,7 @@ class PrivacyStatement(Statement):
             neighbours=self._claimed,
             clamp=self.clamp if self.enforced else "",
             epsilon=self.epsilon_per_dataset,
-            weights_source=self.weights_source,
+            weights_source="table" if self.data_weights else self.weights_source,
             stage_epsilon=self.stage_epsilon,
             engine=self.engine,
             exact_draws=self.exact_draws,

@@ -243,7 +243,7 @@ def explanation(
         )
         yield (
             f"Chains of the deviance clamp disagree (R-hat above {_MIXED}) in this share of the "
-            f"fits: {told}. The target then has a second mode, where all records are outside; a "
+            f"fits: {told}. A chain then stays where nearly all records are outside; a "
             "run whose chains disagree is not called strict."
         )
     short = [name for result in results.values() for name in result.extra["missed"]]

@@ -19,6 +19,7 @@ from pyvws.studies.registry import find_study
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.studies.strict_report import aims, explanation, full_size, means
 
+DOCS = Path(__file__).parents[2] / "docs"
 _FILES = {"income": {"file": "x.csv", "sizes": [500, 2000, 9000]}}
 _WITH_FILES = {**strict.SETTINGS, "files": _FILES, "skipped": {"wages": "of a reason"}}
 
@@ -190,3 +191,28 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
     assert "Figures to reach" in made.stdout
     for name in ("strict.svg", "strict-by-size.svg"):
         assert (out / name).read_text().startswith("<?xml")
+
+
+def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
+    """docs/strict-study.csv is the summary.csv that the page's command wrote."""
+    page = " ".join((DOCS / "strict-study.md").read_text().split())
+    lines = pl.read_csv(DOCS / "strict-study.csv").to_dicts()
+    assert {line["replicates"] for line in lines if line["data"] == "beta"} == {19}
+    assert "--replicates 19" in page
+    found = aims(strict.SETTINGS, lines)
+    assert len(found) == 6
+    for aim in found:
+        figures = f"{aim.value:.5f} | {aim.beside} | {aim.other:.5f} | {aim.ratio:.2f}"
+        assert f"| {aim.about} | {figures} | {aim.limit:.2f} |" in page
+        assert aim.reached
+    titles = {"poisson": "Poisson", "mixture": "NB mixture", "beta": "Beta"}
+    shown = {"deviance": "deviance clamp", "half": "half clamp", "PH": "perturbed histogram"}
+    by_place = {(line["data"], line["mechanism"], line["target"]): line["u_m"] for line in lines
+                if line["n"] == strict.SETTINGS["n"].get(line["data"])}  # fmt: skip
+    for data, title in titles.items():
+        for mechanism, label in shown.items():
+            each = [by_place.get((data, mechanism, e)) for e in strict.SETTINGS["epsilons"]]
+            row = " | ".join("" if u_m is None else f"{u_m:.3f}" for u_m in each)
+            assert " ".join(f"| {title} | {label} | {row} |".split()) in page
+    far = by_place["beta", "deviance-far", 4.0]
+    assert f"and {far:.3f} with at most 1000" in page

@@ -37,25 +37,20 @@ class JointBounds:
         Delta_ik = max_s |alpha_ik l_ik(theta_ks)| of each column alone.
     database : float
         Delta = max_i Delta_i.
+    epsilon_of_separate_runs : float
+        sum_k 2 max_i Delta_ik: the cost of one run a column under the same weights. Never below
+        `epsilon`.
     """
 
     by_record: Floats
     by_column: Floats
     database: float
+    epsilon_of_separate_runs: float
 
     @property
     def epsilon(self) -> float:
         """2 Delta: the cost of one draw of all columns, and so of one synthetic table."""
         return 2.0 * self.database
-
-    @property
-    def epsilon_of_separate_runs(self) -> float:
-        """sum_k 2 max_i Delta_ik: the cost of one run a column under the same weights.
-
-        Never below `epsilon`.
-        """
-        with np.errstate(over="ignore"):
-            return 2.0 * float(self.by_column.max(axis=0).sum())
 
 
 def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds:
@@ -105,10 +100,11 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
         with np.errstate(over="ignore", invalid="ignore"):
             highest[used] += top
             lowest[used] += bottom
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         by_record = np.maximum(np.abs(highest), np.abs(lowest))
-    by_record[~np.isfinite(by_column).all(axis=1)] = np.inf
-    return JointBounds(by_record, by_column, float(by_record.max()))
+        by_record[~np.isfinite(by_column).all(axis=1)] = np.inf
+        separate = 2.0 * float(by_column.max(axis=0).sum())
+    return JointBounds(by_record, by_column, float(by_record.max()), separate)
 
 
 def _by_column(weights: Any, records: int, columns: int) -> Floats:

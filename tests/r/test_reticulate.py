@@ -204,7 +204,7 @@ CALLS = {
     "ecdf": "ecdf_maximum(c(1, 2), list(c(1, 2))) == 0",
     "identification_risk": "all(identification_risk(c(1, 2, 3, 50)) == 0.75)",
     "interval_overlap": "interval_overlap(cbind(0, 2), cbind(0, 2)) == 1",
-    "joint_bounds": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
+    "joint": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",

@@ -36,6 +36,8 @@ WITHIN_OTHERS = {
     "pyvws.risks.identification_risk:paired_outcomes",
     "pyvws.risks.identification_risk:pattern_codes",
     "pyvws.r_numbers.rarith:column_means",
+    "pyvws.weights.weights:fixed_scale_risks",
+    "pyvws.weights.weights:fixed_scale_weights",
 }
 
 

@@ -17,6 +17,7 @@ import pytest
 from random_mistakes import RANDOM_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, windows_times
 
+from pyvws.bounds.joint import JointBounds
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
 
@@ -88,6 +89,39 @@ def unclipped(_: Any) -> Any:
 
 def without_shift(function: Any) -> Any:
     return lambda risk, c, g: function(risk, c, 0.0)
+
+
+def over_paired_draws(_: Any) -> Any:
+    """The bound over one pairing of the columns' draws, which the order of draws decides."""
+
+    def bounds(log_liks: Any, *, weights: Any = None) -> Any:
+        alpha = np.ones((log_liks[0].shape[1], 1)) if weights is None else np.asarray(weights)
+        alpha = np.broadcast_to(alpha.reshape(len(alpha), -1), (len(alpha), len(log_liks)))
+        few = min(map(len, log_liks))
+        with np.errstate(invalid="ignore"):
+            terms = [alpha[:, k] * matrix[:few] for k, matrix in enumerate(log_liks)]
+            by_column = np.column_stack([np.abs(term).max(axis=0) for term in terms])
+            by_record = np.abs(sum(terms)).max(axis=0)
+        separate = 2.0 * float(by_column.max(axis=0).sum())
+        return JointBounds(by_record, by_column, float(by_record.max()), separate)
+
+    return bounds
+
+
+def table_scaled(_: Any) -> Any:
+    """Risks by the largest size of the table, where a constant should stand."""
+
+    def risks(sizes: Any, *, low: float = 0.0, high: float) -> Any:
+        finite = np.isfinite(sizes)
+        top = np.max(sizes, where=finite, initial=low + 1e-9)
+        return np.where(finite, np.clip((sizes - low) / (top - low), 0.0, 1.0), 1.0)
+
+    return risks
+
+
+def without_draws(function: Any) -> Any:
+    """The combining rule that takes datasets of one draw for datasets of several."""
+    return lambda *arguments, draw_of_dataset=None, **options: function(*arguments, **options)
 
 
 def scaled_by_the_largest(_: Any) -> Any:
@@ -399,6 +433,12 @@ SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
 WEIGHTED = "pyvws.validation.cases.bounds:weighted_bounds"
+JOINT, BY_DRAW = "pyvws.bounds.joint:joint_bounds", "pyvws.validation.cases.evaluation:by_draw"
+COLUMN = "pyvws.weights.weights:column_weights"
+REFERENCE, STAGED = (
+    "pyvws.validation.cases.weights:reference_weights",
+    "pyvws.validation.cases.weights:staged_weights",
+)
 LW, FROM_BOUNDS = (
     "pyvws.weights.weights:lipschitz_weights",
     "pyvws.weights.weights:weights_from_bounds",
@@ -454,6 +494,12 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (BOUNDS, BOUNDS, always_direct),
     (BOUNDS, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (BOUNDS, "pyvws.bounds.lipschitz:_threshold", strict_threshold),
+    (JOINT, JOINT, over_paired_draws),
+    (JOINT, JOINT, one_ulp_more),
+    (COLUMN, COLUMN, one_ulp_more),
+    (REFERENCE, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
+    (STAGED, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
+    (BY_DRAW, "pyvws.validation.cases.evaluation:combine", without_draws),
     (WEIGHTED, BOUNDS, wrong_axis),
     (WEIGHTED, BOUNDS, without_threshold),
     (WEIGHTED, BOUNDS, one_ulp_more),

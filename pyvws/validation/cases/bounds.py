@@ -93,7 +93,7 @@ _WEIGHTED: Final = {
 }
 
 _joint = cases_of(
-    "joint_bounds",
+    "joint",
     paper="vws2024",
     cites="Equation 3 and Algorithm 1, for a vector of outcomes",
     python_function="pyvws.bounds.joint:joint_bounds",

@@ -65,6 +65,7 @@ def _columns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     draws, records = Draws(seed), shape[1]
     log_liks = [_log_lik(seed + k, (shape[0] + k, records))["log_lik"] for k in range(3)]
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
+    weights[0] = max(weights[0], 0.25)
     if seed == 3:
         log_liks[1][0, 0] = -np.inf
         log_liks[2][:, -1] = np.nan

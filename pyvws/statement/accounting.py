@@ -4,7 +4,8 @@ Every draw of the pseudo posterior that makes synthetic datasets costs epsilon_x
 under leave-one-out neighbours; d draws compose to d epsilon_x. Datasets of one draw are
 post-processing of this draw, so m datasets from d draws cost d epsilon_x, however large m is. A run
 estimates Delta on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1
-of [vws2024]). Where a mechanism clamps each term at epsilon / 2 [global2022], no draw exceeds that.
+of [vws2024]). Where a mechanism clamps each term to a window that is epsilon wide, epsilon holds for
+any draw: from -epsilon / 2 to epsilon / 2 [global2022], or from -epsilon to 0 (the deviance clamp).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.words import TRUST, caveat, trust
+from pyvws.statement.words import EXACT_TRUST, TRUST, caveat, trust
 
 __all__ = [
     "ROW_ORDERS",
@@ -101,7 +102,7 @@ class Statement:
 
     def trusted(self) -> list[Phrase]:
         """What a reader must trust."""
-        return [Phrase(key) for key in TRUST]
+        return [Phrase(key) for key in TRUST if key not in EXACT_TRUST.values()]
 
     @property
     def draws_released(self) -> int:
@@ -316,10 +317,11 @@ class PrivacyStatement(Statement):
             "composition-of-draws": any(fewer.values()),
             **fewer,
             "other-releases": True,
-            "short-seed": self.short_seed,
+            "short-seed": self.short_seed and not self.exact_draws,
+            "short-seed-of-rows": self.short_seed and self.exact_draws,
             "rounded-figures": True,
             "figures": not self.enforced,
-            "convergence": self.enforced and not strict,
+            "convergence": self.enforced and not (strict or self.exact_draws),
             "converged": strict and not self.exact_draws,
             "accepts-unconverged": self.accepts_unconverged,
             "domain": strict,
@@ -380,6 +382,13 @@ class PrivacyStatement(Statement):
             *(rows if self.records == "noisy" else []),
         ]
 
+    def trusted(self) -> list[Phrase]:
+        """What a reader must trust; of exact draws other sentences are true."""
+        assumed = Statement.trusted(self)
+        if not self.exact_draws:
+            return assumed
+        return [Phrase(EXACT_TRUST.get(said.key, said.key)) for said in assumed]
+
     @property
     def _claimed(self) -> str:
         """The neighbours of a strict claim, else those of the figures."""
@@ -428,8 +437,6 @@ class PrivacyStatement(Statement):
             "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
             "certified": self._certified(round_up),
             "number_of_rows": self.records,
-            "weights_source": self.weights_source,
-            "stage_epsilon": written(self.stage_epsilon),
             "draws": self.draws,
             "threshold": self.threshold,
         }

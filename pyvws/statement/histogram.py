@@ -10,7 +10,6 @@ from pyvws._base.phrase import Phrase
 from pyvws.statement.accounting import Statement
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.words import TRUST
 
 __all__ = ["HistogramStatement"]
 
@@ -95,7 +94,7 @@ class HistogramStatement(Statement):
         return [LedgerEntry(Phrase("histogram"), self._composed(self.epsilon)[1])]
 
     def trusted(self) -> list[Phrase]:
-        return [Phrase(key) for key in TRUST if key != "seed"]
+        return [said for said in Statement.trusted(self) if said.key != "seed"]
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
         # A record left out moves one count by one; a record replaced moves two counts by one.

@@ -10,7 +10,17 @@ from typing import Any, Final
 
 from pyvws._base.phrase import Phrase
 
-__all__ = ["CAVEATS", "NOT_COVERED", "TRUST", "USES", "caveat", "caveat_keys", "trust", "use"]
+__all__ = [
+    "CAVEATS",
+    "EXACT_TRUST",
+    "NOT_COVERED",
+    "TRUST",
+    "USES",
+    "caveat",
+    "caveat_keys",
+    "trust",
+    "use",
+]
 
 _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
@@ -18,6 +28,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
 CAVEATS: Final = _WORDS["caveats"]
 USES: Final = _WORDS["uses"]
 TRUST: Final = _WORDS["trust"]
+EXACT_TRUST: Final = {"computation": "exact-computation", "seed": "seed-of-rows"}
+"""The trust assumption that takes another's place where the posterior draws are exact."""
 NOT_COVERED: Final = _WORDS["not-covered"]
 """What a guarantee does not cover, by the key of the caveat that says so."""
 

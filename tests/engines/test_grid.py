@@ -315,6 +315,25 @@ def test_a_run_draws_once_a_dataset_and_cannot_be_repeated(tmp_path):
 
 @pytest.mark.runs
 @pytest.mark.usefixtures("opendp")
+@pytest.mark.parametrize("short", [False, True])
+def test_the_statement_says_of_the_seed_and_of_rounding_what_is_true_of_exact_draws(short):
+    privacy = vws.synthesize(VISITS, datasets=2, seed=7 if short else 1 << 62, **STRICT).privacy
+    assert [said["key"] for said in privacy["trust_keys"]] == [
+        *("agency", "public", "exact-computation", "seed-of-rows"),
+    ]
+    keys = [said["key"] for said in privacy["caveat_keys"] if said["key"] != "short-seed-of-rows"]
+    assert ("short-seed-of-rows" in [one["key"] for one in privacy["caveat_keys"]]) == short
+    assert keys == [
+        *("leave-one-out", "enforced", "exact-draws", "public-settings", "composition"),
+        *("other-releases", "rounded-figures", "domain", "certified-for-replacement", "records"),
+    ]
+    sentences = " ".join([*privacy["trust_assumptions"], *privacy["caveats"]])
+    for untrue in ("can repeat the run", "rounding of the sampler is not accounted", "as exact"):
+        assert untrue not in sentences
+
+
+@pytest.mark.runs
+@pytest.mark.usefixtures("opendp")
 def test_a_run_in_steps(tmp_path):
     VISITS.write_csv(tmp_path / "table.csv")
     run = vws.Synthesizer(

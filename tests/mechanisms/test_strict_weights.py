@@ -298,7 +298,7 @@ def test_staged_weights_come_from_the_last_draw_alone_by_hand() -> None:
     assert first.weights.tolist() == [1.0, 1.0, 1.0]
     assert second.clamp.epsilon == 1.0
     said = release.privacy
-    assert (said["weights_source"], said["stage_epsilon"]) == ("staged", 0.5)
+    assert said["relies_on"]["weights"] == {"source": "staged", "epsilon": 0.5}
     assert (said["epsilon_per_dataset"], said["epsilon_total"]) == (1.0, 2.5)
     assert said["epsilon_by_neighbours"] == {
         "leave-one-out": {"per_dataset": 1.5, "total": 2.5},
@@ -477,4 +477,4 @@ def test_a_column_of_weights_is_not_released_unless_it_is_kept() -> None:
     kept = one_run(mechanism, np.zeros((3, 2)), keep=["w"]).fit(table, seed=1 << 62)
     assert kept.datasets[0].columns == ["y", "w"]
     assert kept.privacy["columns_released_unchanged"] == ["w"]
-    assert json.dumps(release.privacy["weights_source"]) == '"public"'
+    assert json.dumps(release.privacy["relies_on"]["weights"]["source"]) == '"public"'

@@ -116,8 +116,12 @@ def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_see
         **facts, **flags, allows_outside=False, noise_scale=1.0, datasets=1,
         columns_released_unchanged=(), rounded=False,
     )  # fmt: skip
-    assert {said.key for said in statement().trusted()} == set(TRUST)
-    assert {said.key for said in made.trusted()} == set(TRUST) - {"seed"}
+    seeded = {"agency", "public", "computation", "seed"}
+    assert {said.key for said in statement().trusted()} == seeded
+    assert {said.key for said in made.trusted()} == seeded - {"seed"}
+    exact = {"agency", "public", "exact-computation", "seed-of-rows"}
+    assert {said.key for said in statement(exact_draws=True).trusted()} == exact
+    assert set(TRUST) == seeded | exact
 
 
 _OWN = {

@@ -89,7 +89,7 @@ def test_neighbours_release_the_same_bytes_but_for_the_values(source: str, tmp_p
         )
     assert left[0] == left[1] == left[2]
     statement = json.loads(left[0][0]["privacy.json"])
-    assert (statement["guarantee"], statement["weights_source"]) == ("dp", source)
+    assert (statement["guarantee"], statement["relies_on"]["weights"]["source"]) == ("dp", source)
     assert statement == json.loads(left[0][1]["privacy.json"])
 
 
@@ -120,6 +120,7 @@ def test_downscaled_weights_are_not_strict(source: str, tmp_path: Path) -> None:
     assert not run.strict
     said = run.fit(TABLE, seed=1).privacy
     assert said["guarantee"] == "asymptotic-dp"
+    assert said["relies_on"]["weights"]["source"] == "table"
     unaccounted = [entry for entry in said["ledger"] if entry["epsilon"] == "not accounted"]
     assert unaccounted
     if source == "staged":
@@ -147,7 +148,7 @@ def test_a_noisy_or_public_number_of_rows_goes_with_a_first_stage(tmp_path: Path
 
 def test_one_draw_for_all_datasets_pays_each_stage_once(tmp_path: Path) -> None:
     said = strict("staged", tmp_path, draws_per_release=1).fit(TABLE, seed=1).privacy
-    assert (said["epsilon_total"], said["stage_epsilon"]) == (3.0, 1.0)
+    assert (said["epsilon_total"], said["relies_on"]["weights"]["epsilon"]) == (3.0, 1.0)
     assert said["certified"]["epsilon_total"] == 6.0
 
 
@@ -187,6 +188,7 @@ def test_the_command_line_repeats_a_staged_run_from_its_own_file(tmp_path: Path)
     for name in ("privacy.json", "run.toml", "synthetic-01.csv"):
         one, two = ((tmp_path / which / "release" / name).read_bytes() for which in ("one", "two"))
         assert one == two
-    assert json.loads((tmp_path / "one/release/privacy.json").read_text())["stage_epsilon"] == 3.0
+    said = json.loads((tmp_path / "one/release/privacy.json").read_text())
+    assert said["relies_on"]["weights"]["epsilon"] == 3.0
     wrong = run(*given[:6], "--weights", "staged", "--epsilon", "2", "--out", str(tmp_path / "no"))
     assert str(wrong.exception).startswith("weights staged needs stage_epsilon.")

@@ -4,8 +4,8 @@ Every draw of the pseudo posterior that makes synthetic datasets costs epsilon_x
 under leave-one-out neighbours; d draws compose to d epsilon_x. Datasets of one draw are
 post-processing of this draw, so m datasets from d draws cost d epsilon_x, however large m is. A run
 estimates Delta on one database from finitely many draws, so the guarantee is asymptotic (Theorem 1
-of [vws2024]). Where a mechanism clamps each term to a window that is epsilon wide, epsilon holds for
-any draw: from -epsilon / 2 to epsilon / 2 [global2022], or from -epsilon to 0 (the deviance clamp).
+of [vws2024]). Where a mechanism clamps each term to a window that is epsilon wide, no draw exceeds
+that: from -epsilon / 2 to epsilon / 2 [global2022], or from -epsilon to 0 (the deviance clamp).
 """
 
 from __future__ import annotations

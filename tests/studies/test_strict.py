@@ -197,8 +197,8 @@ def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     """docs/strict-study.csv is the summary.csv that the page's command wrote."""
     page = " ".join((DOCS / "strict-study.md").read_text().split())
     lines = pl.read_csv(DOCS / "strict-study.csv").to_dicts()
-    assert {line["replicates"] for line in lines if line["data"] == "beta"} == {19}
-    assert "--replicates 19" in page
+    assert {line["replicates"] for line in lines if line["data"] == "beta"} == {20}
+    assert "--replicates 20" in page
     found = aims(strict.SETTINGS, lines)
     assert len(found) == 6
     for aim in found:

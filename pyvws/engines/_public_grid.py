@@ -59,6 +59,12 @@ class PublicGrid:
         """Number of cells of each axis."""
         return tuple(len(ends) - 1 for ends in self.edges)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """`grid_range` and `grid_steps` of this grid, as a statement names them."""
+        ends = [float(end) for axis in self.edges for end in (axis[0], axis[-1])]
+        return {"grid_range": ends, "grid_steps": list(self.shape)}
+
     def points(self) -> Floats:
         """Unconstrained vectors (G, D) of the middles; entries for scales of the prior are 0."""
         middles = [0.5 * (ends[:-1] + ends[1:]) for ends in self.edges]

@@ -12,6 +12,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.engines._engine import Engine
+from pyvws.engines._public_grid import public_grid
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine, is_exact
 from pyvws.errors import InputError, SearchError
@@ -282,8 +283,16 @@ def _statement(
         clamp=weighting.clamp.kind if weighting.clamp is not None else "half",
         engine=final.posterior.engine,
         exact_draws=is_exact(settings.engine),
-        public_settings=settings.public,
+        public_settings={**settings.public, **_grid(settings, loop)},
     )
+
+
+def _grid(settings: RunSettings, loop: SynthesisLoop) -> dict[str, Any]:
+    """Range and steps of the grid that an exact engine draws from; empty for other engines."""
+    if not is_exact(settings.engine):
+        return {}
+    own = cast(Any, loop.model).own_entries  # The engine takes regressions alone.
+    return public_grid(settings.settings, loop.model, loop.cells.n_coefficients, own).settings
 
 
 def _own_program(settings: RunSettings) -> str:

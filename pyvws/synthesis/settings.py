@@ -404,14 +404,12 @@ class RunSettings:
     def public(self) -> dict[str, Any]:
         """The settings by name that a guarantee takes as chosen without the data.
 
-        They are the family's, the constants of strict weights, the grid of an exact engine and a
-        public number of rows.
+        They are the family's, the constants of strict weights and a public number of rows. The
+        engine grid's own follow from the formula too.
         """
         family = cast(Model, self.model)
         own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
         found = {name: getattr(family, name) for name in own}
-        if is_exact(self.engine):
-            found |= {name: getattr(self.settings, name) for name in ("grid_range", "grid_steps")}
         mechanism = cast(Mechanism, self.mechanism)
         if mechanism.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}

@@ -346,8 +346,15 @@ def test_a_run_in_steps(tmp_path):
     )
     privacy = run.fit_to(tmp_path / "table.csv", tmp_path / "out", seed=1)
     assert privacy["guarantee"] == "dp"
+    named = privacy["relies_on"]["public_settings"]
+    assert {**named, "grid_range": [-1.0, 3.0], "grid_steps": [500]} == named
     posterior = pl.read_parquet(tmp_path / "out" / "confidential" / "posterior.parquet")
     assert len(posterior) == 4
+
+
+def test_a_statement_names_the_grid_that_the_defaults_give():
+    named = public_grid(SamplerSettings(), find_model("normal"), 1, 1).settings
+    assert named == {"grid_range": [-10.0, 10.0, -6.0, 4.0], "grid_steps": [1000, 200]}
 
 
 @pytest.mark.usefixtures("opendp")

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws._base.secret_noise import contributed, opendp_version
 from pyvws.engines._engine import Progress
@@ -92,8 +93,7 @@ class GridEngine:
         scores = whole_scores(target, points, lambda share: told(_SCORED * share))
         scores += whole_prior(grid.log_prior(model))
         _warn_of_the_grid(scores, grid.shape)
-        places = noisy_maximum(scores, S, lambda share: told(_SCORED + (1 - _SCORED) * share))
-        q = points[places]
+        q = self.drawn(points, scores, S, lambda share: told(_SCORED + (1 - _SCORED) * share))
         return Posterior(
             draws={"beta": q[:, :K].copy()} | model.own_draws(q[:, q.shape[1] - own :]),
             chains=settings.chains,
@@ -101,6 +101,15 @@ class GridEngine:
             seconds=time.perf_counter() - began,
             engine=self.name,
         )
+
+    def drawn(
+        self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
+    ) -> Floats:
+        """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units).
+
+        Nothing else of the engine depends on chance. Raises MissingDependencyError without OpenDP.
+        """
+        return points[noisy_maximum(scores, draws, told)]
 
 
 def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:

@@ -25,9 +25,22 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.validation._grid_engine import grid
-from pyvws.validation._privacy_loss import CensoredRuns
+from pyvws.validation._privacy_loss import (
+    CensoredRuns,
+    SharedDrawRuns,
+    StagedRuns,
+    WholeScoreRuns,
+)
 
-__all__ = ["CLAIMED", "Share", "censored_runs"]
+__all__ = [
+    "CLAIMED",
+    "SHARED",
+    "STAGED",
+    "WHOLE",
+    "WHOLE_SCORES",
+    "Share",
+    "censored_runs",
+]
 
 Share = Mapping[str, float]
 """The least share of the claim that some loss must reach, by the relation of neighbours."""
@@ -157,7 +170,7 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
 }
 
 _MASSES: Final = ("poisson", "negative-binomial", "poisson-predictor", "logistic", "ordinal")
-_WHOLE: Final = {"leave-one-out": 0.985, "replace-one": 0.9}
+WHOLE: Final = {"leave-one-out": 0.985, "replace-one": 0.9}
 _SLOPED: Final = {"leave-one-out": 0.985, "replace-one": 0.5}
 _PART: Final = {"leave-one-out": 0.35, "replace-one": 0.175}
 """A probability's term under the half clamp lies in the lower half of the window, and a probable
@@ -167,7 +180,7 @@ count's term lies lower still."""
 def _share(clamp: str, name: str) -> Share:
     if clamp == "half" and name in _MASSES:
         return _PART
-    return _SLOPED if name.endswith("-predictor") or clamp == "half" else _WHOLE
+    return _SLOPED if name.endswith("-predictor") or clamp == "half" else WHOLE
 
 
 CLAIMED: Final[dict[tuple[str, str], Share]] = {
@@ -180,3 +193,84 @@ def censored_runs(clamp: str, name: str, *, in_steps: bool = False) -> CensoredR
     """The runs of one name under one clamp, in memory or in steps."""
     model, points, databases = _FAMILIES[name]
     return CensoredRuns(model=model, points=points, clamp=clamp, in_steps=in_steps, **databases)
+
+
+def _around(*middles: float) -> tuple[float, float]:
+    """The ends of an axis whose equal steps have these middles, which lie evenly spread."""
+    half = 0.5 * (middles[1] - middles[0])
+    return middles[0] - half, middles[-1] + half
+
+
+def _scored(
+    model: Model, axes: tuple[tuple[float, ...], ...], databases: dict[str, Any]
+) -> WholeScoreRuns:
+    return WholeScoreRuns(
+        model=model,
+        clamp="deviance",
+        grid_range=tuple(end for middles in axes for end in _around(*middles)),
+        grid_steps=tuple(len(middles) for middles in axes),
+        **databases,
+    )
+
+
+_FAR: Final = (-700.0, 0.0, 700.0)
+_LOG_1000: Final = float(np.log(1000.0))
+
+WHOLE_SCORES: Final[dict[str, WholeScoreRuns]] = {
+    "poisson": _scored(Poisson(), ((-_LOG_1000, 0.0, _LOG_1000),), _COUNTS),
+    "negative-binomial": _scored(
+        NegativeBinomial(), ((-_LOG_1000, 0.0, _LOG_1000), (-40.0, -20.0, 0.0)), _COUNTS
+    ),
+    "poisson-predictor": _scored(
+        Poisson(), ((-_LOG_1000, 0.0, _LOG_1000), (-_LOG_1000, 0.0, _LOG_1000)), _VISITS
+    ),
+    "normal": _scored(_NORMAL, (_FAR, (_LEAST_SD, _LEAST_SD + 2.0, _LEAST_SD + 4.0)), _REALS),
+    "gamma": _scored(
+        _GAMMA,
+        ((-_LOG_1000, 0.0, _LOG_1000), (_LEAST_1_SHAPE, _LEAST_1_SHAPE + 4.0)),
+        _AMOUNTS,
+    ),
+    "logistic": _scored(Logistic(), ((-30.0, -10.0, 10.0, 30.0),), _TRUTHS),
+    "beta": _scored(
+        _BETA,
+        ((-10.0, 0.0, 10.0), (_LEAST_1_KAPPA, _LEAST_1_KAPPA + 4.0)),
+        _PLACES,
+    ),
+    "ordinal": _scored(
+        Ordinal(levels=(1, 2, 3, 4)),
+        ((-29.0, 27.0, 83.0, 139.0), (-4.0, 4.0), (-4.0, 4.0)),
+        _LEVELS,
+    ),
+}
+"""Runs of engine grid by name. The middle of a step fits some record as well as the family can."""
+
+SHARED: Final[dict[int, SharedDrawRuns]] = {
+    draws: SharedDrawRuns(
+        model=_NORMAL,
+        clamp="deviance",
+        points=_FAMILIES["normal"][1],
+        datasets=3,
+        draws=draws,
+        **_REALS,
+    )
+    for draws in (1, 2)
+}
+"""Runs with three datasets, by their number of draws."""
+
+STAGED: Final[dict[str, StagedRuns]] = {
+    "poisson": StagedRuns(
+        model=Poisson(),
+        clamp="deviance",
+        points=grid([-6.0, -1.0, 0.0, 1.0, 4.0, 7.0], [0.0]),
+        bases=((1096.0,) * 10, (1.0,) * 4 + (3.0,) * 4),
+        extremes=(0.0, 1096.0, _LARGEST_COUNT),
+    ),
+    "normal": StagedRuns(
+        model=_NORMAL,
+        clamp="deviance",
+        points=grid(_FAR, [0.0], [_LEAST_SD, 0.0, 5.0]),
+        bases=((0.0,) * 10, (-5.0, 0.0, 700.0)),
+        extremes=(0.0, 700.0, -1e300),
+    ),
+}
+"""Runs with staged weights by name."""

@@ -1,4 +1,4 @@
-"""Engines for runs with known numbers: one draws exactly from a grid, one returns given draws.
+"""Engines for runs with known numbers: exact draws from a grid, given draws, or every draw in turn.
 
 A clamped posterior that is restricted to a grid is still a clamped posterior, and the same bound
 holds. On a grid the posterior's normaliser is a sum, the draws are exact and independent, and no
@@ -8,20 +8,22 @@ chain has to converge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
+from pyvws.engines import grid as grid_engine
 from pyvws.engines._engine import Progress
+from pyvws.engines._whole_scores import UNITS_A_NAT, Scores
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["GridEngine", "KnownDraws", "grid"]
+__all__ = ["Enumerating", "GridEngine", "KnownDraws", "SeenGrid", "grid", "joint_log_probability"]
 
 
 def grid(*axes: Sequence[float]) -> Floats:
@@ -106,3 +108,77 @@ class KnownDraws:
         q = self.fits[min(len(self.targets), len(self.fits) - 1)]
         self.targets.append(target)
         return _posterior(target, q, settings.chains)
+
+
+@dataclass
+class Enumerating:
+    """An engine whose fits each have known log probabilities, and whose draws are as given.
+
+    Fit number j returns the point `points[at[j]]`, as if chance had drawn it; further fits return
+    the last of them.
+    """
+
+    points: Floats
+    at: tuple[int, ...]
+    log_posteriors: list[Floats] = field(init=False, default_factory=list)
+    name: str = "enumerating"
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        previous: Posterior | None = None,
+    ) -> Posterior:
+        """As `Engine.sample`."""
+        exact = GridEngine(self.points)
+        exact.sample(target, settings, seed=seed)
+        point = self.points[self.at[min(len(self.log_posteriors), len(self.at) - 1)]]
+        self.log_posteriors.append(exact.log_posterior)
+        return _posterior(target, point[None, :], settings.chains)
+
+
+def joint_log_probability(
+    points: Floats, run: Callable[[Enumerating], None], *, public: int = 0
+) -> Floats:
+    """log P (G^(F-1), G) of one draw of each of a run's F fits, over all combinations of points.
+
+    `run` makes the run with an engine. Each row fixes the draws of all fits but the last, since
+    a later fit may depend on them. The run's first `public` fits are of public records; they
+    return the first point, and have no part in P.
+    """
+
+    def fixed(earlier: tuple[int, ...]) -> list[Floats]:
+        engine = Enumerating(points, (*(0,) * public, *earlier, 0))
+        run(engine)
+        return engine.log_posteriors[public:]
+
+    stages = len(fixed(())) - 1
+    found = []
+    for earlier in itertools.product(range(len(points)), repeat=stages):
+        *first, last = fixed(earlier)
+        found.append(sum((of[at] for of, at in zip(first, earlier, strict=True)), last))
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class SeenGrid(grid_engine.GridEngine):
+    """The package's grid engine, which notes the scores where it would draw, and draws nothing.
+
+    Attributes
+    ----------
+    seen : list of (ndarray (G, D), ndarray (G,))
+        Of each fit the points, and their log probabilities by the whole scores.
+    """
+
+    seen: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)
+
+    def drawn(
+        self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
+    ) -> Floats:
+        """As `GridEngine.drawn` of the package, but each draw is the likeliest point."""
+        nats = (scores - scores.max()) / UNITS_A_NAT
+        self.seen.append((points, nats - logsumexp(nats)))
+        return points[np.full(draws, scores.argmax())]

@@ -3,7 +3,8 @@
 A loss is the largest |log ratio| between the probabilities of one release under two neighbouring
 databases. This module computes the loss from the distribution that `synthesize` sampled or from
 the counts that `synthesize` made, including the preparation of the table. The module uses nothing
-that the run says of itself.
+that the run says of itself. Where one claim covers several draws, the loss is that of all of these
+draws together.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -22,17 +23,37 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
+from pyvws.posterior.draws import Posterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.validation._grid_engine import GridEngine
+from pyvws.validation._grid_engine import (
+    Enumerating,
+    GridEngine,
+    KnownDraws,
+    SeenGrid,
+    joint_log_probability,
+)
 
-__all__ = ["CensoredRuns", "HistogramRuns", "Losses", "Word", "neighbourhood", "word"]
+__all__ = [
+    "CensoredRuns",
+    "HistogramRuns",
+    "Losses",
+    "Runs",
+    "SharedDrawRuns",
+    "StagedRuns",
+    "WholeScoreRuns",
+    "Word",
+    "neighbourhood",
+    "word",
+]
 
 Record = float | tuple[float, float]
 """A record: an outcome, or an outcome and a predictor."""
@@ -43,6 +64,8 @@ Word = tuple[str, str]
 _SEED: Final = 2**60 + 1
 _BINS: Final = 4
 _REACH: Final = 40  # The largest size of the noisy counts that the module enumerates.
+_APART: Final = 1000.0  # Between the means of two numbered draws, in standard deviations.
+_OF_STAGE: Final = 0.25
 _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 
 
@@ -62,12 +85,19 @@ class Losses:
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
     def hear(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
-        """Record a statement's claims; the settings ask for `epsilon` under the relation."""
+        """Record a statement's claims for a dataset; the settings ask for `epsilon`."""
+        self._hear(said, relation, epsilon, "per_dataset")
+
+    def hear_total(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
+        """Record a statement's claims for all datasets; the settings ask for `epsilon`."""
+        self._hear(said, relation, epsilon, "total")
+
+    def _hear(self, said: dict[str, Any], relation: str, epsilon: float, of: str) -> None:
         strict = said["certified"]
-        claims = [(name, of["per_dataset"]) for name, of in said["epsilon_by_neighbours"].items()]
-        claims += [(relation, epsilon), (said["neighbours"], said["epsilon_per_dataset"])]
+        claims = [(name, its[of]) for name, its in said["epsilon_by_neighbours"].items()]
+        claims += [(relation, epsilon), (said["neighbours"], said[f"epsilon_{of}"])]
         if strict is not None:
-            claims.append((strict["neighbours"], strict["epsilon_per_dataset"]))
+            claims.append((strict["neighbours"], strict[f"epsilon_{of}"]))
         for neighbours, claim in claims:
             self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
         self.words.add(word(said))
@@ -89,7 +119,7 @@ def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outc
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Runs(ABC):
+class Runs(ABC):
     """Runs on every base and on all its neighbours; the runs accept every outcome in them."""
 
     bases: tuple[Outcomes, ...]
@@ -118,41 +148,52 @@ class _Runs(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CensoredRuns(_Runs):
-    """Runs of Censored without weights on a grid of parameters, points (G, D), unconstrained.
+class _Clamped(Runs):
+    """Runs of Censored with one model and clamp. The runs fit a slope to records with a predictor.
 
-    The runs fit a slope to records with a predictor. `in_steps` takes the path of large tables.
+    `in_steps` takes the path of large tables.
     """
 
     model: Model
-    points: Floats
     clamp: str
     in_steps: bool = False
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
-        """Log posterior of each point of the grid."""
-        engine = GridEngine(self.points)
+    def run(
+        self,
+        outcomes: Outcomes,
+        epsilon: float,
+        engine: Any,
+        *,
+        settings: SamplerSettings | None = None,
+        own: Mapping[str, Any] | None = None,
+        **given: Any,
+    ) -> tuple[dict[str, Any], list[Floats]]:
+        """The statement and the outcomes of each dataset; `own` are settings of the mechanism."""
         pairs = [of if isinstance(of, tuple) else (of,) for of in outcomes]
         names = ["y", "x"][: len(pairs[0])]
         table = pl.DataFrame(pairs, schema=dict.fromkeys(names, pl.Float64), orient="row")
         run = Synthesizer(
             outcome="y",
             model=self.model,
-            mechanism=Censored(epsilon=epsilon, weights="none", clamp=self.clamp),
+            mechanism=Censored(
+                epsilon=epsilon, clamp=self.clamp, **({"weights": "none"} if own is None else own)
+            ),
             formula="~ x" if "x" in names else "~ 1",
-            datasets=1,
-            settings=SamplerSettings(draws=100, chains=1),
+            settings=settings or SamplerSettings(draws=100, chains=1),
             engine=engine,
+            **{"datasets": 1, **given},
         )
         with warnings.catch_warnings(), TemporaryDirectory() as folder:
             # The run warns the agency that the clamp left only the prior; ignore the warning.
             warnings.simplefilter("ignore", ConvergenceWarning)
             if self.in_steps:
-                said = run.fit_to(table.lazy(), Path(folder, "out"), seed=_SEED)
+                out = Path(folder, "out")
+                said = run.fit_to(table.lazy(), out, seed=_SEED)
+                datasets = [pl.read_parquet(path) for path in out.glob("release/*.parquet")]
             else:
-                said = run.fit(table, seed=_SEED).privacy
-        found.hear(said, "leave-one-out", epsilon)
-        return engine.log_posterior
+                release = run.fit(table, seed=_SEED)
+                said, datasets = release.privacy, release.datasets
+        return said, [made["y"].to_numpy() for made in datasets]
 
     def distance(self, one: Floats, other: Floats) -> float:
         """The largest |log ratio|; infinite where only one result gives a point a probability."""
@@ -162,7 +203,110 @@ class CensoredRuns(_Runs):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramRuns(_Runs):
+class CensoredRuns(_Clamped):
+    """Runs without weights on a grid of parameters, points (G, D), unconstrained."""
+
+    points: Floats
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log posterior of each point of the grid."""
+        engine = GridEngine(self.points)
+        said, _ = self.run(outcomes, epsilon, engine)
+        found.hear(said, "leave-one-out", epsilon)
+        return engine.log_posterior
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeScoreRuns(_Clamped):
+    """Runs with the package's engine `grid`, up to the noise; the settings name its public grid."""
+
+    grid_range: tuple[float, ...]
+    grid_steps: tuple[int, ...]
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """The points of the run's own grid, and their log probabilities last: (G, D + 1)."""
+        engine = SeenGrid()
+        settings = SamplerSettings(
+            draws=4, chains=1, grid_range=self.grid_range, grid_steps=self.grid_steps
+        )
+        said, _ = self.run(outcomes, epsilon, engine, settings=settings)
+        found.hear(said, "leave-one-out", epsilon)
+        ((points, log_probability),) = engine.seen
+        return np.column_stack([points, log_probability])
+
+    def distance(self, one: Floats, other: Floats) -> float:
+        """The largest |log ratio|; infinite where one grid has a point that the other has not."""
+        if not np.array_equal(one[:, :-1], other[:, :-1]):
+            return math.inf
+        return float(np.abs(one[:, -1] - other[:, -1]).max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedDrawRuns(_Clamped):
+    """Runs of a normal model with several datasets, of which some come from the same draw.
+
+    The loss is that of all datasets together. Each draw has a mean of its own, far from the means
+    of all other draws, so that a dataset shows the number of its draw.
+    """
+
+    points: Floats
+    datasets: int
+    draws: int
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log posterior of each point, once for each draw that the datasets show: (d, G)."""
+        engine = _Numbered(self.points)
+        given: dict[str, Any] = {"datasets": self.datasets, "draws_per_release": self.draws}
+        said, made = self.run(outcomes, epsilon, engine, **given)
+        found.hear_total(said, "leave-one-out", self.draws * epsilon)
+        numbers = {int(np.rint(np.median(values) / _APART)) for values in made}
+        return np.tile(engine.log_posterior, (len(numbers), 1))
+
+    def distance(self, one: Floats, other: Floats) -> float:
+        """The largest |log ratio| of all draws: draws add, as they are independent."""
+        return len(one) * super().distance(one[0], other[0])
+
+
+@dataclass
+class _Numbered(GridEngine):
+    """Draw number s is a normal distribution about s times `_APART`, and shows its number so."""
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        previous: Posterior | None = None,
+    ) -> Posterior:
+        """As `Engine.sample`."""
+        super().sample(target, settings, seed=seed)
+        means = _APART * np.arange(settings.draws * settings.chains)
+        q = np.column_stack([means, 0.0 * means, 0.0 * means])
+        return KnownDraws([q]).sample(target, settings, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedRuns(_Clamped):
+    """Runs with staged weights on points (G, D); a quarter of epsilon is the first stage's."""
+
+    points: Floats
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log probability of the draws of all fits of the run together: (G, G) of two fits."""
+        stage = _OF_STAGE * epsilon
+
+        def run(engine: Enumerating) -> None:
+            staged = {"weights": "staged", "stage_epsilon": stage}
+            said, _ = self.run(outcomes, epsilon - stage, engine, own=staged)
+            found.hear_total(said, "leave-one-out", epsilon)
+
+        return joint_log_probability(self.points, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramRuns(Runs):
     """Runs of the perturbed histogram on [0, 1]; outer values count in the first or last bin."""
 
     neighbours: Literal["replace", "loo"]

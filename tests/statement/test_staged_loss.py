@@ -6,7 +6,6 @@ grid points. It is computed from the targets that whole runs sampled, and not fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ from pyvws.mechanisms import strict_weights
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
-from pyvws.posterior.draws import Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.reference import Reference
-from pyvws.validation._grid_engine import GridEngine, KnownDraws, grid
+from pyvws.validation._grid_engine import Enumerating, KnownDraws, grid, joint_log_probability
 from pyvws.weights.weights import fixed_scale_weights
 
 pytestmark = [
@@ -56,36 +54,11 @@ EXTREMES: dict[str, Any] = {
 ROUNDING = 1e-9
 
 
-@dataclass
-class Enumerating:
-    """An engine whose fits each have known log probabilities, and whose draws are as given.
-
-    Fit number j returns the point `points[at[j]]`, as if chance had drawn it.
-    """
-
-    points: Floats
-    at: tuple[int, ...]
-    log_posteriors: list[Floats] = field(default_factory=list)
-    name: str = "enumerating"
-
-    def sample(self, target: Any, settings: Any, *, seed: int, **more: Any) -> Posterior:
-        exact = GridEngine(self.points)
-        exact.sample(target, settings, seed=seed)
-        point = self.points[self.at[min(len(self.log_posteriors), len(self.at) - 1)]]
-        self.log_posteriors.append(exact.log_posterior)
-        return KnownDraws([point[None, :]]).sample(target, settings, seed=seed)
-
-
-Enumerating.__module__ = "pyvws.engines.nuts"  # It stands in for an engine of the package.
-
-
 def joint(model: str, records: Any, mechanism: Censored) -> Floats:
     """log P of what the datasets depend on: (G, G) of both draws where staged, else (1, G)."""
-    points = POINTS[model]
     table = pl.DataFrame(list(records), schema=["y", "w"], orient="row")
-    found = []
-    for first in range(len(points) if mechanism.weights == "staged" else 1):
-        engine = Enumerating(points, (first, 0))
+
+    def run(engine: Enumerating) -> None:
         run = Synthesizer(
             outcome="y",
             model=find_model(model),
@@ -97,13 +70,11 @@ def joint(model: str, records: Any, mechanism: Censored) -> Floats:
         said = run.fit(table, seed=1 << 62).privacy
         assert said["guarantee"] == "dp"
         assert said["epsilon_by_neighbours"]["leave-one-out"]["per_dataset"] == claim(mechanism)
-        last = engine.log_posteriors[-1]
-        if mechanism.weights == "staged":
-            stage, last = engine.log_posteriors
-            last = stage[first] + last
-        found.append(last)
+
+    public = int(mechanism.weights == "reference")
+    found = joint_log_probability(POINTS[model], run, public=public)
     assert logsumexp(found) == pytest.approx(0.0, abs=1e-9)
-    return np.array(found)
+    return found
 
 
 def claim(mechanism: Censored) -> float:

@@ -9,6 +9,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from clamp_mistakes import CLAMP_MISTAKES
+from joint_mistakes import JOINT_MISTAKES
 from statement_mistakes import (
     PLANTED,
     Wrong,
@@ -23,9 +24,17 @@ from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.logistic import Logistic
 from pyvws.models.registry import MODELS
+from pyvws.models.regression import Regression
 from pyvws.synthesis import judged_fits
 from pyvws.validation import runner
-from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, neighbourhood
+from pyvws.validation._privacy_loss import (
+    CensoredRuns,
+    HistogramRuns,
+    SharedDrawRuns,
+    StagedRuns,
+    WholeScoreRuns,
+    neighbourhood,
+)
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
@@ -45,8 +54,11 @@ SCALE = "pyvws.mechanisms.histogram.perturbed_histogram:noise_scale"
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
-    module, name = place.split(":")
+    module, names = place.split(":")
+    *owners, name = names.split(".")
     loaded = import_module(module)
+    for owner in owners:
+        loaded = getattr(loaded, owner)
     monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
 
 
@@ -63,7 +75,7 @@ def test_no_claim_is_below_the_computed_loss(case: ComputedLoss) -> None:
 
 
 def test_every_family_that_can_be_clamped_is_among_them() -> None:
-    """And the histogram under both relations, a predictor, and runs in steps."""
+    """And the histogram under both relations, a predictor, runs in steps, and joint losses."""
     runs = [case.runs for case in COMPUTED]
     clamped = {
         (run.model.name, run.clamp, run.in_steps) for run in runs if isinstance(run, CensoredRuns)
@@ -73,6 +85,16 @@ def test_every_family_that_can_be_clamped_is_among_them() -> None:
     assert {(name, *how) for name in names for how in wanted} <= clamped
     sloped = [run for run in runs if isinstance(run.bases[0][0], tuple)]
     assert {run.in_steps for run in sloped if isinstance(run, CensoredRuns)} == {False, True}
+    scored = {(run.model.name, run.in_steps) for run in runs if isinstance(run, WholeScoreRuns)}
+    regressions = [name for name, model in MODELS.items() if isinstance(model, Regression)]
+    assert {(name, False) for name in regressions} | {("normal", True)} <= scored
+    shared = {
+        (run.draws, run.in_steps, run.datasets > run.draws)
+        for run in runs
+        if isinstance(run, SharedDrawRuns)
+    }
+    assert shared == {(1, False, True), (1, True, True), (2, False, True)}
+    assert {run.model.name for run in runs if isinstance(run, StagedRuns)} == {"poisson", "normal"}
     relations = {run.neighbours for run in runs if isinstance(run, HistogramRuns)}
     assert relations == {"replace", "loo"}
 
@@ -132,9 +154,12 @@ def by_id(name: str) -> ComputedLoss:
 
 @pytest.mark.parametrize(
     ("place", "wrong", "row"),
-    [pytest.param(*mistake, id=f"{what} {mistake[-1]}") for what, *mistake in CLAMP_MISTAKES],
+    [
+        pytest.param(*mistake, id=f"{what} {mistake[-1]}")
+        for what, *mistake in (*CLAMP_MISTAKES, *JOINT_MISTAKES)
+    ],
 )
-def test_an_error_in_a_clamp_is_seen(
+def test_an_error_that_costs_more_than_the_claim_is_seen(
     monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong, row: str
 ) -> None:
     plant(monkeypatch, place, wrong)

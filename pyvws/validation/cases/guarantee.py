@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,9 +21,17 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.validation._adversarial import CLAIMED, Share, censored_runs
+from pyvws.validation._adversarial import (
+    CLAIMED,
+    SHARED,
+    STAGED,
+    WHOLE,
+    WHOLE_SCORES,
+    Share,
+    censored_runs,
+)
 from pyvws.validation._grid_engine import GridEngine
-from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, Word, word
+from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.report import Measurement, Row, Verdict
 
@@ -45,7 +53,7 @@ class ComputedLoss:
 
     id: str
     paper: str
-    runs: CensoredRuns | HistogramRuns
+    runs: Runs
     share: Share
     epsilons: tuple[float, ...] = (4.0, 10.0)
     kind: str = "guarantee"
@@ -208,12 +216,21 @@ _CENSORED: Final = "global2022, censored likelihood"
 _HISTOGRAM: Final = "wasserman2010, section 4"
 
 _IDS: Final = {"half": "censored", "deviance": "deviance"}
+_JOINT: Final = {"leave-one-out": 0.9, "replace-one": 0.45}
 _WHOLE_CLAIM: Final = {"leave-one-out": 0.99, "replace-one": 0.495}
 
 
 def _in_steps(clamp: str, name: str) -> tuple[bool, ...]:
     """Whether runs go in memory and in steps; half of the half clamp's runs go in memory alone."""
     return (False, True) if clamp == "deviance" or name == "normal-predictor" else (False,)
+
+
+_SCORED: Final = {f"grid-{name}": runs for name, runs in WHOLE_SCORES.items()} | {
+    "grid-normal-in-steps": replace(WHOLE_SCORES["normal"], in_steps=True)
+}
+_SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED.items()} | {
+    "draws-1-of-3-datasets-in-steps": replace(SHARED[1], in_steps=True)
+}
 
 
 CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
@@ -227,6 +244,20 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
         )
         for (clamp, name), share in CLAIMED.items()
         for in_steps in _in_steps(clamp, name)
+    ),
+    *(
+        ComputedLoss(id=f"guarantee/{name}", paper=_CENSORED, runs=runs, share=WHOLE)
+        for name, runs in (*_SCORED.items(), *_SHARED.items())
+    ),
+    *(
+        ComputedLoss(
+            id=f"guarantee/staged-{name}",
+            paper=_CENSORED,
+            runs=runs,
+            share=_JOINT,
+            epsilons=(4.0,),
+        )
+        for name, runs in STAGED.items()
     ),
     *(
         ComputedLoss(

@@ -199,7 +199,7 @@ _BAD: list[tuple[str, Any, dict[str, Any], str]] = [
     ("unknown mechanism", _with(), {"mechanism": "dp"}, "mechanism must be one of"),
     ("reweight unweighted", _with(), {"mechanism": "unweighted", "reweight": True},
      "reweight of a run is for the mechanisms lw"),
-    ("too many datasets", _with(), {"datasets": 3001}, "need as many posterior draws"),
+    ("too many datasets", _with(), {"datasets": 3001}, "need 3001 posterior draws"),
     ("outcome as predictor", _with(), {"formula": "~ visits"}, "uses the outcome"),
     ("no table", [1, 2, 3], {}, "must be a pandas, polars or Arrow table. Got list"),
     ("known missing", _with(region=[None, *["a"] * 119]),

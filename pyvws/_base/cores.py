@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["one_core", "share_out", "steady_sums", "usable_cores"]
+__all__ = ["one_core", "quietly", "share_out", "steady_sums", "usable_cores"]
 
 _Task = TypeVar("_Task")
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
-_BLAS = threading.Lock()
+_BLAS = threading.RLock()
+_WARNINGS = threading.Lock()
 
 
 def usable_cores() -> int:
@@ -46,6 +48,18 @@ def steady_sums() -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     with _BLAS, threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@contextmanager
+def quietly(category: type[Warning] = Warning) -> Iterator[None]:
+    """Ignore a category of warnings in the `with` block.
+
+    The filters of warnings are the whole process's. So only one thread at a time changes them and
+    puts them back.
+    """
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
         yield
 
 

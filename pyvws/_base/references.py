@@ -25,6 +25,10 @@ REFERENCES: Final[dict[str, str]] = {
         "Near, J. P., Darais, D., Lefkovitz, N. and Howarth, G. S. (2025). Guidelines for "
         "Evaluating Differential Privacy Guarantees. NIST Special Publication 800-226."
     ),
+    "nist2023": (
+        "Task, C., Bhagat, K. and Howarth, G. S. (2023). SDNist v2: Deidentified Data Report Tool. "
+        "National Institute of Standards and Technology, doi:10.18434/mds2-2943."
+    ),
     "wasserman2010": (
         "Wasserman, L. and Zhou, S. (2010). A Statistical Framework for Differential Privacy. "
         "Journal of the American Statistical Association 105, 375-389."
@@ -32,6 +36,14 @@ REFERENCES: Final[dict[str, str]] = {
     "hyndman1996": (
         "Hyndman, R. J. and Fan, Y. (1996). Sample Quantiles in Statistical Packages. "
         "The American Statistician 50, 361-365."
+    ),
+    "hoffman2014": (
+        "Hoffman, M. D. and Gelman, A. (2014). The No-U-Turn Sampler: Adaptively Setting Path "
+        "Lengths in Hamiltonian Monte Carlo. Journal of Machine Learning Research 15, 1593-1623."
+    ),
+    "betancourt2017": (
+        "Betancourt, M. (2017). A Conceptual Introduction to Hamiltonian Monte Carlo. "
+        "arXiv:1701.02434."
     ),
     "lkj2009": (
         "Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation "
@@ -41,6 +53,13 @@ REFERENCES: Final[dict[str, str]] = {
         "Woo, M.-J., Reiter, J. P., Oganian, A. and Karr, A. F. (2009). Global Measures of Data "
         "Utility for Microdata Masked for Disclosure Limitation. "
         "Journal of Privacy and Confidentiality 1."
+    ),
+    "cramer1946": (
+        "Cramer, H. (1946). Mathematical Methods of Statistics. Princeton University Press."
+    ),
+    "kruskal1952": (
+        "Kruskal, W. H. and Wallis, W. A. (1952). Use of Ranks in One-Criterion Variance Analysis. "
+        "Journal of the American Statistical Association 47, 583-621."
     ),
     "hornby2021": (
         "Hornby, R. and Hu, J. (2021). Identification Risk Evaluation of Continuous Synthesized "

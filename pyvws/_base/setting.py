@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 __all__ = [
     "Setting",
+    "UsualNumber",
     "about",
     "described",
     "documented",
@@ -31,6 +32,10 @@ __all__ = [
 T = TypeVar("T")
 
 _PLACE = re.compile(r" {4}\*\*settings\n {8}.*(?=\n)")
+
+
+class UsualNumber(int):
+    """A default that its class can tell from the same number of a user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

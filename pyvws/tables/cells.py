@@ -9,21 +9,14 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Cells", "make_cells"]
+__all__ = ["Cells", "Records", "make_cells"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A table with equal records counted together: C cells, R design rows and V outcome values.
+class Records:
+    """N records of which equal ones share a cell: what weights and means by record need.
 
     Attributes
     ----------
-    rows : ndarray, shape (R, K)
-        Distinct rows of the design matrix.
-    values : ndarray, shape (V,)
-        Distinct outcomes, rising, in the outcome's unit.
-    row_of_cell, value_of_cell : ndarray of int, shape (C,)
-        Places of each cell's design row and of each cell's value.
     cell_of_record : ndarray of int, shape (N,)
         Place of each record's cell.
     multiplicity : ndarray, shape (N,), optional
@@ -31,12 +24,15 @@ class Cells:
         by default 1.
     """
 
-    rows: Floats
-    values: Floats
-    row_of_cell: NDArray[np.intp]
-    value_of_cell: NDArray[np.intp]
+    __slots__ = ()
+
     cell_of_record: NDArray[np.intp]
-    multiplicity: Floats | None = None
+    multiplicity: Floats | None
+
+    @property
+    def n_cells(self) -> int:
+        """C, the number of distinct records."""
+        raise NotImplementedError
 
     @property
     def n_records(self) -> int:
@@ -58,33 +54,6 @@ class Cells:
             return np.arange(self.n_records)
         return np.repeat(np.arange(self.n_records), self.multiplicity.astype(np.intp))
 
-    @property
-    def n_cells(self) -> int:
-        """C, the number of distinct records."""
-        return len(self.row_of_cell)
-
-    @property
-    def n_coefficients(self) -> int:
-        """K, the number of design columns."""
-        return int(self.rows.shape[1])
-
-    @property
-    def outcome(self) -> Floats:
-        """Outcome of each cell, shape (C,)."""
-        return self.values[self.value_of_cell]
-
-    def part(self, places: slice) -> Cells:
-        """Cells at some places, each as one record, with the design rows and values they use."""
-        kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
-        kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
-        return Cells(
-            rows=self.rows[kept_rows],
-            values=self.values[kept_values],
-            row_of_cell=row_of_cell,
-            value_of_cell=value_of_cell,
-            cell_of_record=np.arange(len(row_of_cell)),
-        )
-
     def weight_sums(self, weights: Floats) -> Floats:
         """Sum of the records' weights in each cell: weights (N,) to (C,)."""
         if self.multiplicity is not None:
@@ -103,6 +72,57 @@ class Cells:
         smallest = np.full(self.n_cells, np.inf)
         np.minimum.at(smallest, self.cell_of_record, np.where(weights > 0, weights, np.inf))
         return smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Cells(Records):
+    """A table with equal records counted together: C cells, R design rows and V outcome values.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (R, K)
+        Distinct rows of the design matrix.
+    values : ndarray, shape (V,)
+        Distinct outcomes, rising, in the outcome's unit.
+    row_of_cell, value_of_cell : ndarray of int, shape (C,)
+        Places of each cell's design row and of each cell's value.
+    cell_of_record, multiplicity : ndarray, shape (N,)
+        As in `Records`.
+    """
+
+    rows: Floats
+    values: Floats
+    row_of_cell: NDArray[np.intp]
+    value_of_cell: NDArray[np.intp]
+    cell_of_record: NDArray[np.intp]
+    multiplicity: Floats | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """C, the number of distinct records."""
+        return len(self.row_of_cell)
+
+    @property
+    def n_coefficients(self) -> int:
+        """K, the number of design columns."""
+        return int(self.rows.shape[1])
+
+    @property
+    def outcome(self) -> Floats:
+        """Outcome of each cell, shape (C,)."""
+        return self.values[self.value_of_cell]
+
+    def part(self, places: slice | NDArray[np.intp]) -> Cells:
+        """Cells at some places, each as one record, with the design rows and values they use."""
+        kept_rows, row_of_cell = np.unique(self.row_of_cell[places], return_inverse=True)
+        kept_values, value_of_cell = np.unique(self.value_of_cell[places], return_inverse=True)
+        return Cells(
+            rows=self.rows[kept_rows],
+            values=self.values[kept_values],
+            row_of_cell=row_of_cell,
+            value_of_cell=value_of_cell,
+            cell_of_record=np.arange(len(row_of_cell)),
+        )
 
 
 def make_cells(outcome: Floats, design: Floats, multiplicity: Floats | None = None) -> Cells:

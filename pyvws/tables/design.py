@@ -15,11 +15,18 @@ from scipy.linalg import qr
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.factors import Factor, make_factor
+from pyvws.tables.factors import Factor, factor_values, make_factor
 from pyvws.tables.formula import ReadFormula, read_formula
 from pyvws.tables.frame import plain_columns
 
-__all__ = ["Design", "RecodedDesign", "make_design", "recoded_design"]
+__all__ = [
+    "Design",
+    "RecodedDesign",
+    "assembled",
+    "evaluated",
+    "make_design",
+    "recoded_design",
+]
 
 Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 
@@ -47,7 +54,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
     the outcome, or columns that depend on each other.
     """
     read = _read(formula, outcome)
-    variables = _evaluated(read, _raw(frame, read), len(frame), formula)
+    variables = evaluated(read, _raw(frame, read), len(frame), formula)
     return _checked_design(frame, read, variables, formula)
 
 
@@ -63,13 +70,15 @@ def _read(formula: str, outcome: str) -> ReadFormula:
 def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
     """The columns that a formula reads, as numbers, truth values, text or categories (N,)."""
     columns = plain_columns(frame, read.columns, role="formula")
-    return {name: _values(frame[name], column) for name, column in columns.items()}
+    return {
+        name: factor_values(frame[name], column, role="formula") for name, column in columns.items()
+    }
 
 
 def _checked_design(
     frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any], formula: str
 ) -> Design:
-    matrix, names, terms = _assembled(read, variables, len(frame), formula)
+    matrix, names, terms = assembled(read, variables, len(frame), formula)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
         raise InputError(
@@ -80,24 +89,43 @@ def _checked_design(
     return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
 
 
-def _assembled(
+def assembled(
     read: ReadFormula, variables: Sequence[Any], n: int, formula: str
 ) -> tuple[Floats, tuple[str, ...], list[str]]:
     """The matrix (n, K) of evaluated variables, its columns' names, and the term of each column."""
-    blocks: list[Block] = []
-    terms: list[str] = []  # For messages: a design column's name holds a level, a value.
-    if read.intercept:
-        blocks.append((np.ones((n, 1)), ("(Intercept)",)))
-        terms.append("(Intercept)")
-    for term, full in _codings(read, variables):
-        parts = [_block(read, variables, place, place in full) for place in term]
-        blocks.append(reduce(_interaction, parts))
-        label = ":".join(read.variables[place].label for place in term)
-        terms += [label] * len(blocks[-1][1])
-    if not blocks:
+    codings = _codings(read, variables)
+    none = [
+        replace(one, codes=one.codes[:0]) if isinstance(one, Factor) else one[:0]
+        for one in variables
+    ]
+    names = ["(Intercept)"] if read.intercept else []
+    terms = list(names)  # For messages: a design column's name holds a level, a value.
+    for term, full in codings:
+        labels = _term(read, none, term, full)[1]
+        names += labels
+        terms += [":".join(read.variables[place].label for place in term)] * len(labels)
+    if not names:
         raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
-    matrix = np.ascontiguousarray(np.hstack([block for block, _ in blocks]), dtype=np.float64)
-    return matrix, tuple(name for _, labels in blocks for name in labels), terms
+    matrix = np.zeros((n, len(names)))
+    start = int(read.intercept)
+    matrix[:, :start] = 1.0
+    for term, full in codings:
+        variable = variables[term[0]]
+        if len(term) == 1 and isinstance(variable, Factor) and not variable.ordered:
+            width = variable.mark(matrix[:, start:], contrasts=not full)
+        else:
+            block = _term(read, variables, term, full)[0]
+            width = block.shape[1]
+            matrix[:, start : start + width] = block
+        start += width
+    return matrix, tuple(names), terms
+
+
+def _term(
+    read: ReadFormula, variables: Sequence[Any], term: tuple[int, ...], full: frozenset[int]
+) -> Block:
+    """The columns of a term: the products of its variables' columns."""
+    return reduce(_interaction, [_block(read, variables, place, place in full) for place in term])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +152,7 @@ def recoded_design(
     """
     read = _read(formula, outcome)
     raw, M, N = _raw(reference, read), len(reference), len(frame)
-    variables = _evaluated(read, raw, M, formula)
+    variables = evaluated(read, raw, M, formula)
     _refuse_other_rows(read, variables, raw, M, formula)
     design = _checked_design(reference, read, variables, formula)
     known = np.ones(N, dtype=np.bool_)
@@ -132,7 +160,7 @@ def recoded_design(
     for expression, theirs, found in zip(
         read.variables,
         variables,
-        _evaluated(read, _raw(frame, read), N, formula, single=True),
+        evaluated(read, _raw(frame, read), N, formula, single=True),
         strict=True,
     ):
         if isinstance(theirs, Factor) and isinstance(found, Factor):
@@ -147,7 +175,7 @@ def recoded_design(
             )
         else:
             own.append(found)
-    return RecodedDesign(design, _assembled(read, own, N, formula)[0], known)
+    return RecodedDesign(design, assembled(read, own, N, formula)[0], known)
 
 
 def _refuse_other_rows(
@@ -158,7 +186,7 @@ def _refuse_other_rows(
     numbers = replace(read, variables=tuple(read.variables[at] for at in places))
     some = (M + 1) // 2
     try:
-        half = _evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
+        half = evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
     except InputError:  # Such as a polynomial of too few values.
         half = [np.full((some, 1), np.nan)] * len(places)
     for at, part in zip(places, half, strict=True):
@@ -170,34 +198,7 @@ def _refuse_other_rows(
             )
 
 
-def _values(source: Any, column: Any) -> Any:
-    """A column as numbers, truth values, text or a pandas Categorical; InputError for others."""
-    import pandas as pd
-
-    kind = pd.api.types.infer_dtype(column, skipna=False)
-    if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
-        raise InputError(
-            f"formula uses column {source.name!r}, which holds dates or times. Turn the column "
-            "into a number, such as days since a start, or into a category, such as the month."
-        )
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        polars = source.implementation.is_polars()
-        if polars and source.dtype == nw.Categorical:  # polars sorts levels by their first row.
-            return column.astype(object).to_numpy()
-        return column.cat.as_unordered().array if polars else column.array
-    if kind == "boolean":
-        return column.to_numpy(dtype=np.bool_)
-    if source.dtype.is_numeric() or kind in ("integer", "floating", "decimal"):
-        return column.to_numpy(dtype=np.int64 if kind == "integer" else np.float64)
-    if kind == "string":
-        return column.astype(object).to_numpy()
-    raise InputError(
-        f"formula uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
-        "truth value nor category. Convert the column first."
-    )
-
-
-def _evaluated(
+def evaluated(
     read: ReadFormula, raw: dict[str, Any], n: int, formula: str, *, single: bool = False
 ) -> list[Any]:
     """Each variable of the formula as a `Factor` or as numbers (N, k).
@@ -266,7 +267,8 @@ def _block(read: ReadFormula, variables: Sequence[Any], place: int, full: bool) 
 
 def _interaction(first: Block, second: Block) -> Block:
     """Products of all columns of two variables; the first varies fastest."""
-    matrix = (second[0][:, :, None] * first[0][:, None, :]).reshape(len(first[0]), -1)
+    width = first[0].shape[1] * second[0].shape[1]
+    matrix = (second[0][:, :, None] * first[0][:, None, :]).reshape(len(first[0]), width)
     return matrix, tuple(f"{one}:{two}" for two in second[1] for one in first[1])
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 
-__all__ = ["Factor", "level_label", "make_factor", "number_label", "orthogonal_polynomials"]
+__all__ = [
+    "Factor",
+    "factor_values",
+    "level_label",
+    "make_factor",
+    "number_label",
+    "orthogonal_polynomials",
+]
 
 _DIGITS: Final = 15  # R turns a double into text with at most so many digits.
 _POWERS: Final = (".L", ".Q", ".C")
@@ -27,6 +36,16 @@ class Factor:
     def dummies(self) -> tuple[Floats, tuple[str, ...]]:
         """A column of 0 and 1 for each level, shape (N, L), and the columns' names."""
         return np.eye(len(self.levels))[self.codes], self.levels
+
+    def mark(self, zeros: Floats, *, contrasts: bool) -> int:
+        """Write treatment contrasts or dummies into the first columns of zeros (N, .), in place.
+
+        Gives the number of these columns. Much faster than a matrix of its own for many records.
+        """
+        skipped = int(contrasts)
+        rows = np.flatnonzero(self.codes >= skipped)
+        zeros[rows, self.codes[rows] - skipped] = 1.0
+        return len(self.levels) - skipped
 
     def contrasts(self) -> tuple[Floats, tuple[str, ...]]:
         """L - 1 columns and their names: treatment contrasts, or polynomial ones if `ordered`."""
@@ -62,6 +81,37 @@ def make_factor(values: Any) -> Factor:
     ordered = [labels[place] for place in np.argsort(levels)]
     places = {label: place for place, label in enumerate(dict.fromkeys(ordered))}
     return Factor(tuple(places), np.array([places[label] for label in labels], np.intp)[codes])
+
+
+def factor_values(source: Any, column: Any, *, role: str) -> Any:
+    """A column as numbers, truth values, text or a pandas Categorical (N,).
+
+    `source` is the narwhals Series and `column` the same values as a pandas Series. Raises
+    InputError for dates and for other types.
+    """
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
+        raise InputError(
+            f"{role} uses column {source.name!r}, which holds dates or times. Turn the column "
+            "into a number, such as days since a start, or into a category, such as the month."
+        )
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        polars = source.implementation.is_polars()
+        if polars and source.dtype == nw.Categorical:  # polars sorts levels by their first row.
+            return column.astype(object).to_numpy()
+        return column.cat.as_unordered().array if polars else column.array
+    if kind == "boolean":
+        return column.to_numpy(dtype=np.bool_)
+    if source.dtype.is_numeric() or kind in ("integer", "floating", "decimal"):
+        return column.to_numpy(dtype=np.int64 if kind == "integer" else np.float64)
+    if kind == "string":
+        return column.astype(object).to_numpy()
+    raise InputError(
+        f"{role} uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
+        "truth value nor category. Convert the column first."
+    )
 
 
 def level_label(level: Any) -> str:

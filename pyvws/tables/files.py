@@ -41,6 +41,7 @@ __all__ = [
     "refuse_uneven_rows",
     "rows_and_columns",
     "scan_columns",
+    "spelled",
     "table_parts",
     "write_table",
 ]
@@ -86,6 +87,26 @@ class TableFile:
     as_written: pl.DataFrame
     format: str
     sha256: str
+
+    @property
+    def spelled(self) -> pl.DataFrame:
+        """`frame` with whole numbers as text where some cell is more than its number, as 007 is.
+
+        So a code keeps the zeros in front of it.
+        """
+        return spelled(self.frame, self.as_written)
+
+
+def spelled(frame: pl.DataFrame, written: pl.DataFrame) -> pl.DataFrame:
+    """A frame with whole numbers as they are `written`, where a cell is more than its number."""
+    kept = []
+    for name in frame.columns:
+        number, text = frame[name], written[name]
+        if number.dtype.is_integer() and text.dtype == pl.String:
+            text = text.set(number.is_null(), None)
+            if not text.equals(number.cast(pl.String)):
+                kept.append(text)
+    return frame.with_columns(kept)
 
 
 def read_table(path: Path) -> TableFile:

@@ -24,15 +24,19 @@ __all__ = [
     "numeric_column",
     "open_frame",
     "outcome_column",
+    "outcome_series",
     "plain_columns",
     "refuse_repeated",
-    "with_outcome",
+    "with_columns",
 ]
 
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
-OutcomeKind = Literal["whole", "real", "boolean"]
-"""The type of a synthetic outcome in a released table: 64-bit integers or floats, or booleans."""
+OutcomeKind = Literal["whole", "real", "boolean"] | nw.Series[Any]
+"""The type of a synthetic outcome in a released table: 64-bit integers or floats, or booleans.
+
+A Series holds the levels (L,) that the codes 1 to L stand for, in their own type.
+"""
 
 
 def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -116,7 +120,8 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
         _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
         if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
             column = column.cast(nw.String if role == "known" else nw.Float64)
-        columns[name] = column.to_pandas().reset_index(drop=True)
+        plain = column.alias("cells").to_pandas()  # polars panics at a name with a zero byte.
+        columns[name] = plain.rename(name).reset_index(drop=True)
     return columns
 
 
@@ -143,33 +148,35 @@ def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
     return numeric_column(frame, name, role="outcome")
 
 
-def with_outcome(
-    frame: nw.DataFrame[Any],
-    *,
-    columns: Sequence[str],
-    outcome: str,
-    values: Floats,
-    kind: OutcomeKind,
-) -> Any:
-    """The native table of the given columns, in their order, with a new outcome.
-
-    An outcome that is the only column may have another number of values.
-    """
-    native = frame.select(list(columns))
+def outcome_series(name: str, values: Floats, kind: OutcomeKind, *, backend: Any) -> nw.Series[Any]:
+    """Outcomes (N,) that a model drew, as a narwhals Series of their kind."""
+    if isinstance(kind, nw.Series):
+        made = kind[values.astype(np.intp) - 1].alias(name)
+        if made.implementation is backend:
+            return made
+        return nw.new_series(name, made.to_list(), made.dtype, backend=backend)
     kinds: dict[str, tuple[Any, Any]] = {
         "whole": (np.int64, nw.Int64),
         "real": (np.float64, nw.Float64),
         "boolean": (np.bool_, nw.Boolean),
     }
-    made, dtype = kinds[kind]
-    replaced = nw.new_series(outcome, values.astype(made), dtype, backend=frame.implementation)
-    if list(columns) == [outcome] and len(values) != len(frame):
-        return replaced.to_frame().to_native()
+    numpy_type, dtype = kinds[kind]
+    return nw.new_series(name, values.astype(numpy_type), dtype, backend=backend)
+
+
+def with_columns(frame: nw.DataFrame[Any], made: Sequence[nw.Series[Any]]) -> Any:
+    """The native table with new columns in the place of those of the same names.
+
+    Where the new columns are all of the table, they may have another number of values.
+    """
+    if len(made[0]) != len(frame) and {column.name for column in made} == set(frame.columns):
+        whole = made[0].to_frame().with_columns(*made[1:])
+        return whole.select(frame.columns).to_native()
     if frame.implementation.is_pandas():
-        series = replaced.to_native()
-        series.index = frame.to_native().index
-        replaced = nw.from_native(series, series_only=True)
-    return native.with_columns(replaced.alias(outcome)).to_native()
+        index = frame.to_native().index
+        columns = [column.to_native().set_axis(index) for column in made]
+        made = [nw.from_native(column, series_only=True) for column in columns]
+    return frame.with_columns(*made).to_native()
 
 
 def _refuse_missing(bad: Any, name: str) -> None:

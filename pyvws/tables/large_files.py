@@ -32,6 +32,7 @@ from pyvws.tables.files import (
     refuse_uneven_rows,
     rows_and_columns,
     scan_columns,
+    spelled,
 )
 from pyvws.tables.frame import column_names, narwhal_view
 from pyvws.tables.headers import named
@@ -80,11 +81,14 @@ class LargeTable:
         """sha256 of the file as `file_digest` gives it; None where there is no file."""
         return None if self.path is None else file_digest(self.path)
 
-    def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def tally(
+        self, columns: Sequence[str], *, by_schema: bool = False
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The distinct rows of some columns in rising order, once as written and once typed.
 
         Both tables have the column `COUNT`, the number of records that a row stands for. The method
-        raises InputError where one of the columns has missing values.
+        raises InputError where one of the columns has missing values; `by_schema` leaves them to a
+        schema, and codes of a csv keep the zeros in front of them.
         """
         with named_errors(self.name, columns, self.columns):
             rows = (
@@ -94,6 +98,8 @@ class LargeTable:
                 .sort(columns)
             )
             typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
+        if by_schema:
+            return rows, spelled(typed, rows)
         refuse_missing(typed, columns)
         return rows, typed
 
@@ -244,11 +250,14 @@ class TalliedTable:
         """None, since there is no file."""
         return
 
-    def tally(self, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def tally(
+        self, columns: Sequence[str], *, by_schema: bool = False
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The tally as `LargeTable.tally` gives it; the two tables are the same here."""
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
-        refuse_missing(rows, columns)
+        if not by_schema:
+            refuse_missing(rows, columns)
         return rows, rows
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:

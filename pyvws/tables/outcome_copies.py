@@ -6,7 +6,7 @@ The same rule holds for a table in memory and for a table that is read in steps.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.tables.frame import open_frame, outcome_column
+from pyvws.tables.frame import OutcomeKind, open_frame
 from pyvws.tables.headers import named
 from pyvws.tables.table_writers import NO_PLACE
 
@@ -50,9 +50,19 @@ class OutcomeCopies:
     A column stands in rank order where the outcome never falls, or never rises, from one value of
     the column to the next, and equal values go with equal outcomes. In a table read in steps the
     search compares the records of each step, and some records of all steps.
+
+    For an outcome of levels, of that `kind`, a column that holds these levels counts as their
+    codes.
     """
 
-    def __init__(self, columns: Sequence[str], header: Sequence[str], outcome: str) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        header: Sequence[str],
+        outcome: str,
+        kind: OutcomeKind = "real",
+    ) -> None:
+        self._levels = _sortable(_series(kind)) if isinstance(kind, nw.Series) else None
         self._seen = {name: _Seen({0, 1, 2}) for name in columns}
         self._header, self._outcome = header, outcome
         self._records = 0
@@ -69,7 +79,7 @@ class OutcomeCopies:
         for name, seen in self._seen.items():
             if not (seen.forms or seen.in_order):
                 continue
-            keys = _sortable(columns[name])
+            keys = self._coded(_sortable(columns[name]))
             if seen.forms and keys.dtype == pl.Float64:
                 _compare(seen, keys.to_numpy(), forms)
             else:
@@ -102,6 +112,15 @@ class OutcomeCopies:
                 stacklevel=4,
             )
 
+    def _coded(self, keys: pl.Series) -> pl.Series:
+        """Codes of the outcome's levels in place of keys that are all levels."""
+        levels = self._levels
+        if levels is None or levels.dtype != keys.dtype:
+            return keys
+        codes = np.arange(1.0, len(levels) + 1.0)
+        coded = keys.replace_strict(levels, codes, default=None, return_dtype=pl.Float64)
+        return coded if coded.null_count() == keys.null_count() else keys
+
     def _is_copy(self, seen: _Seen) -> bool:
         tells = seen.most > seen.least or not self._most > self._least
         return bool(seen.forms) and tells and 2 * seen.present >= self._records
@@ -116,14 +135,21 @@ class OutcomeCopies:
         return _in_rank_order(pl.concat(pairs), strictly=True)
 
 
-def look_for_copies(table: Any, columns: Sequence[str], outcome: str) -> None:
-    """Refuse copies, and warn of columns in rank order, in a table in memory."""
+def look_for_copies(
+    table: Any, columns: Sequence[str], outcomes: Mapping[str, tuple[Floats, OutcomeKind]]
+) -> None:
+    """Refuse copies, and warn of columns in rank order, in a table in memory.
+
+    `outcomes` has the values (N,) of each outcome before any rounding, and their kind.
+    """
     frame = open_frame(table)
-    kept = [name for name in columns if name != outcome]
-    copies = OutcomeCopies(kept, frame.columns, outcome)
-    copies.look({name: _series(frame[name]) for name in kept}, outcome_column(frame, outcome))
-    copies.refuse()
-    copies.warn()
+    kept = [name for name in columns if name not in outcomes]
+    values = {name: _series(frame[name]) for name in kept}
+    for outcome, (y, kind) in outcomes.items():
+        copies = OutcomeCopies(kept, frame.columns, outcome, kind)
+        copies.look(values, y)
+        copies.refuse()
+        copies.warn()
 
 
 def _compare(seen: _Seen, numbers: Floats, forms: Sequence[Floats]) -> None:

@@ -15,8 +15,9 @@ from pyvws.tables.frame import (
     check_columns,
     numeric_column,
     open_frame,
+    outcome_series,
     plain_columns,
-    with_outcome,
+    with_columns,
 )
 
 COLUMNS = {"visits": [3, 0, 7], "age": [1.5, 2.5, 9.0], "town": ["a", "b", "a"]}
@@ -50,12 +51,10 @@ def test_same_columns_from_every_kind(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_kind_comes_back_with_the_outcome_replaced(kind):
     table = KINDS[kind](COLUMNS)
-    made = with_outcome(
-        open_frame(table),
-        columns=["town", "visits"],
-        outcome="visits",
-        kind="whole",
-        values=np.array([8.0, 2.0, 0.0]),
+    frame = open_frame(table).select("town", "visits")
+    values = np.array([8.0, 2.0, 0.0])
+    made = with_columns(
+        frame, [outcome_series("visits", values, "whole", backend=frame.implementation)]
     )
     assert type(made) is type(table)
     seen = open_frame(made)
@@ -94,7 +93,8 @@ def test_integers_with_gaps_and_small_types():
     small = open_frame(pl.DataFrame({"y": [200, 1]}, schema={"y": pl.UInt8}))
     assert numeric_column(small, "y", role="outcome").tolist() == [200.0, 1.0]
     values = np.array([70000.0, 0.0])
-    made = with_outcome(small, columns=["y"], outcome="y", values=values, kind="whole")
+    series = outcome_series("y", values, "whole", backend=small.implementation)
+    made = with_columns(small, [series])
     assert made["y"].to_list() == [70000, 0]
     nullable = open_frame(pd.DataFrame({"y": pd.array([4, 5], dtype="Int64")}))
     assert numeric_column(nullable, "y", role="outcome").tolist() == [4.0, 5.0]

@@ -69,7 +69,7 @@ def told(columns: dict[str, Any], y: Any) -> list[str]:
     table = pl.DataFrame({**columns, "y": y})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        look_for_copies(table, table.columns, "y")
+        look_for_copies(table, table.columns, {"y": (table["y"].to_numpy().astype(float), "real")})
     assert all(warning.category is DisclosureWarning for warning in caught)
     return [str(warning.message) for warning in caught]
 
@@ -129,10 +129,10 @@ def test_what_is_no_copy_passes_without_a_word() -> None:
     assert told({"share": (_AMOUNT > 5000).astype(int)}, _AMOUNT / 1e5) == []  # Rounds to 0.
     assert told({"lists": [[1]] * _N, "none": [None] * _N}, _AMOUNT) == []
     strange = pd.DataFrame({"y": _AMOUNT, "mixed": ["a", 2, None] * 40})
-    look_for_copies(strange, list(strange.columns), "y")
+    look_for_copies(strange, list(strange.columns), {"y": (_AMOUNT, "real")})
     odd = pd.DataFrame({"y": _COUNT, "mixed": [*map(str, _COUNT[:60]), *_COUNT[60:]]})
     with pytest.raises(InputError, match="would release the outcome: mixed"):
-        look_for_copies(odd, list(odd.columns), "y")
+        look_for_copies(odd, list(odd.columns), {"y": (_COUNT.astype(float), "real")})
 
 
 @pytest.mark.parametrize("name", ORDERS)

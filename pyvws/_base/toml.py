@@ -1,0 +1,24 @@
+"""Values and names as TOML, so that a reader finds the same values again."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+__all__ = ["toml_key", "toml_value"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_value(value: Any) -> str:
+    """Text, a number, true, false, or a list of these as TOML; a number keeps every digit."""
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace(chr(127), chr(92) + "u007f")  # TOML takes no bare DEL.
+
+
+def toml_key(name: str) -> str:
+    """A name as a key, in quotes where TOML needs them."""
+    return name if _BARE.fullmatch(name) else toml_value(name)

@@ -1,0 +1,69 @@
+"""pyvws schema: a proposal of what is public of a table, for somebody to review."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
+from pyvws.errors import OutputError
+
+__all__ = ["schema"]
+
+
+def schema(
+    table: Original,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("schema.toml"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Propose a schema of a table: roles, models, levels and ranges of its columns.
+
+    The proposal looks at the records. It lists what it took from them under `review` of each
+    column, until you have checked that it is public.
+
+    Example: pyvws schema people.csv --out schema.toml
+    """
+    from pyvws.tables.files import read_table
+    from pyvws.tables.headers import record_instead
+    from pyvws.tables.schema import Schema
+
+    if out.exists():
+        if table.exists() and out.samefile(table):
+            raise OutputError(f"{out} is the table. Name another file.")
+        if not overwrite:
+            raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
+    found = Schema.propose(read_table(table).spelled)
+    found.write(out)
+    names = list(found.columns)
+    shown = names if not record_instead(names) else [f"column {k + 1}" for k in range(len(names))]
+    columns = dict(zip(shown, found.columns.values(), strict=True))
+    if as_json:
+        print_json(
+            {
+                "schema": str(out),
+                "columns": {
+                    name: {"role": one.role, "model": one.model, "review": one.review}
+                    for name, one in columns.items()
+                },
+                "to_review": len(found.to_review),
+            }
+        )
+    elif not quiet:
+        print_table(
+            f"{out}: a proposal for {len(columns)} columns",
+            ("role", "model", "review"),
+            (
+                (name, one.role, one.model or "", ", ".join(one.review))
+                for name, one in columns.items()
+            ),
+            f"The proposal has looked at the table: {len(found.to_review)} entries come from its "
+            "records.",
+            "Check each against what is known of the survey, correct it, and take its name out of "
+            "review.",
+            'Until then the file is confidential, and a run counts these entries as "not '
+            'accounted".',
+        )

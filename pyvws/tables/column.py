@@ -1,0 +1,250 @@
+"""What is public of one column of a table: an entry of `schema.toml`, checked on creation."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import choice, finite_number, told, whole_number
+from pyvws.errors import InputError
+from pyvws.tables.levels import label_of
+
+__all__ = ["CATEGORICAL", "ENTRIES", "FAMILIES", "ROLES", "Column", "near"]
+
+ROLES: Final = ("public", "synthesize", "drop")
+CATEGORICAL: Final = ("nominal", "ordinal", "logistic")
+"""Families of categories: their columns need levels."""
+
+FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "nominal": (),
+    "ordinal": (),
+    "logistic": (),
+    "poisson": (),
+    "negative-binomial": (),
+    "normal": ("outcome_scale", "smallest_sd"),
+    "gamma": ("largest_shape",),
+    "beta": ("squeeze", "largest_kappa"),
+    "normal-mixture": (
+        *("components", "gamma_shape", "gamma_rate", "smallest_sd", "labels", "outcome_scale"),
+    ),
+}
+"""Each family with its settings beyond `levels` and `range`; `models/` has the families."""
+
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What is public of one column. All entries are known without looking at the records.
+
+    Attributes
+    ----------
+    role : {"synthesize", "public", "drop"}
+        A public column is released as it is and can be a predictor; a dropped one is not used.
+    model : str, optional
+        Family of a synthesized column given its predictors, such as "nominal" or "normal".
+    levels : tuple of str, optional
+        Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+    range : tuple of float, optional
+        Lowest and highest possible number. As a predictor, a number x enters as
+        (x - middle) / half width.
+    scale : tuple of float, optional
+        Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
+    decimals : int, optional
+        Decimals that synthetic numbers are rounded to.
+    predictors : tuple of str, optional
+        Predictors of a synthesized column; by default all public and all earlier columns.
+    formula : str, optional
+        R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
+    missing : str or True, optional
+        The code of a missing value, or True for empty cells.
+    mass : tuple of float
+        Points of mass of a number, such as 0.
+    rule : str, optional
+        When the value follows from earlier columns, such as "missing where age < 15".
+    outcome_scale : str, optional
+        Scale of the outcome of the families normal and normal-mixture.
+    settings : dict
+        Further settings of the family, such as smallest_sd.
+    review : tuple of str
+        Entries that a proposal took from the data and that nobody has called public yet.
+    """
+
+    role: str = "synthesize"
+    model: str | None = None
+    levels: tuple[str, ...] | None = None
+    range: tuple[float, float] | None = None
+    scale: tuple[float, float] | None = None
+    decimals: int | None = None
+    predictors: tuple[str, ...] | None = None
+    formula: str | None = None
+    missing: str | bool | None = None
+    mass: tuple[float, ...] = ()
+    rule: str | None = None
+    outcome_scale: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    review: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("model", "formula", "rule", "outcome_scale"):
+            _text(getattr(self, name), name)
+        choice(self.role, "role", ROLES)
+        self._keep("model", _family(self.model))
+        self._keep("levels", _levels(self.levels))
+        self._keep("range", _pair(self.range, "range"))
+        if self.range and not self.range[0] < self.range[1]:
+            raise InputError(f"range must rise. Got {told(self.range)}.")
+        self._keep("scale", _pair(self.scale, "scale"))
+        if self.scale and not self.scale[1] > 0:
+            raise InputError(f"scale must be a centre and a width above 0. Got {told(self.scale)}.")
+        if self.decimals is not None:
+            self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
+            if self.decimals > _MOST_DECIMALS:
+                raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
+        if self.predictors is not None:
+            self._keep("predictors", _names(self.predictors, "predictors"))
+        if not (self.missing is None or isinstance(self.missing, (bool, str))):
+            self._keep("missing", label_of(self.missing))
+        self._keep("missing", None if self.missing is False else self.missing)
+        self._keep("mass", tuple(finite_number(x, "mass") for x in _several(self.mass, "mass")))
+        self._keep("settings", dict(self.settings))
+        self._keep("review", _names(self.review, "review"))
+        self._check_together()
+
+    def _keep(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_together(self) -> None:
+        if self.predictors is not None and self.formula is not None:
+            raise InputError("predictors and formula exclude each other. Leave one of them out.")
+        if self.levels is not None and (self.range or self.scale):
+            raise InputError(
+                "levels make a category, range and scale a number. Leave one of them out."
+            )
+        self._check_model()
+        for name in self.review:
+            if name not in self.given:
+                hint = near(name, self.given)
+                raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
+
+    def _check_model(self) -> None:
+        of_model = FAMILIES.get(self.model or "", ())
+        given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
+        for name in given:
+            if name not in of_model:
+                among = [*ENTRIES, *of_model]
+                raise InputError(
+                    f"{name!r} is neither an entry of a column nor a setting of model "
+                    f"{self.model!r}.{near(name, among)}"
+                )
+        if self.role != "synthesize":
+            return
+        if self.model is None:
+            raise InputError(
+                f"a synthesized column needs a model: one of {', '.join(FAMILIES)}. Or give the "
+                'column the role "public" or "drop".'
+            )
+        if self.model in CATEGORICAL and self.levels is None:
+            raise InputError(f"model {self.model!r} needs levels: every value that may occur.")
+        if self.model not in CATEGORICAL and self.levels is not None:
+            raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
+        if self.model == "logistic" and len(self.coded_levels) != 2:
+            raise InputError(
+                f'model "logistic" takes 2 levels. Got {len(self.coded_levels)}, the missing one '
+                'included. Take "nominal".'
+            )
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the column is a category, coded by its levels."""
+        return self.levels is not None
+
+    @property
+    def coded_levels(self) -> tuple[str | None, ...]:
+        """The levels that codes 1 to L stand for; a missing value is one more, None if empty."""
+        levels = self.levels or ()
+        if self.missing is True:
+            return (*levels, None)
+        extra = self.missing and self.missing not in levels
+        return (*levels, str(self.missing)) if extra else levels
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The entries as they stand in a file, those left at their defaults out."""
+        own = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("settings", "review")
+        }
+        found = {name: value for name, value in own.items() if value is not None}
+        if not self.mass:
+            del found["mass"]
+        if self.role == "synthesize" and "role" not in self.review:
+            del found["role"]
+        found |= self.settings
+        return found | ({"review": self.review} if self.review else {})
+
+
+ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")
+
+
+def near(name: str, among: Collection[str]) -> str:
+    """A sentence that offers the nearest name, with a space before it; empty if none is near."""
+    found = difflib.get_close_matches(name, among, n=1, cutoff=0.5)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def _text(value: Any, name: str) -> None:
+    if not (value is None or isinstance(value, str)):
+        raise InputError(f"{name} must be text. Got {told(value)}.")
+
+
+def _family(model: str | None) -> str | None:
+    if model is None:
+        return None
+    word = model.replace("_", "-")
+    if word not in FAMILIES:
+        hint = near(word, FAMILIES)
+        raise InputError(f"model must be one of {', '.join(FAMILIES)}. Got {model!r}.{hint}")
+    return word
+
+
+def _several(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (str, Mapping)) or not np.iterable(values):
+        raise InputError(f"{name} must be a list. Got {told(values)}.")
+    return list(values)
+
+
+def _names(values: Any, name: str) -> tuple[str, ...]:
+    found = _several(values, name)
+    if not all(isinstance(value, str) for value in found):
+        raise InputError(f"{name} must be a list of names. Got {told(tuple(found))}.")
+    if len(set(found)) < len(found):
+        raise InputError(f"{name} has a name twice. Got {', '.join(found)}.")
+    return tuple(found)
+
+
+def _levels(levels: Any) -> tuple[str, ...] | None:
+    if levels is None:
+        return None
+    texts = tuple(label_of(level) for level in _several(levels, "levels"))
+    if len(texts) < 2:
+        raise InputError(f"levels must be at least 2. Got {len(texts)}.")
+    twice = len(texts) - len(set(texts))
+    if twice:
+        raise InputError(f"levels must differ. Got {len(texts)}, of which {twice} repeat another.")
+    return texts
+
+
+def _pair(values: Any, name: str) -> tuple[float, float] | None:
+    if values is None:
+        return None
+    found = _several(values, name)
+    if len(found) != 2:
+        raise InputError(f"{name} must be two numbers. Got {told(tuple(found))}.")
+    first, second = (finite_number(value, name) for value in found)
+    return first, second

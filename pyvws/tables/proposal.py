@@ -1,0 +1,130 @@
+"""Propose what might be public of each column, from kinds, counts and the values themselves.
+
+Such a proposal has looked at the records. So each entry that comes from them stands in the column's
+`review` until somebody says that the entry is public. Levels are values of records; a range is
+rounded outwards, so that its ends are none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.tables.column import Column
+from pyvws.tables.levels import as_number, distinct, has_labels, label_of
+
+__all__ = ["proposed_columns"]
+
+_FEW: Final = 20  # Whole numbers with at most so many values are codes.
+_MOST_LEVELS: Final = 300
+_RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
+_COUNT: Final = 1000  # The largest number of a count.
+_MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
+_MOST_DECIMALS: Final = 6
+_STEPS: Final = 5  # A range has at least so many steps of a round number.
+
+
+def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
+    """A column of the schema for each column of a table, in the table's order."""
+    return {name: _proposed(frame[name]) for name in frame.columns}
+
+
+def _proposed(column: nw.Series[Any]) -> Column:
+    kind = column.dtype
+    if kind.is_numeric():
+        return _number(column)
+    return _category(column) if kind == nw.Boolean or has_labels(column) else Column(role="drop")
+
+
+def _category(column: nw.Series[Any]) -> Column:
+    """Nominal with the levels found, ordinal if pandas orders them; an identifier is dropped."""
+    places, labels = distinct(column)
+    empty = bool((places < 0).any())
+    missing: dict[str, Any] = {"missing": True} if empty else {}
+    if column.dtype == nw.Boolean:
+        return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
+    if isinstance(column.dtype, nw.Enum):  # Its levels are declared, and pandas' ones ordered.
+        levels = tuple(label_of(level) for level in column.dtype.categories)
+        ordered = column.implementation.is_pandas() and not empty
+    else:
+        levels, ordered = tuple(sorted(labels, key=_rising)), False
+        if len(labels) == int((places >= 0).sum()):
+            return Column(role="drop", review=("role",))
+    if len(levels) > _MOST_LEVELS:
+        return _coded_numbers(labels) or Column(role="drop", review=("role",))
+    if len(levels) < 2:
+        return Column(role="drop", review=("role",))
+    return Column(
+        model="ordinal" if ordered else "nominal",
+        levels=levels,
+        **missing,
+        review=("levels", *missing),
+    )
+
+
+def _rising(label: str) -> tuple[float, str]:
+    """Numbers first, by size, then text."""
+    number = as_number(label)
+    return (np.inf, label) if number is None else (number, label)
+
+
+def _number(column: nw.Series[Any]) -> Column:
+    values = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+    found = np.asarray(values, dtype=np.float64)
+    finite = found[np.isfinite(found)]
+    known = np.unique(finite)
+    whole = bool((known == np.floor(known)).all())
+    empty = bool(np.isnan(found).any())
+    missing: dict[str, Any] = {"missing": True} if empty else {}
+    if len(known) < 2:
+        return Column(role="drop", review=("role",))
+    if whole and len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE):
+        levels = tuple(label_of(value) for value in known)
+        reviewed = ("model", "levels", *missing)
+        return Column(model="nominal", levels=levels, **missing, review=reviewed)
+    return _family(known, missing)
+
+
+def _coded_numbers(labels: list[str]) -> Column | None:
+    """The column of text that is numbers but for one code, such as N; None for other text."""
+    numbers = [as_number(label) for label in labels]
+    codes = [label for label, number in zip(labels, numbers, strict=True) if number is None]
+    known = np.unique([number for number in numbers if number is not None])
+    if len(codes) > 1 or len(known) < 2:
+        return None
+    return _family(known, {"missing": codes[0]} if codes else {})
+
+
+def _family(known: Floats, missing: dict[str, Any]) -> Column:
+    """A column of numbers with the distinct values `known`, rising."""
+    low, high = float(known[0]), float(known[-1])
+    decimals = next(
+        (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
+    )
+    entries: dict[str, Any] = {"range": _rounded(low, high), "decimals": decimals, **missing}
+    if decimals == 0 and low >= 0 and high <= _COUNT:
+        entries["model"] = "negative-binomial"
+    else:
+        entries["model"] = "normal"
+        if max(-low, high) > _MODERATE:
+            entries["outcome_scale"] = "log" if low > 0 else "signed-log"
+    reviewed = [
+        name
+        for name in ("model", "range", "decimals", *missing, "outcome_scale")
+        if entries.get(name) is not None
+    ]
+    return Column(**entries, review=tuple(reviewed))
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """A range of round numbers around the lowest and highest, which are values of records."""
+    power = math.floor(math.log10((high - low) / _STEPS))
+    largest = max(unit for unit in (1, 2, 5) if unit * 10.0**power <= (high - low) / _STEPS)
+    step = largest * 10.0**power
+    below = round(math.floor(low / step + 1e-9) * step, max(0, -power))
+    above = round(math.ceil(high / step - 1e-9) * step, max(0, -power))
+    return min(low, below), max(high, above)

@@ -1,0 +1,306 @@
+"""What is public of a table: `schema.toml`, read, written, proposed and applied to a table."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats, positive, told
+from pyvws._base.folders import write_whole
+from pyvws._base.toml import toml_key, toml_value
+from pyvws.errors import InputError
+from pyvws.tables.column import ENTRIES, Column, near
+from pyvws.tables.formula import read_formula
+from pyvws.tables.frame import check_columns, numeric_column, open_frame
+from pyvws.tables.levels import labelled, level_codes, native_levels, whole_numbers
+from pyvws.tables.proposal import proposed_columns
+
+__all__ = ["Schema"]
+
+_OF_TABLE: Final = ("unit", "survey_weight", "records")
+_COUNTS: Final = ("poisson", "negative-binomial")
+_SAID = "# What is public of a table: what is known of it without looking at its records.\n"
+_PROPOSED = (
+    "# A proposal took the entries that `review` names from the records. Check each against what\n"
+    "# is known of the survey, then take its name out of `review`. Until then keep this file\n"
+    "# confidential.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is public of a table, checked on creation. Synthesis follows the order of `columns`.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+        Columns of the table by name. A column that is not named is not used and not released.
+    unit : str, optional
+        Whose records are one unit of privacy, such as "household"; by default a record.
+    survey_weight : str, optional
+        Column of survey weights.
+    records : int, optional
+        A public number of records.
+
+    Raises
+    ------
+    InputError
+        For predictors that are unknown, dropped, or synthesized later than their column.
+    """
+
+    columns: Mapping[str, Column]
+    unit: str | None = None
+    survey_weight: str | None = None
+    records: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", dict(self.columns))
+        if not self.columns:
+            raise InputError("A schema needs columns. Add a table [columns.NAME] for each column.")
+        for name, column in self.columns.items():
+            if not (isinstance(name, str) and isinstance(column, Column)):
+                raise InputError("columns must be a mapping of names to vws.Column.")
+            with _named(name):
+                self._check_predictors(name)
+        for name in ("unit", "survey_weight"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} must be text. Got {told(value)}.")
+        if self.records is not None:
+            whole = positive(self.records, "records")
+            if isinstance(self.records, bool) or whole != int(whole):
+                raise InputError(f"records must be a whole number. Got {told(self.records)}.")
+
+    def _check_predictors(self, name: str) -> None:
+        permitted = self._permitted(name)
+        for wanted in self._wanted(name) or ():
+            if wanted in permitted:
+                continue
+            column = self.columns.get(wanted)
+            if column is None:
+                raise InputError(
+                    f"predictor {wanted!r} is no column of the schema.{near(wanted, permitted)}"
+                )
+            if wanted == name:
+                raise InputError("a column cannot be its own predictor. Take it out.")
+            if column.role == "drop":
+                raise InputError(
+                    f"predictor {wanted!r} is dropped. Change its role, or take it out."
+                )
+            raise InputError(
+                f"predictor {wanted!r} comes later in the order of synthesis. Move it above "
+                f"{name!r}, or take it out."
+            )
+
+    def _wanted(self, name: str) -> tuple[str, ...] | None:
+        """The predictors that a column's own entries name; None if they name none."""
+        column = self.columns[name]
+        return column.predictors if column.formula is None else read_formula(column.formula).columns
+
+    def _permitted(self, name: str) -> tuple[str, ...]:
+        names = list(self.columns)
+        earlier = names[: names.index(name)]
+        return (
+            *(one for one in self.public if one != name),
+            *(one for one in earlier if self.columns[one].role == "synthesize"),
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """The schema of a TOML file; InputError in one line for what it cannot be."""
+        path = Path(path)
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise InputError(
+                f"{path}: cannot be read. Name a TOML file, as pyvws schema writes."
+            ) from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{path.name}: not TOML ({error}).") from None
+        try:
+            return _schema(found)
+        except InputError as error:
+            raise InputError(f"{path.name}: {error}") from None
+
+    @classmethod
+    def propose(cls, frame: Any) -> Schema:
+        """A schema by the kinds of a table's columns and counts of their values.
+
+        `review` of each column lists the entries that come from the data: they are public only
+        once somebody who knows the survey has checked them and taken their names out of `review`.
+        Until then a run counts them as "not accounted".
+
+        Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
+        of at most 20 different values nominal, others negative-binomial if they are small counts;
+        all other numbers normal. A column of dates, with one value, or with text that differs from
+        record to record is dropped.
+        """
+        return cls(proposed_columns(open_frame(frame, least=1)))
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema as TOML; `Schema.read` gives the same schema again."""
+        write_whole(Path(path), self.text)
+
+    @property
+    def text(self) -> str:
+        """The schema as TOML."""
+        parts = [_SAID, *([_PROPOSED] if self.to_review else [])]
+        parts += [
+            f"{name} = {toml_value(getattr(self, name))}\n"
+            for name in _OF_TABLE
+            if getattr(self, name) is not None
+        ]
+        for name, column in self.columns.items():
+            parts.append(f"\n[columns.{toml_key(name)}]\n")
+            given = column.given.items()
+            parts += [f"{toml_key(entry)} = {toml_value(value)}\n" for entry, value in given]
+        return "".join(parts)
+
+    @property
+    def synthesized(self) -> tuple[str, ...]:
+        """Names of the columns to synthesize, in their order."""
+        return self._with_role("synthesize")
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the columns that are released as they are."""
+        return self._with_role("public")
+
+    def _with_role(self, role: str) -> tuple[str, ...]:
+        return tuple(name for name, column in self.columns.items() if column.role == role)
+
+    @property
+    def to_review(self) -> tuple[tuple[str, str], ...]:
+        """Each (column, entry) that a proposal took from the data and nobody has reviewed."""
+        return tuple(
+            (name, entry) for name, column in self.columns.items() for entry in column.review
+        )
+
+    def predictors_of(self, name: str) -> tuple[str, ...]:
+        """Predictors of a synthesized column: those it names, or all public and earlier ones."""
+        if name not in self.synthesized:
+            raise InputError(f"Column {name!r} is not synthesized, so it has no predictors.")
+        wanted = self._wanted(name)
+        return self._permitted(name) if wanted is None else wanted
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that a run models: the synthesized ones and their predictors."""
+        read = {one for name in self.synthesized for one in (name, *self.predictors_of(name))}
+        return tuple(name for name in self.columns if name in read)
+
+    def refuse_unbuilt(self) -> None:
+        """Raise InputError for entries that a run cannot follow yet."""
+        if not self.synthesized:
+            raise InputError("The schema synthesizes no column. Give a column a model.")
+        found = [name for name in ("unit", "survey_weight") if getattr(self, name) is not None]
+        for name in self.synthesized:
+            column = self.columns[name]
+            missing = column.missing is not None and not column.categorical
+            entries = {"missing": missing, "mass": column.mass, "rule": column.rule is not None}
+            found += [f"{entry} of column {name!r}" for entry, has in entries.items() if has]
+        if found:
+            raise InputError(
+                f"Runs cannot follow these entries of the schema yet: {', '.join(found)}. Take "
+                "them out, or drop the columns."
+            )
+
+    def coded(self, frame: Any) -> dict[str, Floats]:
+        """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
+
+        Raises InputError for a column that the table lacks, for levels that the schema lacks and
+        for numbers outside their public range; the message counts the records.
+        """
+        table = open_frame(frame, least=1)
+        check_columns(table, [*self.public, *self.used], role="The schema")
+        return {name: self._coded(table[name], name, table) for name in self.used}
+
+    def _coded(self, values: nw.Series[Any], name: str, table: nw.DataFrame[Any]) -> Floats:
+        column = self.columns[name]
+        if column.categorical:
+            return level_codes(values, column.coded_levels, name)
+        if not values.dtype.is_numeric():
+            kind = str(values.dtype).partition("(")[0]
+            raise InputError(
+                f"Column {name!r} is no number (its type is {kind}). Give its levels in the "
+                "schema, or convert the column."
+            )
+        numbers = numeric_column(table, name, role="schema")
+        if column.range is not None:
+            low, high = column.range
+            outside = int(((numbers < low) | (numbers > high)).sum())
+            if outside:
+                raise InputError(
+                    f"Column {name!r} has {outside} records outside the range of the schema. Widen "
+                    "the range to every possible number, or recode the records."
+                )
+        return numbers
+
+    def decoded(self, name: str, values: Any, *, like: Any) -> nw.Series[Any]:
+        """Synthetic `values` (M,) of a column, as `coded` gives them, as a column to release.
+
+        The column has the kind and type of `like`, the input's column. Labels come out as they went
+        in. Numbers are rounded to `decimals`; whole numbers stay whole numbers if `like` has them.
+        """
+        source = nw.from_native(like, series_only=True)
+        column = self.columns[name]
+        if column.categorical:
+            return labelled(values, native_levels(column.coded_levels, name, source))
+        numbers = np.asarray(values, dtype=np.float64)
+        if column.decimals is not None:
+            numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
+        whole = column.decimals == 0 or column.model in _COUNTS
+        if whole and source.dtype.is_integer():
+            return whole_numbers(np.rint(numbers), name, source)
+        kind: Any = nw.Float32 if source.dtype == nw.Float32 else nw.Float64
+        return nw.new_series(name, numbers, kind, backend=source.implementation)
+
+
+class _named:
+    """Put a column's name before the message of an InputError that the block raises."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: Any, error: Any, _trace: Any) -> None:
+        if isinstance(error, InputError):
+            raise InputError(f"Column {self.name!r}: {error}") from None
+
+
+def _schema(found: Mapping[str, Any]) -> Schema:
+    """The schema of the values of a TOML file."""
+    for name in found:
+        if name not in (*_OF_TABLE, "columns"):
+            hint = near(name, (*_OF_TABLE, "columns"))
+            raise InputError(f"{name!r} is no entry of a schema.{hint}")
+    columns = found.get("columns", {})
+    if not isinstance(columns, dict):
+        raise InputError("columns must be tables: [columns.NAME] above the entries of a column.")
+    return Schema(
+        columns={name: _column(name, entries) for name, entries in columns.items()},
+        **{name: found[name] for name in _OF_TABLE if name in found},
+    )
+
+
+def _column(name: str, entries: Any) -> Column:
+    with _named(name):
+        if not isinstance(entries, dict):
+            raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
+        for entry, value in entries.items():
+            if isinstance(value, dict) or not isinstance(entry, str):
+                raise InputError(f"{entry!r} must be one value or a list, not a table.")
+        own = {entry: value for entry, value in entries.items() if entry in ENTRIES}
+        settings = {
+            entry: tuple(value) if isinstance(value, list) else value
+            for entry, value in entries.items()
+            if entry not in ENTRIES
+        }
+        return Column(**own, settings=settings)

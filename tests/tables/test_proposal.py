@@ -1,0 +1,172 @@
+"""A proposed schema: sensible kinds, whatever the frame, and every look at the data is marked."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from pyvws.errors import InputError
+from pyvws.tables.column import Column
+from pyvws.tables.public_design import public_design
+from pyvws.tables.schema import Schema
+
+_DATA = Path(__file__).parents[3] / "shared" / "data"
+N = 60
+
+
+def proposed(values, kind=pl.DataFrame):
+    return Schema.propose(kind({"y": values})).columns["y"]
+
+
+def test_kinds_by_hand():
+    assert proposed(["b", "a", "b"] * 20) == Column(
+        model="nominal", levels=("a", "b"), review=("levels",)
+    )
+    assert proposed([True, False, True]) == Column(model="nominal", levels=("false", "true"))
+    assert proposed([2, 1, 10] * 20) == Column(
+        model="nominal", levels=("1", "2", "10"), review=("model", "levels")
+    )
+    assert proposed(["10", "9", "N"] * 20).levels == ("9", "10", "N")
+    assert proposed(list(range(N))) == Column(
+        model="negative-binomial",
+        range=(0, 60),
+        decimals=0,
+        review=("model", "range", "decimals"),
+    )
+    assert proposed([0.25 * x for x in range(-10, N)]) == Column(
+        model="normal", range=(-4, 16), decimals=2, review=("model", "range", "decimals")
+    )
+    large = ("model", "range", "decimals", "outcome_scale")
+    assert proposed([1000 * x for x in range(1, N)]) == Column(
+        model="normal", range=(0, 60000), decimals=0, outcome_scale="log", review=large
+    )
+    assert proposed([1000 * x for x in range(-3, N)]).outcome_scale == "signed-log"
+
+
+def test_what_is_dropped():
+    for values in (
+        [f"id{x}" for x in range(N)],
+        ["same"] * N,
+        [3] * N,
+        [f"w{x // 2}" for x in range(2 * 301)],
+    ):
+        assert proposed(values) == Column(role="drop", review=("role",))
+    for values in ([datetime.date(2020, 1, 1)] * N, [[1, 2]] * N, [b"x"] * N, [None] * N):
+        assert proposed(values) == Column(role="drop")
+    for values in ([datetime.date(2020, 1, 1)] * N, [datetime.time(3)] * N, [{1: 2}] * N):
+        assert proposed(values, pd.DataFrame) == Column(role="drop")
+
+
+def test_missing_values():
+    assert proposed(["a", None, "b"] * 20) == Column(
+        model="nominal", levels=("a", "b"), missing=True, review=("levels", "missing")
+    )
+    for values in ([1.0, None, 2.0] * 20, [1, None, 2] * 20):
+        assert proposed(values) == Column(
+            model="nominal", levels=("1", "2"), missing=True, review=("model", "levels", "missing")
+        )
+    assert proposed([0.5, *range(N), None]).missing is True
+    coded = proposed([*map(str, range(400)), "N", "N"])
+    assert (coded.model, coded.missing, coded.range) == ("negative-binomial", "N", (0, 400))
+
+
+def test_declared_levels():
+    enum = pl.Series("y", ["b", "a"] * 30, dtype=pl.Enum(["z", "b", "a"]))
+    assert Schema.propose(pl.DataFrame({"y": enum})).columns["y"].levels == ("z", "b", "a")
+    ordered = pd.Categorical(["b", "a"] * 30, ["b", "z", "a"], ordered=True)
+    found = proposed(ordered, pd.DataFrame)
+    assert (found.model, found.levels) == ("ordinal", ("b", "z", "a"))
+    assert found.review == ("levels",)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", "b", "a"] * 20,
+        [1, 2, 3] * 20,
+        [True, False, True] * 20,
+        [0.5, 1.5, 2.25] * 20,
+        ["a", None, "a", "b"] * 20,
+    ],
+)
+def test_the_same_proposal_from_every_kind(values):
+    found = proposed(values)
+    assert proposed(values, pa.table) == found
+    assert proposed(values, lambda columns: pd.DataFrame(columns).convert_dtypes()) == found
+    assert proposed(values, pd.DataFrame) == found
+
+
+ODD_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+COLUMNS = st.one_of(
+    st.lists(st.one_of(st.none(), ODD_TEXT), min_size=1, max_size=12),
+    st.lists(st.one_of(st.none(), st.integers(-(2**62), 2**62)), min_size=1, max_size=12),
+    st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=1, max_size=12),
+    st.lists(st.one_of(st.none(), st.floats(-1e300, 1e300)), min_size=1, max_size=12),
+    st.lists(st.one_of(st.none(), st.booleans()), min_size=1, max_size=12),
+)
+
+
+@given(values=COLUMNS, name=ODD_TEXT)
+@settings(max_examples=150, deadline=None)
+def test_any_column_can_be_proposed_and_coded(values, name):
+    table = pl.DataFrame({name: values})
+    schema = Schema.propose(table)
+    assert Schema.propose(table.clone()) == schema
+    column = schema.columns[name]
+    reviewed = {entry for entry in column.given if entry not in ("role", "review")}
+    by_type = {pl.Boolean: {"model", "levels"}, pl.String: {"model"}}.get(table.dtypes[0], set())
+    if column.role != "drop":
+        assert reviewed - set(column.review) <= by_type
+    if column.categorical:
+        codes = schema.coded(table)[name]
+        assert set(codes) <= set(range(1, len(column.coded_levels) + 1))
+        back = schema.decoded(name, codes, like=table[name]).to_native()
+        assert back.equals(table[name])
+    elif schema.synthesized and column.missing is None:
+        assert schema.coded(table)[name].tolist() == table[name].cast(pl.Float64).to_list()
+
+
+def test_frames_that_are_none():
+    with pytest.raises(InputError, match="at least 1 record"):
+        Schema.propose(pl.DataFrame({"a": []}))
+    with pytest.raises(InputError, match="Column names must differ"):
+        Schema.propose(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(InputError, match="needs a name that is a string"):
+        Schema.propose(pd.DataFrame([[1, 2]]))
+    one = Schema.propose(pl.DataFrame({"a": [1], "b": ["x"]}))
+    with pytest.raises(InputError, match="synthesizes no column"):
+        one.refuse_unbuilt()
+
+
+@pytest.mark.parametrize("name", ["ma2019.csv", "ce_2017.csv"])
+def test_survey_files(name):
+    """Read with polars and with pandas, a proposal codes every column, and labels come back."""
+    if not (_DATA / name).exists():
+        assert not os.environ.get("CI"), f"{name} must be there in CI"
+        pytest.skip(f"needs {name}, which lies beside the checkout of the developers")
+    table = pl.read_csv(_DATA / name, infer_schema_length=None)
+    found = Schema.propose(table)
+    assert Schema.propose(pd.read_csv(_DATA / name)) == found
+    kept = {
+        key: column
+        for key, column in found.columns.items()
+        if column.categorical or column.missing is None
+    }
+    schema = Schema(kept)
+    schema.refuse_unbuilt()
+    coded = schema.coded(table)
+    assert all(len(values) == table.height for values in coded.values())
+    for key in schema.synthesized:
+        assert schema.decoded(key, coded[key], like=table[key]).to_native().equals(table[key]), key
+        design = public_design(schema, key)
+        assert design.matrix(coded, n=table.height).shape == (table.height, len(design.names))
+        assert np.abs(design.matrix(coded, n=table.height)).max() <= 1.0

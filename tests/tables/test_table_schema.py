@@ -1,0 +1,451 @@
+"""A schema: checked on creation, the same after a file, and codes that come back as they were."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import tomllib
+
+import hypothesis.strategies as st
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from pyvws.errors import InputError
+from pyvws.models.registry import MODELS, model_settings
+from pyvws.tables.column import CATEGORICAL, ENTRIES, FAMILIES, Column
+from pyvws.tables.schema import Schema
+
+EXAMPLE = """
+records = 6
+
+[columns.area]
+role = "drop"
+
+[columns.sex]
+role = "public"
+levels = ["f", "m"]
+
+[columns.age]
+role = "public"
+range = [0, 100]
+
+[columns.marital]
+model = "nominal"
+levels = [1, 2]
+missing = "N"
+
+[columns.income]
+model = "normal"
+range = [0, 5_000_000]
+decimals = 0
+formula = "~ sex * marital"
+outcome_scale = "log"
+smallest_sd = 0.5
+review = ["range"]
+"""
+
+RECORDS = {
+    "area": ["x", "y", "z"],
+    "sex": ["m", "f", "m"],
+    "age": [50, 0, 100],
+    "marital": ["2", "N", "1"],
+    "income": [10, 2000, 30],
+}
+KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+
+
+def message_of(call):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def read(text, tmp_path):
+    (tmp_path / "schema.toml").write_text(text, encoding="utf-8")
+    return Schema.read(tmp_path / "schema.toml")
+
+
+@pytest.fixture
+def example(tmp_path):
+    return read(EXAMPLE, tmp_path)
+
+
+def test_the_families_are_those_of_the_models():
+    fixed = ("levels", "range")  # Entries of a column.
+    assert set(MODELS) <= set(FAMILIES)
+    for name, model in MODELS.items():
+        assert set(model_settings(model)) - set(fixed) == set(FAMILIES[name]), name
+        assert getattr(model, "categorical", False) == (name in CATEGORICAL), name
+
+
+def test_a_file_says_what_is_used_and_how(example):
+    assert list(example.columns) == ["area", "sex", "age", "marital", "income"]
+    assert example.synthesized == ("marital", "income")
+    assert example.public == ("sex", "age")
+    assert example.predictors_of("marital") == ("sex", "age")
+    assert example.predictors_of("income") == ("sex", "marital")
+    assert example.used == ("sex", "age", "marital", "income")
+    assert example.to_review == (("income", "range"),)
+    assert example.records == 6
+    assert example.columns["marital"].levels == ("1", "2")
+    assert example.columns["marital"].coded_levels == ("1", "2", "N")
+    assert example.columns["income"].settings == {"smallest_sd": 0.5}
+    assert example.columns["income"].outcome_scale == "log"
+    example.refuse_unbuilt()
+
+
+def test_a_schema_is_the_same_after_a_file(example, tmp_path):
+    example.write(tmp_path / "again.toml")
+    again = Schema.read(tmp_path / "again.toml")
+    assert again == example
+    assert list(again.columns) == list(example.columns)
+    assert again.text == example.text
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+NUMBERS = st.floats(-1e12, 1e12)
+
+
+@st.composite
+def columns(draw):
+    if draw(st.booleans()):
+        levels = draw(st.lists(ANY_TEXT, min_size=2, max_size=5, unique=True))
+        return Column(
+            role=draw(st.sampled_from(["public", "synthesize", "drop"])),
+            model="nominal",
+            levels=tuple(levels),
+            missing=draw(st.one_of(st.none(), st.just(True), ANY_TEXT)),
+            rule=draw(st.one_of(st.none(), ANY_TEXT)),
+            review=draw(st.sampled_from([(), ("levels",), ("model", "levels")])),
+        )
+    low = draw(NUMBERS)
+    return Column(
+        model=draw(st.sampled_from(["normal", "normal-mixture"])),
+        range=(low, low + draw(st.floats(1.0, 1e12))),
+        scale=draw(st.one_of(st.none(), st.tuples(NUMBERS, st.floats(1e-300, 1e12)))),
+        decimals=draw(st.one_of(st.none(), st.integers(0, 15))),
+        mass=tuple(draw(st.lists(NUMBERS, max_size=2))),
+        predictors=draw(st.sampled_from([None, ()])),
+        settings=draw(st.sampled_from([{}, {"smallest_sd": 0.125}])),
+        review=draw(st.sampled_from([(), ("range",)])),
+    )
+
+
+@given(st.dictionaries(ANY_TEXT, columns(), min_size=1, max_size=4), st.one_of(st.none(), ANY_TEXT))
+@settings(max_examples=60, deadline=None)
+def test_any_schema_is_the_same_after_its_text(parts, unit):
+    schema = Schema(parts, unit=unit)
+    found = tomllib.loads(schema.text)
+    assert list(found["columns"]) == list(parts)
+    again = {
+        name: Column(
+            **{entry: value for entry, value in entries.items() if entry in ENTRIES},
+            settings={entry: value for entry, value in entries.items() if entry not in ENTRIES},
+        )
+        for name, entries in found["columns"].items()
+    }
+    assert Schema(again, unit=found.get("unit")) == schema
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"role": "publik"}, "role must be one of public, synthesize, drop. Got 'publik'."),
+        ({"model": "norml"}, "Got 'norml'. Did you mean 'normal'?"),
+        ({"model": 3}, "model must be text. Got 3."),
+        ({}, "a synthesized column needs a model"),
+        ({"model": "nominal"}, "model 'nominal' needs levels"),
+        ({"model": "nominal", "levels": ["a"]}, "levels must be at least 2. Got 1."),
+        (
+            {"model": "nominal", "levels": ["a", "b", "a"]},
+            "levels must differ. Got 3, of which 1 repeat another.",
+        ),
+        ({"model": "nominal", "levels": [1, "1"]}, "levels must differ."),
+        ({"model": "nominal", "levels": "ab"}, "levels must be a list. Got 'ab'."),
+        ({"model": "nominal", "levels": ["a", "\ud800"]}, "no Unicode"),
+        ({"model": "logistic", "levels": "abc"[:0] or ["a", "b", "c"]}, "takes 2 levels. Got 3"),
+        ({"model": "normal", "levels": ["a", "b"]}, "which have no levels"),
+        ({"model": "normal", "range": [3, 1]}, "range must rise. Got (3.0, 1.0)."),
+        ({"model": "normal", "range": [1]}, "range must be two numbers. Got (1,)."),
+        ({"model": "normal", "range": [0, math.inf]}, "range must be finite. Got inf."),
+        ({"model": "normal", "scale": [3, 0]}, "scale must be a centre and a width above 0."),
+        ({"role": "public", "levels": ["a", "b"], "range": [0, 1]}, "levels make a category"),
+        ({"model": "normal", "decimals": -1}, "decimals must be a whole number of at least 0."),
+        ({"model": "normal", "decimals": 99}, "decimals must be at most 15. Got 99."),
+        ({"model": "normal", "predictors": [], "formula": "~ 1"}, "exclude each other"),
+        ({"model": "normal", "predictors": ["a", "a"]}, "predictors has a name twice. Got a, a."),
+        ({"model": "normal", "predictors": [1]}, "predictors must be a list of names. Got (1,)."),
+        ({"model": "normal", "mass": [math.nan]}, "mass must be finite."),
+        ({"model": "normal", "levles": ["a"]}, "'levles' is neither an entry"),
+        ({"model": "normal", "levles": ["a"]}, "Did you mean 'levels'?"),
+        ({"model": "poisson", "smallest_sd": 1.0}, "a setting of model 'poisson'."),
+        ({"model": "poisson", "outcome_scale": "log"}, "'outcome_scale' is neither"),
+        ({"model": "normal", "review": ["range"]}, "review names 'range', which is no entry"),
+        ({"model": "normal", "range": {"low": 1}}, "'range' must be one value or a list"),
+        ({"model": "normal", "predictors": ["agee"]}, "'agee' is no column of the schema. Did you"),
+        ({"model": "normal", "predictors": ["x"]}, "a column cannot be its own predictor"),
+        ({"model": "normal", "predictors": ["later"]}, "'later' comes later in the order"),
+        ({"model": "normal", "formula": "~ later"}, "'later' comes later in the order"),
+        ({"model": "normal", "predictors": ["gone"]}, "'gone' is dropped"),
+        ({"model": "normal", "formula": "~ age +* 3"}, "cannot be read"),
+    ],
+)
+def test_what_a_column_cannot_be(entries, message, tmp_path):
+    def line(name, value):
+        if isinstance(value, dict):
+            return f"{name} = {{ low = 1 }}"
+        text = str(list(value) if isinstance(value, tuple) else value)
+        return f"{name} = {text!r}" if isinstance(value, str) else f"{name} = {text}"
+
+    own = "\n".join(line(name, value) for name, value in entries.items())
+    text = (
+        f'[columns.age]\nrole = "public"\n[columns.gone]\nrole = "drop"\n[columns.x]\n{own}\n'
+        '[columns.later]\nmodel = "normal"\n'
+    )
+    said = (
+        message_of(lambda: read(text, tmp_path))
+        if "\\ud800" not in own
+        else message_of(lambda: Column(**entries))
+    )
+    assert message in said
+    assert "\\ud800" in own or said.startswith("schema.toml: Column 'x': ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "schema.toml: A schema needs columns."),
+        ("columns = 3", "schema.toml: columns must be tables"),
+        ("[columns]\nage = 3", "schema.toml: Column 'age': entries stand in lines below"),
+        ("[column.age]", "schema.toml: 'column' is no entry of a schema. Did you mean 'columns'?"),
+        ("a = = 3", "schema.toml: not TOML"),
+        ('records = 1.5\n[columns.a]\nrole = "public"', "records must be a whole number. Got 1.5."),
+        ('unit = 3\n[columns.a]\nrole = "public"', "unit must be text. Got 3."),
+    ],
+)
+def test_what_a_file_cannot_be(text, message, tmp_path):
+    assert message in message_of(lambda: read(text, tmp_path))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    said = message_of(lambda: Schema.read(tmp_path / "no.toml"))
+    assert said.endswith("cannot be read. Name a TOML file, as pyvws schema writes.")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"unit": "household"}, "unit"),
+        ({"survey_weight": "w"}, "survey_weight"),
+        ({"columns": {"y": Column(model="normal", mass=(0,))}}, "mass of column 'y'"),
+        ({"columns": {"y": Column(model="normal", rule="0 where x")}}, "rule of column 'y'"),
+        ({"columns": {"y": Column(model="normal", missing="N")}}, "missing of column 'y'"),
+        ({"columns": {"y": Column(role="public")}}, "synthesizes no column"),
+    ],
+)
+def test_entries_that_runs_cannot_follow_are_named(change, named):
+    parts = {"columns": {"y": Column(model="normal")}, **change}
+    assert named in message_of(Schema(**parts).refuse_unbuilt)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_by_hand(kind, example):
+    coded = example.coded(KINDS[kind](RECORDS))
+    assert {name: values.tolist() for name, values in coded.items()} == {
+        "sex": [2.0, 1.0, 2.0],
+        "age": [50.0, 0.0, 100.0],
+        "marital": [2.0, 3.0, 1.0],
+        "income": [10.0, 2000.0, 30.0],
+    }
+    assert all(values.dtype == np.float64 for values in coded.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"marital": ["2", "secret", "secret"]},
+            "Column 'marital' has 2 values that are not among",
+        ),
+        ({"marital": ["2", None, "1"]}, "Column 'marital' has 1 empty cells."),
+        ({"income": [-777, 1, 1]}, "Column 'income' has 1 records outside the range"),
+        ({"age": [101, 100, 777]}, "Column 'age' has 2 records outside the range"),
+        ({"income": [1.0, None, 1.0]}, "Column 'income' has missing or infinite values: 1 (row 2)"),
+        ({"age": ["a", "b", "c"]}, "Column 'age' is no number (its type is String)."),
+        ({"age": [True, False, True]}, "Column 'age' is no number (its type is Boolean)."),
+        ({"sex": [1, 2, 1]}, "levels has labels that no value of column 'sex' can have"),
+        ({"sex": [datetime.date(2020, 1, 1)] * 3}, "Column 'sex' is neither text, a number"),
+    ],
+)
+def test_records_that_do_not_fit_are_counted_not_shown(kind, changed, message, example):
+    said = message_of(lambda: example.coded(KINDS[kind](RECORDS | changed)))
+    assert message in said
+    assert "secret" not in said
+    assert "777" not in said
+
+
+def test_columns_that_the_table_lacks(example):
+    table = pl.DataFrame(RECORDS).rename({"income": "Income"})
+    said = message_of(lambda: example.coded(table))
+    assert said.startswith("The schema names column 'income', which the table lacks. Did you mean")
+    example.coded(pl.DataFrame(RECORDS).drop("area"))
+
+
+def levels_of(values, *, missing=None):
+    return Schema({"y": Column(model="nominal", levels=values, missing=missing)})
+
+
+SAME = [
+    (pd.Series([1, 2, 1]), ["1", "2"]),
+    (pd.Series([1.0, 2.0, 1.0]), ["1", "2"]),
+    (pd.Series(["1", "2", "1"]), [1, 2]),
+    (pd.Series(["1", "2", "1"], dtype=object), [1, 2]),
+    (pd.Series([1, 2, 1], dtype="category"), [1.0, 2.0]),
+    (pd.Series([1.0, 2.0, 1.0], dtype="category"), [1, 2]),
+    (pd.Series(pd.Categorical(["b", "a", "b"], ["b", "c", "a"], ordered=True)), ["b", "a", "c"]),
+    (pd.Series([True, False, True]), ["True", "False"]),
+    (pd.Series([True, False, True], dtype="category"), ["true", "false"]),
+    (pd.Series([True, False, True], dtype="boolean"), [True, False]),
+    (pd.Series([True, False, True], dtype=object), ["TRUE", "FALSE"]),
+    (pd.Series([7, 9, 7], dtype="Int8"), [7, 9, 8]),
+    (pd.Series(["x", "y", "x"], dtype="string[pyarrow]"), ["x", "y"]),
+    (pd.Series([1, 2, 1], dtype="int64[pyarrow]"), ["1", "2"]),
+    (pl.Series([1, 2, 1], dtype=pl.UInt8), ["1", "2"]),
+    (pl.Series([2**62 + 1, 2**62, 2**62 + 1]), [2**62 + 1, 2**62]),
+    (pl.Series(["x", "y", "x"]), ["x", "y"]),
+    (pl.Series(["x", "y", "x"], dtype=pl.Categorical), ["x", "y"]),
+    (pl.Series(["x", "y", "x"], dtype=pl.Enum(["y", "x"])), ["x", "y", "z"]),
+    (pl.Series([True, False, True]), ["true", "false"]),
+    (pa.chunked_array([["x", "y"], ["x"]]), ["x", "y"]),
+    (pa.chunked_array([["x", "y"], ["x"]], type=pa.large_string()), ["x", "y"]),
+    (pa.chunked_array([pa.array(["x", "y", "x"]).dictionary_encode()]), ["x", "y"]),
+    (pa.chunked_array([pa.array([5, 6, 5]).dictionary_encode()]), ["5", "6"]),
+    (pa.chunked_array([[True, False, True]]), ["true", "false"]),
+]
+
+
+@pytest.mark.parametrize(("column", "levels"), SAME, ids=[str(n) for n in range(len(SAME))])
+def test_labels_come_out_as_they_went_in(column, levels):
+    schema = levels_of(levels)
+    table = (
+        pa.table({"y": column})
+        if isinstance(column, pa.ChunkedArray)
+        else (
+            pl.DataFrame({"y": column})
+            if isinstance(column, pl.Series)
+            else pd.DataFrame({"y": column})
+        )
+    )
+    frame = nw.from_native(table, eager_only=True)
+    coded = schema.coded(table)["y"]
+    assert coded.tolist() == [1.0, 2.0, 1.0]
+    made = schema.decoded("y", coded, like=frame["y"])
+    assert made.name == "y"
+    assert made.to_list() == frame["y"].to_list()
+    assert schema.decoded("y", coded, like=frame["y"].to_native()).to_list() == made.to_list()
+    assert len(schema.decoded("y", np.ones(7), like=frame["y"])) == 7
+    before, after = frame["y"].to_native(), made.to_native()
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        assert after.type.value_type == before.type.value_type
+    elif isinstance(column, pa.ChunkedArray):
+        assert after.type == before.type
+    elif isinstance(getattr(before, "dtype", None), pd.CategoricalDtype):
+        assert after.cat.categories.dtype == before.cat.categories.dtype
+        assert after.cat.ordered == before.cat.ordered
+        assert [str(level).lower().removesuffix(".0") for level in after.cat.categories] == [
+            str(level).lower().removesuffix(".0") for level in levels
+        ]
+    elif isinstance(before.dtype, pl.Enum):
+        assert after.dtype == pl.Enum(levels)
+    else:
+        assert after.dtype == before.dtype
+
+
+GAPS = [
+    pd.Series(["a", None, "b"]),
+    pd.Series(["a", None, "b"], dtype=object),
+    pd.Series(["a", None, "b"], dtype="category"),
+    pl.Series(["a", None, "b"]),
+    pl.Series(["a", None, "b"], dtype=pl.Categorical),
+    pl.Series(["a", None, "b"], dtype=pl.Enum(["a", "b"])),
+    pa.chunked_array([["a", None, "b"]]),
+    pa.chunked_array([pa.array(["a", None, "b"]).dictionary_encode()]),
+]
+
+
+@pytest.mark.parametrize("column", GAPS, ids=[str(n) for n in range(len(GAPS))])
+def test_empty_cells_are_a_level_and_come_out_empty(column):
+    schema = levels_of(["a", "b"], missing=True)
+    native = (
+        pa.table({"y": column})
+        if isinstance(column, pa.ChunkedArray)
+        else (
+            pl.DataFrame({"y": column})
+            if isinstance(column, pl.Series)
+            else pd.DataFrame({"y": column})
+        )
+    )
+    source = nw.from_native(native, eager_only=True)["y"]
+    coded = schema.coded(native)["y"]
+    assert coded.tolist() == [1.0, 3.0, 2.0]
+    made = schema.decoded("y", coded, like=source)
+    assert made.is_null().to_list() == [False, True, False]
+    assert made.drop_nulls().to_list() == ["a", "b"]
+
+
+def test_empty_cells_of_numbers_and_truth_values():
+    for values, levels in [
+        (pl.Series([1, None, 2]), [1, 2]),
+        (pd.Series([1.0, None, 2.0]), [1, 2]),
+        (pd.Series([1, None, 2], dtype="Int64"), [1, 2]),
+        (pd.Series([True, None, False], dtype=object), [True, False]),
+        (pl.Series([True, None, False]), [True, False]),
+    ]:
+        kind = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+        schema = levels_of(levels, missing=True)
+        coded = schema.coded(kind({"y": values}))["y"]
+        assert coded.tolist() == [1.0, 3.0, 2.0]
+        made = schema.decoded("y", coded, like=values)
+        assert made.is_null().to_list() == [False, True, False]
+        assert made.drop_nulls().to_list() == levels
+    schema = levels_of([1, 2], missing=True)  # A type without empty cells gets one that has them.
+    made = schema.decoded("y", [1, 3], like=pd.Series([1, 2])).to_native()
+    assert str(made.dtype) == "Int64"
+    schema = levels_of([True, False], missing=True)
+    made = schema.decoded("y", [1, 3], like=pd.Series([True, False])).to_native()
+    assert str(made.dtype) == "boolean"
+
+
+def test_numbers_are_rounded_and_keep_their_type():
+    def made(like, decimals, values, model="normal"):
+        schema = Schema({"y": Column(model=model, decimals=decimals)})
+        return schema.decoded("y", np.array(values), like=like).to_native()
+
+    assert made(pl.Series([1]), 0, [1.4, -0.2]).to_list() == [1, 0]
+    assert made(pl.Series([1], dtype=pl.UInt8), 0, [255.0]).dtype == pl.UInt8
+    assert made(pl.Series([1], dtype=pl.UInt8), 0, [256.0]).to_list() == [256]
+    assert made(pl.Series([1], dtype=pl.UInt8), 0, [-1.0]).to_list() == [-1]
+    assert made(pl.Series([1]), None, [3.0], "poisson").dtype == pl.Int64
+    assert made(pl.Series([1]), None, [3.5]).to_list() == [3.5]
+    assert made(pl.Series([1.5], dtype=pl.Float32), 1, [3.26]).dtype == pl.Float32
+    assert made(pd.Series([1.5]), 1, [3.26, -0.01]).tolist() == [3.3, 0.0]
+    assert str(made(pd.Series([1], dtype="Int16"), 0, [3.2]).dtype) == "Int16"
+    assert str(made(pd.Series([1]), 0, [3.2]).dtype) == "int64"
+    assert made(pa.chunked_array([[1]]), 0, [3.2]).to_pylist() == [3]
+
+
+def test_the_inputs_stay_as_they_are():
+    levels, table = ["a", "b"], pd.DataFrame({"y": ["a", "b"]})
+    schema = levels_of(levels)
+    levels.append("c")
+    assert schema.columns["y"].levels == ("a", "b")
+    before = table.copy()
+    schema.coded(table)
+    pd.testing.assert_frame_equal(table, before)

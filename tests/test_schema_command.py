@@ -1,0 +1,277 @@
+"""pyvws schema as a user meets it: a file to review, no value on the terminal, errors in a line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import pyvws as vws
+
+_CANARY = "CANARY-Zx81"
+_NUMBER = 8_675_309
+
+
+def _pyvws(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pyvws", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """An identifier, codes with zeros in front, text with marks of TOML and csv, and an amount."""
+    frame = pl.DataFrame(
+        {
+            "person": [f"{_CANARY}-{i}" for i in range(40)],
+            "zip": [f"{i % 4:03d}" for i in range(40)],
+            "note": ['a "quote"', "two\nlines", "a, b", _CANARY] * 10,
+            "pay": [*range(100, 139), _NUMBER],
+        }
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    return tmp_path / "people.csv"
+
+
+def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "schema.toml"
+    run = _pyvws("schema", table, "--out", out)
+    assert (run.returncode, run.stderr) == (0, "")
+    for word in ("person", "drop", "nominal", "levels", "looked at the table: 7 entries", "review"):
+        assert word in run.stdout, word
+    for value in (_CANARY, str(_NUMBER), "quote", "002"):
+        assert value not in run.stdout
+    found = vws.Schema.read(out)
+    assert found.columns["zip"].levels == ("000", "001", "002", "003")
+    assert found.columns["note"].levels == (_CANARY, 'a "quote"', "a, b", "two\nlines")
+    assert found.columns["pay"].range == (0.0, 9_000_000.0)
+    assert len(found.to_review) == 7
+    assert [path.name for path in tmp_path.iterdir() if path != table] == ["schema.toml"]
+
+
+def test_what_programs_read(table: Path, tmp_path: Path) -> None:
+    run = _pyvws("schema", table, "--out", tmp_path / "s.toml", "--json")
+    told = json.loads(run.stdout)
+    assert told["to_review"] == 7
+    assert told["columns"]["pay"]["review"] == ["model", "range", "decimals", "outcome_scale"]
+    assert _CANARY not in run.stdout
+    assert _pyvws("schema", table, "--out", tmp_path / "t.toml", "--quiet").stdout == ""
+
+
+def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.toml"
+    old.write_text("mine")
+    before = table.read_bytes()
+    twice = tmp_path / "twice.csv"
+    twice.write_text("a,a\n1,2\n")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("a,b\n")
+    for arguments, message in [
+        ((table, "--out", old), "old.toml exists. Name another file, or use --overwrite."),
+        ((table, "--out", table, "--overwrite"), "people.csv is the table. Name another file."),
+        ((tmp_path / "no.csv", "--out", tmp_path / "new.toml"), "no.csv"),
+        ((twice, "--out", tmp_path / "new.toml"), "column names must differ."),
+        ((empty, "--out", tmp_path / "new.toml"), "at least 1 records"),
+        ((table, "--out", tmp_path / "no" / "new.toml"), "could not be written"),
+    ]:
+        run = _pyvws("schema", *arguments)
+        assert run.returncode == 1
+        assert run.stdout == ""
+        assert run.stderr.startswith("Error: ")
+        assert run.stderr.count("\n") == 1
+        assert message in run.stderr
+    assert old.read_text() == "mine"
+    assert table.read_bytes() == before
+    assert not (tmp_path / "new.toml").exists()
+    assert _pyvws("schema", table, "--out", old, "--overwrite").returncode == 0
+    assert vws.Schema.read(old).to_review
+
+
+def test_a_header_that_may_be_a_record_stays_off_the_terminal(tmp_path: Path) -> None:
+    table = tmp_path / "bare.csv"
+    table.write_text("8675309,x\n3,y\n4,y\n")
+    run = _pyvws("schema", table, "--out", tmp_path / "s.toml")
+    assert run.returncode == 0
+    assert "column 1" in run.stdout
+    assert str(_NUMBER) not in run.stdout
+
+
+def test_a_run_by_a_schema_keeps_codes_and_columns_as_they_were_written(tmp_path: Path) -> None:
+    """Codes with zeros in front, and public columns of types that no model takes."""
+    days = [f"2020-01-{1 + i % 28:02d}" for i in range(120)]
+    table = pl.DataFrame(
+        {
+            "zip": [f"{i % 4:03d}" for i in range(120)],
+            "day": days,
+            "sex": ["f", "m", "m"] * 40,
+        }
+    )
+    table.write_csv(tmp_path / "people.csv")
+    (tmp_path / "schema.toml").write_text(
+        '[columns.zip]\nmodel = "ordinal"\nlevels = ["000", "001", "002", "003"]\npredictors = []\n'
+        '[columns.day]\nrole = "public"\n'
+        '[columns.sex]\nmodel = "logistic"\nlevels = ["f", "m"]\npredictors = ["zip"]\n'
+    )
+    run = _pyvws(
+        "synthesize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml",
+        "--mechanism", "unweighted", "--datasets", 1, "--draws", 100, "--warmup", 200,
+        "--chains", 2, "--quiet", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    (made,) = (tmp_path / "out" / "release").glob("synthetic-*.csv")
+    synthetic = pl.read_csv(made, infer_schema=False)
+    assert synthetic.columns == table.columns
+    assert sorted(synthetic["day"]) == sorted(days)
+    assert set(synthetic["zip"]) <= {"000", "001", "002", "003"}
+    assert set(synthetic["sex"]) <= {"f", "m"}
+
+
+_SCHEMA = """
+[columns.sex]
+role = "public"
+levels = ["f", "m"]
+
+[columns.code]
+model = "ordinal"
+levels = ["00", "01", "02"]
+missing = true
+
+[columns.pay]
+model = "normal"
+range = [0, 20]
+decimals = 2
+predictors = ["code"]
+"""
+_FAST = ["--draws", "60", "--warmup", "150", "--chains", "2", "--datasets", "2", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table as csv, parquet and Arrow, and its schema."""
+    folder = tmp_path_factory.mktemp("people")
+    frame = pl.DataFrame(
+        {
+            "sex": ["f", "m", "m"] * 40,
+            "code": [None if i % 9 == 0 else f"{i % 3:02d}" for i in range(120)],
+            "pay": [8.0 + i % 13 / 8 for i in range(120)],
+            "note": [_CANARY] * 120,
+        }
+    )
+    frame.write_csv(folder / "people.csv")
+    frame.write_parquet(folder / "people.parquet")
+    frame.write_ipc(folder / "people.arrow")
+    (folder / "schema.toml").write_text(_SCHEMA)
+    return folder
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_run_s_own_settings_repeat_it_byte_for_byte(people: Path, tmp_path: Path) -> None:
+    table = people / "people.csv"
+    run = _pyvws(
+        *("synthesize", table, "--schema", people / "schema.toml", "--mechanism", "sw"),
+        *("--match", 5, "--seed", 1 << 60, "--out", tmp_path / "first", *_FAST),
+    )
+    assert run.returncode == 0, run.stderr
+    first = tmp_path / "first"
+    for config, seed in (
+        (first / "release" / "run.toml", ["--seed", 1 << 60]),
+        (first / "confidential" / "run.toml", []),
+    ):
+        again = tmp_path / config.parent.name
+        run = _pyvws("synthesize", table, "--config", config, *seed, "--quiet", "--out", again)
+        assert run.returncode == 0, run.stderr
+        assert _files(again / "release") == _files(first / "release")
+        for name in ("run.toml", "schema.toml", "records.parquet", "posterior.parquet"):
+            files = [(out / "confidential" / name).read_bytes() for out in (again, first)]
+            assert files[0] == files[1], name
+    # The command line overrides the file, and a file that lies elsewhere names its schema's place.
+    moved = tmp_path / "moved.toml"
+    moved.write_bytes((first / "release" / "run.toml").read_bytes())
+    (tmp_path / "other.toml").write_text(_SCHEMA.replace("decimals = 2", "decimals = 1"))
+    run = _pyvws("synthesize", table, "--config", moved, "--out", tmp_path / "no")
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"Error: {tmp_path / 'schema.toml'}: cannot be read.")
+    run = _pyvws(
+        *("synthesize", table, "--config", moved, "--schema", tmp_path / "other.toml"),
+        *("--quiet", "--out", tmp_path / "other"),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "decimals = 1" in (tmp_path / "other" / "release" / "schema.toml").read_text()
+    assert not (tmp_path / "no").exists()
+
+
+def test_every_format_gives_the_same_table_and_nothing_confidential(
+    people: Path, tmp_path: Path
+) -> None:
+    made = {}
+    for kind in ("csv", "parquet", "arrow"):
+        out = tmp_path / kind
+        run = _pyvws(
+            *("synthesize", people / f"people.{kind}", "--schema", people / "schema.toml"),
+            *("--seed", 7, "--out", out, *_FAST),
+        )
+        assert run.returncode == 0, run.stderr
+        assert _CANARY not in run.stdout + run.stderr
+        (path,) = (out / "release").glob(f"synthetic-01.{kind}")
+        read = {"csv": pl.scan_csv, "parquet": pl.scan_parquet, "arrow": pl.scan_ipc}[kind]
+        frame = read(path, **({"infer_schema": False} if kind == "csv" else {})).collect()
+        made[kind] = frame.with_columns(pl.col("pay").cast(pl.Float64))
+        assert all(_CANARY.encode() not in content for content in _files(out / "release").values())
+    assert made["csv"].columns == ["sex", "code", "pay"]
+    assert made["csv"].equals(made["parquet"])
+    assert made["parquet"].equals(made["arrow"])
+    assert set(made["csv"]["code"].drop_nulls()) <= {"00", "01", "02"}
+    assert made["csv"]["code"].null_count() > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--schema", "{people}/nothing.toml"], "nothing.toml: cannot be read. Name a TOML file"),
+        (["--schema", "{people}"], "cannot be read. Name a TOML file"),
+        (["--schema", "{people}/people.csv"], "people.csv: not TOML"),
+        (["--schema", "{schema}", "--outcome", "pay"], "Leave outcome out."),
+        (["--schema", "{schema}", "--formula", "~ sex", "--keep", "all"], "formula, keep out."),
+        (["--schema", "{schema}", "--round", "--model", "poisson"], "Leave round, model out."),
+        (["--schema", "{short}"], "has 40 values that are not among the given levels"),
+        (["--schema", "{unknown}"], "names column 'coda', which the table lacks. Did you mean"),
+        (["--schema", "{late}"], "predictor 'pay' comes later in the order of synthesis"),
+        (["--schema", "{ruled}"], "Runs cannot follow these entries of the schema yet: rule of"),
+    ],
+)
+def test_a_run_by_a_schema_that_cannot_be_is_one_line(
+    people: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    changes = {
+        "schema": ("", ""),
+        "short": ('"01", "02"]', '"01"]'),
+        "unknown": ("columns.code]", "columns.coda]"),
+        "late": ("missing = true", 'missing = true\npredictors = ["pay"]'),
+        "ruled": ("decimals = 2", 'rule = "missing where code = 0"'),
+    }
+    paths = {"people": people}
+    for name, (old, new) in changes.items():
+        paths[name] = tmp_path / f"{name}.toml"
+        text = _SCHEMA.replace(old, new)
+        paths[name].write_text(text.replace('["code"]', "[]") if name == "unknown" else text)
+    before = sorted(tmp_path.iterdir())
+    filled = [option.format(**paths) for option in options]
+    run = _pyvws("synthesize", people / "people.csv", *filled, "--out", tmp_path / "out")
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert run.stderr.startswith("Error: ")
+    assert run.stderr.count("\n") == 1
+    assert message in run.stderr
+    assert _CANARY not in run.stderr
+    assert sorted(tmp_path.iterdir()) == before

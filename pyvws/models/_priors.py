@@ -22,12 +22,14 @@ __all__ = [
     "cholesky_factor",
     "coefficient_dimension",
     "constrain_coefficients",
+    "constrain_scales",
     "log_coefficient_prior",
     "log_half_cauchy",
     "log_half_t",
     "log_sech_squared",
     "pull_back_factor",
     "unconstrain_coefficients",
+    "unconstrain_scales",
 ]
 
 LKJ_SHAPE = 6.0
@@ -148,21 +150,27 @@ def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
 def _factors(q: Any, K: int) -> Any:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
-        L[s] = cholesky_factor(q[s, 2 * K :], K)
+        L[s] = cholesky_factor(q[s], K)
     return L
 
 
 def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
     """beta (S, K), sigma_beta (S, K) and L_beta (S, K, K) of the unconstrained draws q (S, D)."""
-    return {
-        "beta": q[:, :K].copy(),
-        "sigma_beta": np.exp(q[:, K : 2 * K]),
-        "L_beta": _factors(np.ascontiguousarray(q), K),
-    }
+    return {"beta": q[:, :K].copy(), **constrain_scales(q[:, K:], K)}
+
+
+def constrain_scales(q: Floats, K: int) -> dict[str, Floats]:
+    """sigma_beta (S, K) and L_beta (S, K, K) of draws (S, D) that start with log s (K)."""
+    return {"sigma_beta": np.exp(q[:, :K]), "L_beta": _factors(np.ascontiguousarray(q[:, K:]), K)}
 
 
 def unconstrain_coefficients(draws: dict[str, Floats]) -> Floats:
-    """The inverse of `constrain_coefficients`: q (S, 2K + K(K-1)/2) from draws by name.
+    """The inverse of `constrain_coefficients`: q (S, 2K + K(K-1)/2) from draws by name."""
+    return np.column_stack([draws["beta"], unconstrain_scales(draws)])
+
+
+def unconstrain_scales(draws: dict[str, Floats]) -> Floats:
+    """The inverse of `constrain_scales`: (S, K + K(K-1)/2) from draws by name.
 
     y_ij = atanh(z_ij) = asinh(L_ij / sqrt(sum_{m>j} L_im^2)). The second form stays exact where |z|
     nears 1.
@@ -174,4 +182,4 @@ def unconstrain_coefficients(draws: dict[str, Floats]) -> Floats:
             for i in range(1, L.shape[1])
             for j in range(i)
         ]
-        return np.column_stack([draws["beta"], np.log(draws["sigma_beta"]), *partial])
+        return np.column_stack([np.log(draws["sigma_beta"]), *partial])

@@ -13,7 +13,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.tables.cells import Cells
 
-__all__ = ["Draws", "Family", "Model", "SampledScale", "Start"]
+__all__ = ["Draws", "Family", "Likelihood", "Model", "SampledScale", "Start"]
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
@@ -67,6 +67,16 @@ class Start:
         return points
 
 
+class Likelihood(Protocol):
+    """What bounds and clamps read: log-likelihoods of one outcome, or of all columns of a table."""
+
+    def log_likelihood(self, draws: Draws, cells: Any) -> Floats:
+        """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""
+
+    def saturated(self, cells: Any) -> Floats:
+        """a (C,), in nats: the supremum of each cell's log-likelihood over public parameters."""
+
+
 class Model(Protocol):
     """A family of record densities p(y | X, theta) with the papers' priors.
 
@@ -88,6 +98,13 @@ class Model(Protocol):
     @property
     def categorical(self) -> bool:
         """Whether outcomes are codes of categories, between which no distance has a meaning."""
+
+    @property
+    def outcome_labels(self) -> tuple[str, ...] | None:
+        """Public labels of the levels whose codes 1 to L outcomes are; () takes the data's levels.
+
+        None for a family of numbers. A column of levels is coded, and its levels come back.
+        """
 
     @property
     def reads_outcome(self) -> bool:
@@ -194,6 +211,10 @@ class Family:
     __slots__ = ()
 
     categorical: ClassVar[bool] = False
+
+    @property
+    def outcome_labels(self) -> tuple[str, ...] | None:
+        return None
 
     @property
     def reads_outcome(self) -> bool:

@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.models._priors import coefficient_dimension, log_coefficient_prior, log_half_t
 from pyvws.models.model import Draws, Start
 from pyvws.models.regression import (
-    IDENTITY,
+    LATENT,
     Regression,
     add_slope,
     linear,
@@ -251,7 +251,7 @@ class Ordinal(Regression):
             return slope, information
 
         first = np.full(len(cells.rows), -logit(share[0]))
-        rough = scoring_start(cells.rows, first, scores, link=IDENTITY, extra=J - 2)
+        rough = scoring_start(cells.rows, first, scores, link=LATENT, extra=J - 2)
         rough.centre[coefficient_dimension(cells.n_coefficients) :] = np.log(np.diff(cuts))
         return rough
 

@@ -12,6 +12,7 @@ from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
 from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial
+from pyvws.models.nominal import Nominal
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
@@ -26,6 +27,7 @@ _FAMILIES: tuple[Model, ...] = (
     Gamma(),
     Logistic(),
     Ordinal(),
+    Nominal(),
     Beta(),
     NormalMixture(),
 )

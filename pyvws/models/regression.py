@@ -26,9 +26,12 @@ from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells
 
 _SCORING_STEPS = 8
+# The ridge and the longest step in eta; the second pair where the first one's steps lead far off.
+_SCORING = ((1e-3, np.inf), (1.0, 5.0))
 
 __all__ = [
     "IDENTITY",
+    "LATENT",
     "LOG",
     "LOGIT",
     "Link",
@@ -116,6 +119,7 @@ class Link:
 
 
 IDENTITY: Final = Link(lambda mean: mean, lambda eta: eta, np.inf)
+LATENT: Final = Link(lambda eta: eta, lambda eta: eta, 30.0)
 LOG: Final = Link(np.log, np.exp, 30.0)
 LOGIT: Final = Link(logit, expit, 30.0)
 
@@ -173,21 +177,25 @@ def scoring_start(
 
     `scores` turns means into each row's slope of the log-likelihood in eta and its Fisher
     information, both (R,). `extra` parameters follow the coefficients' own. A ridge keeps the
-    information regular where rows carry no weight.
+    information regular where rows carry no weight, and a stronger one where predictors separate
+    the outcomes.
     """
     size = np.abs(rows).max(axis=0)
     size[size == 0] = 1.0
     X = rows / size
     K = X.shape[1]
-    ridge = 1e-3 * np.eye(K)
-    eta = link.eta(mean)
-    beta = np.zeros(K)
-    for _ in range(_SCORING_STEPS):
-        slope, working = scores(mean)
-        information = (X * working[:, None]).T @ X + ridge
-        beta = np.linalg.solve(information, X.T @ (working * eta + slope))
-        eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
-        mean = link.mean(eta)
+    first = link.eta(mean)
+    for ridge, reach in _SCORING:
+        beta, eta = np.zeros(K), first
+        for _ in range(_SCORING_STEPS):
+            slope, working = scores(mean if eta is first else link.mean(eta))
+            information = (X * working[:, None]).T @ X + ridge * np.eye(K)
+            found = np.linalg.solve(information, X.T @ (working * eta + slope))
+            step = np.abs(X @ (found - beta)).max()
+            beta = found if step <= reach else beta + reach / step * (found - beta)
+            eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
+        if np.abs(beta).max() <= link.largest_eta:
+            break
     centre = np.zeros(coefficient_dimension(K) + extra)
     centre[:K] = beta / size
     return Start(centre, information * np.outer(size, size))

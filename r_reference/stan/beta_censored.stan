@@ -11,7 +11,7 @@ functions {
 
   // One record: weight times its log density at the logit of the mean, clamped.
   real censored_record_lpdf(real outcome, real logit_mean, real kappa, real weight, real shift,
-                             real low, real high) {
+                            real low, real high) {
     real a = inv_logit(logit_mean) * kappa;
     real b = inv_logit(-logit_mean) * kappa;
     real term;

@@ -3,7 +3,7 @@
 functions {
   // One record: weight times its log mass at the log mean, clamped.
   real censored_record_lpmf(int count, real log_mean, real phi, real weight, real shift,
-                             real low, real high) {
+                            real low, real high) {
     return fmin(fmax(weight * (neg_binomial_2_log_lpmf(count | log_mean, phi) - shift), low), high);
   }
 

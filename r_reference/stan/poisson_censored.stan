@@ -3,7 +3,7 @@
 functions {
   // One record: weight times its log mass at the log mean, clamped.
   real censored_record_lpmf(int count, real log_mean, real weight, real shift,
-                             real low, real high) {
+                            real low, real high) {
     return fmin(fmax(weight * (poisson_log_lpmf(count | log_mean) - shift), low), high);
   }
 

@@ -73,6 +73,19 @@ def test_names():
     )
 
 
+def test_a_predictor_that_separates_the_levels_leaves_a_start_of_moderate_size():
+    """Newton's steps then lead to coefficients of 1e5, where no sampler moves."""
+    rng = np.random.default_rng(0)
+    own = rng.choice(3, 200, p=[0.04, 0.5, 0.46])
+    level = np.where(own == 0, rng.integers(2, 4, 200), 1).astype(float)
+    X = np.column_stack([np.ones(200), own == 1, own == 2])
+    model = find_model("ordinal", levels=(1, 2, 3))
+    target = PseudoPosterior(model, make_cells(level, X), np.ones(200))
+    start = target.start()
+    assert np.abs(start.centre).max() < 10.0
+    assert target.density_and_gradient()(start.centre)[0] > -60.0
+
+
 @pytest.mark.parametrize("name", REGRESSIONS)
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_the_start_is_finite_and_near_the_rows_means(name, weight):

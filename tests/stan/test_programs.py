@@ -18,6 +18,7 @@ OWN = {
     "gamma": ({"inv_shape": "cauchy(0, 5)"}, []),
     "logistic": ({}, []),
     "ordinal": ({"gaps": "student_t(3, 0, 2.5)"}, ["J"]),
+    "nominal": ({}, ["J"]),
     "beta": ({"inv_kappa": "cauchy(0, 5)"}, []),
 }
 NAMES = [name for name in MODELS if name in OWN]
@@ -58,7 +59,7 @@ def test_a_censored_program_has_the_parameters_and_priors_of_the_weighted_one(na
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("program", [shipped_program, paper_program])
 def test_priors_are_the_documented_ones(name, program):
-    stated = dict(re.findall(r"^  (\w+) ~ (.*);$", program(MODELS[name]), re.M))
+    stated = dict(re.findall(r"^ +(\w+)(?:\[j\]')? ~ (.*);$", program(MODELS[name]), re.M))
     multivariate = stated.pop("beta")
     assert multivariate.startswith("multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_be")
     assert stated == {**PRIORS, **OWN[name][0]}

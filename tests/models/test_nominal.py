@@ -1,0 +1,166 @@
+"""Multinomial logit: by hand, against plain NumPy, where it collapses, and its sampled scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax, softmax
+from scipy.stats import multivariate_normal
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.models.logistic import Logistic
+from pyvws.models.nominal import Nominal
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
+
+few = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+def table(seed: int, n: int = 40, K: int = 3, L: int = 4):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(n), rng.integers(0, 2, (n, K - 1)) * rng.normal(size=(n, K - 1))])
+    y = rng.integers(1, L + 1, n).astype(float)
+    model = Nominal(levels=tuple(map(str, range(L))))
+    return rng, X, y, model, make_cells(y, X)
+
+
+def test_three_records_by_hand():
+    model = Nominal(levels=("a", "b", "c"))
+    cells = make_cells(np.array([1.0, 2.0, 3.0]), np.ones((3, 1)))
+    draws = {"beta": np.log([[[2.0], [5.0]]])}  # Odds 1 : 2 : 5.
+    found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
+    assert np.exp(found) == pytest.approx([1 / 8, 2 / 8, 5 / 8], rel=1e-14)
+    assert model.saturated(cells).tolist() == [0.0, 0.0, 0.0]
+
+
+@few
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 5))
+def test_log_likelihood_terms_and_slopes_against_numpy(seed, K, L):
+    rng, X, y, model, cells = table(seed, K=K, L=L)
+    q = rng.normal(size=model.dimension(K))
+    draws = model.constrain(q[None, :], K)
+    eta = np.column_stack([np.zeros(len(X)), X @ draws["beta"][0].T])
+    expected = log_softmax(eta, axis=1)[np.arange(len(y)), y.astype(int) - 1]
+    found = model.log_likelihood(draws, cells)[0]
+    assert np.allclose(found[cells.cell_of_record], expected, rtol=1e-12)
+    assert np.allclose(model.unconstrain(draws)[0], q, atol=1e-9)
+    parts = np.empty(cells.n_cells), np.empty(cells.n_cells), np.empty((cells.n_cells, L - 1))
+    data = cells.rows, cells.row_of_cell, model.term_data(cells)
+    model.cell_terms(q, *data, parts)
+    assert np.allclose(parts[0], found, rtol=1e-12)
+    weight = rng.random(cells.n_cells) * (rng.random(cells.n_cells) < 0.7)
+    gradient = np.zeros(len(q))
+    model.cell_slopes(q, *data, parts, weight, gradient)
+    for d in range(K * (L - 1)):
+        moved = [q + sign * 1e-6 * (np.arange(len(q)) == d) for sign in (1, -1)]
+        sums = [
+            weight @ model.log_likelihood(model.constrain(m[None, :], K), cells)[0] for m in moved
+        ]
+        assert gradient[d] == pytest.approx((sums[0] - sums[1]) / 2e-6, abs=1e-6)
+    assert not gradient[K * (L - 1) :].any()
+
+
+@few
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4))
+def test_density_is_prior_and_weighted_likelihood_and_its_gradient_is_exact(seed, K, L):
+    rng, _, y, model, cells = table(seed, K=K, L=L)
+    weights = rng.random(len(y))
+    density = PseudoPosterior(model, cells, weights).density_and_gradient()
+
+    def expected(q):
+        draws = model.constrain(q[None, :], K)
+        S = draws["sigma_beta"][0][:, None] * draws["L_beta"][0]
+        made = sum(multivariate_normal.logpdf(b, np.zeros(K), S @ S.T) for b in draws["beta"][0])
+        prior = Logistic().log_density  # The same prior of scales: at beta = 0 for one level.
+        rows, zero = np.zeros((1, K)), np.zeros(1)
+        scales = np.concatenate([np.zeros(K), q[K * (L - 1) :]])
+        made += prior(scales, rows, zero, zero, np.empty(len(scales)))
+        made -= multivariate_normal.logpdf(np.zeros(K), np.zeros(K), S @ S.T)
+        found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
+        return made + weights @ found
+
+    points = 0.5 * rng.normal(size=(3, model.dimension(K)))
+    values = [density(q)[0] - expected(q) for q in points]
+    assert np.allclose(values, values[0], atol=1e-8)
+    q, gradient = points[0], density(points[0])[1]
+    for d in range(len(q)):
+        step = 1e-6 * (np.arange(len(q)) == d)
+        slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
+        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+@few
+@given(st.integers(0, 10**6))
+def test_two_levels_are_the_logistic_family(seed):
+    rng, X, y, model, cells = table(seed, L=2)
+    weights = rng.random(len(y))
+    q = rng.normal(size=model.dimension(3))
+    ours = PseudoPosterior(model, cells, weights).density_and_gradient()(q)
+    other = PseudoPosterior(Logistic(), make_cells(y - 1.0, X), weights).density_and_gradient()(q)
+    assert ours[0] == pytest.approx(other[0], rel=1e-10)
+    assert np.allclose(ours[1], other[1], atol=1e-9)
+
+
+@pytest.mark.parametrize(("K", "L"), [(1, 2), (3, 4), (4, 3)])
+def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L):
+    rng, _, y, model, cells = table(5, n=80, K=K, L=L)
+    target = PseudoPosterior(model, cells, np.ones(len(y)))
+    start = model.start(cells, np.ones(len(y)))
+    density, scale = target.density_and_gradient(), start.scale
+    restore, pull_back = scale.kernels
+
+    def on_scale(z):
+        q = np.empty(len(z))
+        jacobian, state = restore(z, *scale.data, q)
+        value, gradient = density(q)
+        pull_back(state, q, *scale.data, gradient)
+        return value + jacobian, gradient, q
+
+    z = rng.normal(size=target.dimension)
+    _, gradient, q = on_scale(z)
+    assert np.allclose(scale.inverse(q), z, atol=1e-8)
+    for d in range(len(z)):
+        step = 1e-6 * (np.arange(len(z)) == d)
+        slope = (on_scale(z + step)[0] - on_scale(z - step)[0]) / 2e-6
+        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    q = np.empty(len(z))
+    scale.restore(np.zeros(len(z)), q)
+    assert np.allclose(q, start.centre, atol=1e-9)
+
+
+def test_synthetic_levels_have_the_models_shares():
+    model, rng = Nominal(levels=("a", "b", "c")), np.random.default_rng(1)
+    draw = {"beta": np.array([[[0.5, 1.0], [-1.0, 2.0]]])}
+    design = np.repeat([[1.0, 0.0], [1.0, 1.0]], 40_000, axis=0)
+    found = model.predict(draw, design, rng)
+    for row, part in zip(design[[0, -1]], np.split(found, 2), strict=True):
+        shares = softmax([0.0, *(draw["beta"][0] @ row)])
+        assert np.allclose(np.bincount(part.astype(int))[1:] / 40_000, shares, atol=0.01)
+
+
+LABELS = ["own", "rent", "other"]
+
+
+@pytest.mark.runs
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+@pytest.mark.parametrize("levels", [(), ("own", "rent", "other", "never")])
+def test_labels_come_back_as_they_went_in(levels):
+    values = np.random.default_rng(2).choice(LABELS, 90, p=[0.5, 0.3, 0.2])
+    frame = pl.DataFrame({"tenure": values, "town": (["a", "b"] * 45)})
+    settings = {"draws": 30, "warmup": 100, "chains": 2, "datasets": 2, "seed": 1 << 60}
+    release = vws.synthesize(
+        frame, outcome="tenure", model=Nominal(levels=levels), formula="~ town", **settings
+    )
+    assert set(release.datasets[0]["tenure"]) <= {*LABELS, *levels}
+    said = [caveat["key"] for caveat in release.privacy["caveat_keys"]]
+    assert ("levels-from-data" in said) == (not levels)
+
+
+@pytest.mark.parametrize("levels", [("a",), ("a", "a"), ("1", 1)])
+def test_levels_that_are_no_levels_are_refused(levels):
+    with pytest.raises(InputError, match="2 or more different labels"):
+        Nominal(levels=levels)

@@ -13,16 +13,22 @@ Algorithm 1 of [vws2024] with x_i a vector, over the product of the sets of draw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, log_lik_matrix, same_length, weight_vector
+from pyvws._base.cores import share_out
+from pyvws.bounds.lipschitz import Block, LipschitzBounds
 from pyvws.errors import InputError
 
-__all__ = ["JointBounds", "joint_bounds"]
+__all__ = ["ColumnTerms", "JointBounds", "blockwise_joint_bounds", "joint_bounds"]
+
+_SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +96,95 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
     for matrix in matrices[1:]:
         same_length(matrix.T, matrices[0].T, ("columns of a matrix", "columns of the first"))
     alpha = _by_column(weights, records, len(matrices))
-    highest, lowest = (np.zeros(records) for _ in range(2))
-    by_column = np.zeros((records, len(matrices)))
+    high, low = (np.zeros((records, len(matrices))) for _ in range(2))
     for k, matrix in enumerate(matrices):
         used = alpha[:, k] > 0.0
-        terms = np.where(np.isnan(matrix[:, used]), -np.inf, matrix[:, used]) * alpha[used, k]
-        top, bottom = terms.max(axis=0), terms.min(axis=0)
-        by_column[used, k] = np.maximum(np.abs(top), np.abs(bottom))
-        with np.errstate(over="ignore", invalid="ignore"):
-            highest[used] += top
-            lowest[used] += bottom
-    with np.errstate(over="ignore", invalid="ignore"):
-        by_record = np.maximum(np.abs(highest), np.abs(lowest))
-        by_record[~np.isfinite(by_column).all(axis=1)] = np.inf
+        terms = np.where(np.isnan(matrix[:, used]), -np.inf, matrix[:, used])
+        high[used, k], low[used, k] = terms.max(axis=0), terms.min(axis=0)
+    by_record, by_column = _of_ends(high, low, alpha)
+    with np.errstate(over="ignore"):
         separate = 2.0 * float(by_column.max(axis=0).sum())
     return JointBounds(by_record, by_column, float(by_record.max()), separate)
+
+
+def _of_ends(high: Floats, low: Floats, alpha: Floats) -> tuple[Floats, Floats]:
+    """Delta_i (N,) and Delta_ik (N, K) of terms alpha_ik l_ik, l_ik between low and high (N, K).
+
+    A weight of 0 makes the term 0, whatever the ends are.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        top, bottom = (np.where(alpha > 0.0, end * alpha, 0.0) for end in (high, low))
+        by_column = np.maximum(np.abs(top), np.abs(bottom))
+        highest, lowest = (np.zeros(len(alpha)) for _ in range(2))
+        for k in range(alpha.shape[1]):  # One column after the other, as a reader adds them up.
+            highest += top[:, k]
+            lowest += bottom[:, k]
+        by_record = np.maximum(np.abs(highest), np.abs(lowest))
+    by_record[~np.isfinite(by_column).all(axis=1)] = np.inf
+    return by_record, by_column
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTerms:
+    """The log-likelihoods of one column's cells at S draws, in nats and without weights.
+
+    `blocks` gives every `Block` of them, `at` those of some cells (m,) as (S, m), and
+    `cell_of_record` (N,) is each record's cell among the `n_cells`.
+    """
+
+    blocks: Callable[[], Iterable[Block]]
+    at: Callable[[NDArray[np.intp]], Floats]
+    cell_of_record: NDArray[np.intp]
+    n_cells: int
+
+
+def blockwise_joint_bounds(
+    columns: Sequence[ColumnTerms], *, draws: int, weights: Floats
+) -> tuple[LipschitzBounds, Floats]:
+    """Joint bounds of alpha_i l_i, and the unweighted bounds (N,), without any (S, N) matrix.
+
+    `weights` alpha_i are (N,). The bounds have the same bits as `joint_bounds` of the whole
+    matrices. Only the records of the largest bounds have a part in `by_draw`.
+    """
+    K = len(columns)
+    high, low = (np.empty((len(weights), K)) for _ in range(2))
+    for k, column in enumerate(columns):
+        most, least = _ends(column)
+        high[:, k], low[:, k] = most[column.cell_of_record], least[column.cell_of_record]
+    alpha = np.repeat(weights[:, None], K, axis=1)
+    by_record, by_column = _of_ends(high, low, alpha)
+    maxima, _ = _of_ends(high, low, np.ones_like(alpha))
+    top = np.argsort(by_record)[-_SEEN:]
+    sums = np.zeros((draws, len(top)))
+    with np.errstate(invalid="ignore"):
+        for column in columns:
+            used, place = np.unique(column.cell_of_record[top], return_inverse=True)
+            terms = np.nan_to_num(column.at(used), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+            of_top = np.sort(terms, axis=0)[:, place]
+            sums += np.where(weights[top] > 0.0, of_top * weights[top], 0.0)
+    by_draw = np.abs(sums).max(axis=1)
+    by_draw[np.isnan(by_draw)] = np.inf
+    database = float(by_record.max())
+    everything = np.ones(draws, dtype=np.bool_)
+    return LipschitzBounds(by_record, by_draw, database, everything, by_column), maxima
+
+
+def _ends(column: ColumnTerms) -> tuple[Floats, Floats]:
+    """The largest and the smallest log-likelihood of each cell, (C,); NaN counts as -inf."""
+    high, low = (np.full(column.n_cells, end) for end in (-np.inf, np.inf))
+    lock = threading.Lock()
+
+    def reduce(block: Block) -> None:
+        _, cells, compute = block
+        found = compute()
+        found = np.where(np.isnan(found), -np.inf, found)
+        most, least = found.max(axis=0), found.min(axis=0)
+        with lock:
+            np.maximum(high[cells], most, out=high[cells])
+            np.minimum(low[cells], least, out=low[cells])
+
+    share_out(reduce, column.blocks())
+    return high, low
 
 
 def _by_column(weights: Any, records: int, columns: int) -> Floats:

@@ -49,25 +49,38 @@ class LipschitzBounds:
         Delta_{alpha,x}: the `threshold` quantile (type 7) of `by_draw`; at 1 the maximum.
     kept_draws : ndarray of bool, shape (S,)
         Draws whose `by_draw` does not exceed `database`; all draws at a threshold of 1.
+    by_column : ndarray, shape (N, K), optional
+        For a table of several outcomes, Delta_{alpha,x_ik} of each column alone. The other bounds
+        are then of a record's sum over columns, over all pairings of the columns' draws, and place
+        s of `by_draw` pairs the s-th smallest terms of the columns.
     """
 
     by_record: Floats
     by_draw: Floats
     database: float
     kept_draws: NDArray[np.bool_]
+    by_column: Floats | None = None
 
     @property
     def epsilon(self) -> float:
         """epsilon_x = 2 Delta_{alpha,x}: the cost of one draw, and so of one synthetic dataset."""
         return 2.0 * self.database
 
+    @property
+    def separate(self) -> Floats:
+        """2 max_i Delta_{alpha,x_ik} (K,): what a run of each column alone costs."""
+        by_column = self.by_record[:, None] if self.by_column is None else self.by_column
+        return np.asarray(2.0 * by_column.max(axis=0))
+
     def clamped(self, limit: float, *, share: float = 1.0) -> LipschitzBounds:
         """A share of the bounds, in nats, of terms that a fit keeps within [-limit, limit]."""
+        own = self.by_column
         return LipschitzBounds(
             share * np.minimum(self.by_record, limit),
             share * np.minimum(self.by_draw, limit),
             share * min(self.database, limit),
             self.kept_draws,
+            None if own is None else share * np.minimum(own, limit),
         )
 
 

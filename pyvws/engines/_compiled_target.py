@@ -19,6 +19,7 @@ from numba.extending import overload
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback
+from pyvws.engines._nutpie_chains import LEAST_SLOPE, NO_SLOPE
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
 from pyvws.models.model import SampledScale
 from pyvws.posterior.clamp import add_terms_inside
@@ -29,8 +30,6 @@ __all__ = ["CompiledTarget"]
 _DOUBLES = types.CPointer(types.float64)
 _DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 _DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
-_LEAST_SLOPE = 1e-9  # First steps scale by the first gradient: 2e-10 was seen to lead far off.
-_NO_SLOPE = np.finfo(np.float64).tiny  # For 0, where nuts-rs would panic; too small to move a draw.
 _NOT_FINITE = 1  # Tells nutpie to turn back from a point.
 
 _NAMED: dict[str, Any] = {}
@@ -58,7 +57,7 @@ class CompiledTarget:
         call, words = self.density.ctypes, self.arguments.words
         doubles = (array.ctypes.data_as(call.argtypes[1]) for array in (z, gradient, value))
         ended = call(len(z), *doubles, words.ctypes.data)
-        return ended == 0 and bool((np.abs(gradient) > _LEAST_SLOPE).all())
+        return ended == 0 and bool((np.abs(gradient) > LEAST_SLOPE).all())
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:
@@ -91,7 +90,7 @@ def _functions(
         for entry in range(len(gradient)):
             finite = finite and np.isfinite(gradient[entry])
             if gradient[entry] == 0.0:
-                gradient[entry] = _NO_SLOPE
+                gradient[entry] = NO_SLOPE
         return 0 if finite else _NOT_FINITE
 
     def draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:

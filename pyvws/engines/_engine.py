@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
 from pyvws.posterior.draws import Posterior
+from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["Engine", "Progress"]
+__all__ = ["Engine", "Progress", "TableEngine", "table_engine"]
 
 Progress = Callable[[int, int], None]
 """Called with (iterations done, iterations in all) while an engine runs."""
@@ -34,3 +36,28 @@ class Engine(Protocol):
 
         `previous` is a fit of the same model and table under other weights: chains start from it.
         """
+
+
+@runtime_checkable
+class TableEngine(Protocol):
+    """An engine that samples all columns of a table as one target, which a table's clamp makes."""
+
+    def sample_table(
+        self,
+        target: JointTarget,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        """Draw from the target; the draws are named "column.parameter"."""
+
+
+def table_engine(engine: Engine) -> TableEngine:
+    """The engine; InputError if it samples one column at a time."""
+    if isinstance(engine, TableEngine):
+        return engine
+    raise InputError(
+        f"Engine {engine.name} samples one column at a time, and the clamp of a table ties its "
+        "columns together. Choose engine native."
+    )

@@ -68,13 +68,28 @@ class Counting(MechanismBase):
         """Risks (N,) among all records of the table, where a record counts by its multiplicity."""
         each = loop.cells.one_by_one()
         found = np.empty(len(request.y))
+        y, radius = self._outcomes(request)
         ball = {
-            "radius": self.radius,
+            "radius": radius,
             "radius_kind": self.radius_kind,
             "known": [column[each] for column in request.known] or None,
         }
-        found[each] = self._risk(request.y[each], ball)  # Equal records have equal risks.
+        found[each] = self._risk(y[each], ball)  # Equal records have equal risks.
         return found
+
+    def _outcomes(self, request: Request) -> tuple[Floats, Any]:
+        """The outcomes (N,) or (N, P) and the radius of each: a table's balls are products.
+
+        A category is inside a ball when it is equal: a radius below the distance of two codes. The
+        categories come first, and of these the one with the most levels, since a search along the
+        first outcome finds the records whose other outcomes are compared.
+        """
+        if not request.levels:
+            return request.y, self.radius
+        finest = sorted(request.levels, key=lambda codes: -codes.max())
+        numbers = [self.radius] * (request.y.shape[1] if request.y.ndim == 2 else 1)
+        equal = [0.5 / max(float(codes.max()), 1.0) for codes in finest]
+        return np.column_stack([*finest, request.y]), [*equal, *numbers]
 
     def _risk(self, y: Floats, ball: dict[str, Any]) -> Floats:
         return identification_risk(y, **ball)

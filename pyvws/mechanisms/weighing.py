@@ -12,7 +12,7 @@ from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
-from pyvws.tables.cells import Cells
+from pyvws.tables.cells import Records
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 from pyvws.weights.truncation import downscale
 
@@ -120,8 +120,10 @@ class Request:
 
     Attributes
     ----------
-    y : ndarray, shape (N,)
-        The confidential outcome, in its own unit.
+    y : ndarray, shape (N,) or (N, P)
+        The confidential outcome, in its own unit; of a table, its P outcomes that are numbers.
+    levels : sequence of ndarray, shape (N,) each
+        The codes of a table's outcomes that are categories.
     known : sequence of arrays, shape (N,) each
         The columns that the mechanism names as known.
     column : ndarray, shape (N,), optional
@@ -139,6 +141,7 @@ class Request:
 
     y: Floats
     known: Sequence[Any] = ()
+    levels: Sequence[Floats] = ()
     column: Floats | None = None
     tolerance: float = 0.05
     epsilon: float | None = None
@@ -191,7 +194,7 @@ class Loop(Protocol):
     """The part of the fitting loop that mechanisms use; `pyvws.synthesis.loop.SynthesisLoop`."""
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> Records:
         """The records, with equal records counted together."""
 
     def fit(

@@ -9,15 +9,17 @@ epsilon wide, and the width is what one record can cost (docs/strict.md).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, half_epsilon
 from pyvws._base.kernels import kernel
+from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.errors import InputError
-from pyvws.models.model import Model
+from pyvws.models.model import Likelihood, Model
+from pyvws.models.sequence import TableCells
 from pyvws.tables.cells import Cells
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "ClampedTerms",
     "add_terms_inside",
     "clamped_terms",
+    "prior_data",
     "refuse_unclamped",
 ]
 
@@ -69,7 +72,19 @@ class Clamp:
         """Both ends of the window, in nats."""
         return (-self.half, self.half) if self.kind == "half" else (-self.epsilon, 0.0)
 
-    def shift(self, model: Model, cells: Cells) -> Floats:
+    def terms(self, log_lik: Floats, shift: Floats) -> Floats:
+        """The terms (S, C) that the window is put on, from log-likelihoods and `shift` (C,)."""
+        if self.kind == "half":
+            return log_lik
+        with np.errstate(invalid="ignore"):
+            return np.minimum(log_lik - shift, 0.0)
+
+    def bounds(self, bounds: LipschitzBounds) -> LipschitzBounds:
+        """The bounds of the clamped terms, in nats, from those of the terms that the clamp sees."""
+        low, high = self.window
+        return bounds.clamped(-low, share=self.half / (high if high > 0.0 else -low))
+
+    def shift(self, model: Likelihood, cells: Cells | TableCells) -> Floats:
         """What is taken off each cell's log-likelihood first, (C,), in nats."""
         if self.kind == "half":
             return np.zeros(cells.n_cells)
@@ -130,6 +145,15 @@ def refuse_unclamped(model: Model) -> tuple[Callable[..., None], Callable[..., N
             f"The likelihood of {model.name} cannot be censored. Choose another model."
         )
     return terms, slopes
+
+
+def prior_data(model: Model, cells: Cells) -> tuple[Any, ...]:
+    """The arguments after q with which a model's density is its prior's, at every point.
+
+    One record of weight 0 stands for all: its design row of zeros leaves no term that overflows.
+    """
+    one = cells.part(slice(0, 1))
+    return model.density_data(replace(one, rows=np.zeros_like(one.rows)), np.zeros(1))
 
 
 def clamped_terms(model: Model, cells: Cells, weights: Floats, clamp: Clamp) -> ClampedTerms:

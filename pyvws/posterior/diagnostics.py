@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.cores import quietly
 
-__all__ = ["RHAT_LIMIT", "Diagnostics", "diagnose", "independent_draws"]
+__all__ = ["RHAT_LIMIT", "Diagnostics", "diagnose", "independent_draws", "together"]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
@@ -54,10 +55,20 @@ def independent_draws(S: int) -> Diagnostics:
     return Diagnostics(float("nan"), float(S), float(S), 0, independent=True)
 
 
+def together(fits: Sequence[Diagnostics]) -> Diagnostics:
+    """The worst values over several independent fits, and the sum of their divergences."""
+    return Diagnostics(
+        rhat_max=float(np.max([fit.rhat_max for fit in fits])),
+        ess_bulk_min=float(np.min([fit.ess_bulk_min for fit in fits])),
+        ess_tail_min=float(np.min([fit.ess_tail_min for fit in fits])),
+        divergences=sum(fit.divergences for fit in fits),
+        independent=all(fit.independent for fit in fits),
+    )
+
+
 def diagnose(q: Floats, divergences: int) -> Diagnostics:
     """Diagnostics of unconstrained draws q (chains, draws, D)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quietly():
         from arviz_stats.base import array_stats
 
         axes = {"chain_axis": 0, "draw_axis": 1}

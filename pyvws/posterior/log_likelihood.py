@@ -16,7 +16,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import Block, blockwise_bounds
-from pyvws.models.model import Model
+from pyvws.models.model import Likelihood
+from pyvws.models.sequence import TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
@@ -32,7 +33,9 @@ CELLS = 1 << 14
 ENTRIES = 1 << 17
 
 
-def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> Iterator[Block]:
+def log_likelihood_blocks(
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells
+) -> Iterator[Block]:
     """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
     the other.
     """
@@ -43,14 +46,14 @@ def log_likelihood_blocks(model: Model, posterior: Posterior, cells: Cells) -> I
         for at in range(0, posterior.n_draws, step):
             rows = slice(at, min(at + step, posterior.n_draws))
 
-            def compute(rows: slice = rows, part: Cells = part) -> Floats:
+            def compute(rows: slice = rows, part: Cells | TableCells = part) -> Floats:
                 return model.log_likelihood(posterior.block(rows), part)
 
             yield rows, columns, compute
 
 
 def shifted_blocks(
-    model: Model, posterior: Posterior, cells: Cells, clamp: Clamp | None
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells, clamp: Clamp | None
 ) -> Iterator[Block]:
     """Blocks of the terms that a clamp sees, in nats, without weights.
 
@@ -58,20 +61,21 @@ def shifted_blocks(
     are the log-likelihoods themselves.
     """
     blocks = log_likelihood_blocks(model, posterior, cells)
-    if clamp is None or clamp.kind == "half":
+    if clamp is None:
         yield from blocks
         return
     shift = clamp.shift(model, cells)
     for rows, columns, compute in blocks:
 
-        def deviance(compute: Callable[[], Floats] = compute, at: slice = columns) -> Floats:
-            with np.errstate(invalid="ignore"):
-                return np.minimum(compute() - shift[at], 0.0)
+        def terms(compute: Callable[[], Floats] = compute, at: slice = columns) -> Floats:
+            return clamp.terms(compute(), shift[at])
 
-        yield rows, columns, deviance
+        yield rows, columns, terms
 
 
-def largest_terms(model: Model, posterior: Posterior, cells: Cells, clamp: Clamp) -> Floats:
+def largest_terms(
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells, clamp: Clamp
+) -> Floats:
     """max_s |term| of each record (N,) in nats, before weights, of the terms that a clamp sees.
 
     Under the deviance clamp it is half of the record's largest unit deviance, under the half clamp
@@ -88,7 +92,9 @@ def largest_terms(model: Model, posterior: Posterior, cells: Cells, clamp: Clamp
     return sizes
 
 
-def record_log_likelihood(model: Model, posterior: Posterior, cells: Cells) -> Floats:
+def record_log_likelihood(
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells
+) -> Floats:
     """The whole matrix by record, (S, N), in nats: for audits of small tables."""
     by_cell = np.empty((posterior.n_draws, cells.n_cells))
     for rows, columns, compute in log_likelihood_blocks(model, posterior, cells):

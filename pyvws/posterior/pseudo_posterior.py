@@ -16,7 +16,7 @@ import numpy as np
 from pyvws._base.checks import Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
-from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms
+from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms, prior_data
 from pyvws.posterior.trimmed_start import trimmed_starts
 from pyvws.tables.cells import Cells
 
@@ -87,7 +87,7 @@ class PseudoPosterior:
 
             return evaluate
         made = clamped_terms(model, cells, weights, self.clamp)
-        prior = model.density_data(cells, np.zeros(cells.n_records))
+        prior = prior_data(model, cells)
         rows, row_of_cell, *own = made.data
         C = cells.n_cells
         add: Callable[..., float] = add_terms_inside
@@ -117,6 +117,6 @@ class PseudoPosterior:
             data = model.density_data(cells, self.weights)
             return (model.log_density, None, None), (data,)
         made = clamped_terms(model, cells, self.weights, self.clamp)
-        prior = model.density_data(cells, np.zeros(cells.n_records))
+        prior = prior_data(model, cells)
         groups = prior, made.data, (*made.clamps, made.width)
         return (model.log_density, made.terms, made.slopes), groups

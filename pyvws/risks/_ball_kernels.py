@@ -11,11 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import kernel
+from pyvws._base.kernels import inlined_kernel, kernel
 
-__all__ = ["count_box", "count_ellipsoid"]
+__all__ = ["boxes_around", "count_box", "count_ellipsoid", "sum_in_box"]
 
 Places = NDArray[np.intp]
+
+
+@inlined_kernel
+def _in_box(points: Floats, h: int, centre: Floats, reach: Floats, i: int, closed: bool) -> bool:
+    """Whether every outcome of point h lies within its own reach of record i's centre."""
+    for p in range(points.shape[1]):
+        low, high = centre[i, p] - reach[i, p], centre[i, p] + reach[i, p]
+        value = points[h, p]
+        edge = value in (low, high)
+        if value < low or value > high or (edge and not closed):
+            return False
+    return True
 
 
 @kernel
@@ -26,16 +38,33 @@ def count_box(
     inside = np.zeros(len(centre), dtype=np.intp)
     for i in range(len(centre)):
         for h in range(start[i], end[i]):
-            all_in = True
-            for p in range(points.shape[1]):
-                low, high = centre[i, p] - reach[i, p], centre[i, p] + reach[i, p]
-                value = points[h, p]
-                edge = value in (low, high)
-                if value < low or value > high or (edge and not closed):
-                    all_in = False
-                    break
-            inside[i] += all_in
+            inside[i] += _in_box(points, h, centre, reach, i, closed)
     return inside
+
+
+@kernel
+def boxes_around(
+    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places
+) -> Places:
+    """Number of closed boxes that each point (N,) lies in."""
+    around = np.zeros(len(points), dtype=np.intp)
+    for i in range(len(centre)):
+        for h in range(start[i], end[i]):
+            around[h] += _in_box(points, h, centre, reach, i, True)
+    return around
+
+
+@kernel
+def sum_in_box(
+    points: Floats, centre: Floats, reach: Floats, start: Places, end: Places, amount: Places
+) -> Places:
+    """The sum of the `amount` (N,) of the points in each record's closed box, (N,)."""
+    total = np.zeros(len(centre), dtype=np.int64)
+    for i in range(len(centre)):
+        for h in range(start[i], end[i]):
+            if _in_box(points, h, centre, reach, i, True):
+                total[i] += amount[h]
+    return total
 
 
 @kernel

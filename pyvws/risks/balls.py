@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, choice, finite_vector, positions, positive, vector
 from pyvws.errors import InputError
 
-__all__ = ["NORMS", "RADIUS_KINDS", "Balls", "amounts", "count_inside", "make_balls", "outcomes"]
+__all__ = [
+    "NORMS",
+    "RADIUS_KINDS",
+    "Balls",
+    "amounts",
+    "count_inside",
+    "make_balls",
+    "near",
+    "outcomes",
+]
 
 RADIUS_KINDS: Final = ("percentage", "absolute", "fixed")
 NORMS: Final = ("box", "euclidean")
@@ -144,10 +153,18 @@ def _in_space(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
     from pyvws.risks._ball_kernels import count_box, count_ellipsoid
 
     ordered = np.ascontiguousarray(values[np.argsort(values[:, 0])])
-    centre, reach = balls.centre, balls.reach
-    wide = reach[:, 0] * _MARGIN
-    start = np.searchsorted(ordered[:, 0], np.nextafter(centre[:, 0] - wide, -np.inf), side="left")
-    end = np.searchsorted(ordered[:, 0], np.nextafter(centre[:, 0] + wide, np.inf), side="right")
+    start, end = near(ordered, balls)
     count = count_box if balls.norm == "box" else count_ellipsoid
-    found: NDArray[np.intp] = count(ordered, centre, reach, start, end, closed)
+    found: NDArray[np.intp] = count(ordered, balls.centre, balls.reach, start, end, closed)
     return found
+
+
+def near(ordered: Floats, balls: Balls) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where the points that may lie in each ball start and end, (N,) each, in rows of `ordered`.
+
+    `ordered` (M, P) rises in its first outcome. The search goes a little past a rounded edge.
+    """
+    first, wide = balls.centre[:, 0], balls.reach[:, 0] * _MARGIN
+    start = np.searchsorted(ordered[:, 0], np.nextafter(first - wide, -np.inf), side="left")
+    end = np.searchsorted(ordered[:, 0], np.nextafter(first + wide, np.inf), side="right")
+    return start, end

@@ -12,20 +12,22 @@ other records as well, so
 
 and a record h outside i's ball makes (u_h - 1 over 2) triples. Both counts follow from one sort,
 two searches and two running sums in whole numbers. A pattern of n records takes time O(n log n) and
-memory O(n).
+memory O(n). Of several outcomes, whose balls are boxes, each ball is compared with the records that
+its first outcome reaches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, choice, finite_number, finite_vector, non_negative, positive
+from pyvws._base.checks import Floats, choice, finite_number, non_negative
 from pyvws.errors import InputError
-from pyvws.risks.balls import amounts, make_balls
+from pyvws.risks._ball_kernels import boxes_around, sum_in_box
+from pyvws.risks.balls import Balls, make_balls, near, outcomes
 from pyvws.risks.identification_risk import pattern_codes
 
 __all__ = ["pairwise_weights", "three_way_weights"]
@@ -40,7 +42,7 @@ MOST_IN_TRIPLES: Final = 2_000_000  # The number of triples times |M| stays belo
 def pairwise_weights(
     original: Any,
     *,
-    radius: float = 0.2,
+    radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
     known: Any = None,
     c: float = 1.0,
@@ -54,9 +56,9 @@ def pairwise_weights(
 
     Parameters
     ----------
-    original : array_like, shape (N,)
-        Confidential outcome.
-    radius : float
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes, whose ball is a box.
+    radius : float or sequence of P floats
         r above 0: a share of |y_i| (0.2 = 20 %) or an absolute distance in the outcome's unit. The
         ball includes its ends.
     radius_kind : {"percentage", "absolute"}
@@ -97,7 +99,7 @@ def pairwise_weights(
 def three_way_weights(
     original: Any,
     *,
-    radius: float = 0.2,
+    radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
     known: Any = None,
     c: float = 1.0,
@@ -134,7 +136,7 @@ def three_way_weights(
 
 def _weights(
     original: Any,
-    radius: float,
+    radius: float | Sequence[float],
     radius_kind: str,
     known: Any,
     c: float,
@@ -145,9 +147,8 @@ def _weights(
     others: Callable[[Counts], Counts],
 ) -> Floats:
     """Weights from groups of `least` records; `others(u_h)` counts i's groups with h outside."""
-    y = finite_vector(amounts(original, "original"), "original")
-    balls = make_balls(y[:, None], positive(radius, "radius"), radius_kind, "box")
-    low, high = (end[:, 0] for end in balls.ends())
+    y = outcomes(original, "original")
+    balls = make_balls(y, radius, radius_kind, "box")
     choice(singletons, "singletons", _SINGLETONS)
     scale, shift = non_negative(c, "c"), finite_number(g, "g")
     codes = pattern_codes(known, len(y))
@@ -163,20 +164,20 @@ def _weights(
     order = np.argsort(codes, kind="stable")
     for members in np.split(order, np.cumsum(members_of)[:-1]):
         if len(members) >= least:
-            rows = members[np.argsort(y[members])]
-            covered, groups = _covered(y[rows], low[rows], high[rows], least, others)
+            rows = members[np.argsort(y[members, 0])]
+            covered, groups = _covered(y[rows], balls.in_order(rows), least, others)
             with np.errstate(over="ignore"):
                 weights[rows] = np.clip(scale * (covered / groups) + shift, 0.0, 1.0)
     return weights
 
 
 def _covered(
-    ordered: Floats, low: Floats, high: Floats, least: int, others: Callable[[Counts], Counts]
+    ordered: Floats, balls: Balls, least: int, others: Callable[[Counts], Counts]
 ) -> tuple[Counts, int]:
     """For each i (n,) the (record, group) pairs that a ball of the group covers, and all pairs.
 
-    A group of i is i with least - 1 other records. Pairs stand in the order of `ordered`, which
-    ascends. `low` and `high` are the ends of the records' balls.
+    A group of i is i with least - 1 other records. Pairs stand in the order of `ordered` (n, P),
+    which ascends in its first outcome.
     """
     n = len(ordered)
     if least == 3 and n > MOST_IN_TRIPLES:
@@ -184,12 +185,18 @@ def _covered(
             f"Three-way weights take patterns of up to {MOST_IN_TRIPLES} records. Got one of {n}. "
             "Use pairwise_weights, or more known columns."
         )
-    start = np.searchsorted(ordered, low, side="left")
-    end = np.searchsorted(ordered, high, side="right")
+    groups = n * (n - 1) if least == 2 else n * ((n - 1) * (n - 2) // 2)
+    if ordered.shape[1] > 1:
+        found = balls.centre, balls.reach, *near(ordered, balls)
+        outside = n - boxes_around(ordered, *found)
+        beyond = others(outside.astype(np.int64))
+        return groups - beyond.sum() + sum_in_box(ordered, *found, beyond), groups
+    low, high = (end[:, 0] for end in balls.ends())
+    start = np.searchsorted(ordered[:, 0], low, side="left")
+    end = np.searchsorted(ordered[:, 0], high, side="right")
     # Balls that begin at or before h, less those that end before it, cover h.
     change = np.bincount(start, minlength=n + 1) - np.bincount(end, minlength=n + 1)
     outside = n - np.cumsum(change[:-1])
     summed = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(others(outside), out=summed[1:])
-    groups = n * (n - 1) if least == 2 else n * ((n - 1) * (n - 2) // 2)
     return groups - summed[-1] + summed[end] - summed[start], groups

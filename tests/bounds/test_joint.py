@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pyvws.bounds.joint import joint_bounds
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
 
@@ -56,6 +56,37 @@ def test_against_all_pairings_of_the_draws(table):
     np.testing.assert_array_equal(found.by_record, over_all_pairings(matrices, alpha))
     assert found.database == found.by_record.max()
     assert found.epsilon <= found.epsilon_of_separate_runs
+
+
+@given(tables())
+@few
+def test_blocks_of_cells_give_the_same_bits(table):
+    matrices, alpha = table
+    S = max(len(matrix) for matrix in matrices)  # A run's fits have as many draws.
+    matrices = [np.resize(matrix / 3.0, (S, matrix.shape[1])) for matrix in matrices]
+    weights = alpha.reshape(len(alpha), -1)[:, 0]
+    columns = []
+    for matrix in matrices:
+        cells, first, place = np.unique(matrix, axis=1, return_index=True, return_inverse=True)
+        blocks = [
+            (slice(s, s + 1), slice(c, c + 1), lambda s=s, c=c, of=cells: of[s : s + 1, c : c + 1])
+            for s in range(S)
+            for c in range(len(first))
+        ]
+        columns.append(
+            ColumnTerms(lambda of=blocks: of, lambda at, of=cells: of[:, at], place, len(first))
+        )
+    found, maxima = blockwise_joint_bounds(columns, draws=S, weights=weights)
+    whole, unweighted = joint_bounds(matrices, weights=weights), joint_bounds(matrices)
+    assert found.by_record.tolist() == whole.by_record.tolist()
+    assert found.by_column.tolist() == whole.by_column.tolist()
+    assert (found.database, found.separate.sum()) == (
+        whole.database,
+        pytest.approx(whole.epsilon_of_separate_runs, rel=1e-15),
+    )
+    assert maxima.tolist() == unweighted.by_record.tolist()
+    # Place s pairs the s-th smallest terms, so the ends are the record's own ends.
+    assert found.by_draw.max() == pytest.approx(found.database, rel=1e-12, abs=1e-300)
 
 
 @given(tables(), st.randoms(use_true_random=False))

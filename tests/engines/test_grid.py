@@ -364,3 +364,26 @@ def test_a_run_refuses_fits_without_a_clamp_and_settings_of_another_engine():
             vws.synthesize(VISITS, seed=1, **{**STRICT, **other})
     with pytest.raises(InputError, match="belong to engine grid"):
         vws.synthesize(VISITS, seed=1, **{**STRICT, "engine": "native", "grid_steps": (9,)})
+    with pytest.raises(InputError, match="runs no chain on the table"):
+        vws.synthesize(VISITS, seed=1, accept_unconverged=True, **STRICT)
+
+
+@pytest.mark.runs
+@pytest.mark.usefixtures("opendp")
+def test_a_public_reference_is_fitted_by_native_chains_and_the_table_on_the_grid(tmp_path):
+    public = tmp_path / "public.csv"
+    pl.DataFrame({"visits": np.random.default_rng(5).poisson(3.0, 80)}).write_csv(public)
+    asked = {"weights": "reference", "reference": str(public), "datasets": 2, "seed": 1 << 62}
+    made = {
+        engine: vws.synthesize(VISITS, **{**STRICT, **asked, "engine": engine})
+        for engine in ("grid", "native")
+    }
+    # Seed and settings give both runs the same fit to the public records, so the same weights.
+    weights = {engine: release.records["weight"] for engine, release in made.items()}
+    assert weights["grid"].sort().equals(weights["native"].sort())
+    assert 0.0 <= weights["grid"].min() < weights["grid"].max() <= 1.0
+    relied = made["grid"].privacy["relies_on"]
+    assert relied["sampler"] == {"engine": "grid", "draws": "exact"}
+    assert relied["weights"]["source"] == "reference"
+    assert made["grid"].privacy["guarantee"] == "dp"
+    assert "as-if-exact" not in relied["not_covered"]

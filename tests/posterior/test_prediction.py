@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
+from pyvws.models.sequence import DrawnColumn
 from pyvws.posterior import prediction
 
 DRAWS = {
@@ -36,14 +37,42 @@ def test_against_a_loop_over_steps(family, n, step, seed):
         expected += list(family.predict(draw, design[rows], stream, outcome=outcome[rows]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prediction, "AT_ONCE", step)
+        column = DrawnColumn("y", family, design, seen=outcome)
+        found = prediction.predicted([column], draw, np.random.default_rng(seed), rows=n, public={})
+    assert found["y"].tolist() == expected
+
+
+@given(n=st.integers(1, 30), step=st.integers(1, 35), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_columns_follow_synthetic_values_row_by_row(n, step, seed):
+    rng = np.random.default_rng(seed)
+    public, rows = {"z": rng.normal(size=n)}, rng.integers(0, n, 2 * n)
+    ones = np.ones((n, 1))
+
+    def coded(values):
+        return np.column_stack([values["z"], values["first"]])
+
+    columns = [DrawnColumn("first", Normal(), ones, first=1.0)]
+    columns.append(DrawnColumn("second", Normal(), np.full((n, 2), np.nan), coded=coded))
+    draw = {"first.beta": np.array([[3.0]]), "first.sigma": np.array([1.0])}
+    draw |= {"second.beta": np.array([[2.0, -1.0]]), "second.sigma": np.array([1e-9])}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "AT_ONCE", step)
         found = prediction.predicted(
-            family, draw, design, np.random.default_rng(seed), outcome=outcome
+            columns, draw, np.random.default_rng(seed), rows=rows, public=public
         )
-    assert found.tolist() == expected
+    assert found["second"] == pytest.approx(2.0 * public["z"][rows] - found["first"], abs=1e-6)
+    stream = np.random.default_rng(seed)
+    begin = Normal().predict(
+        {"beta": np.array([[3.0]]), "sigma": np.array([1.0])}, ones[rows[:step]], stream
+    )
+    assert found["first"][:step] == pytest.approx(begin + 1.0, rel=1e-15)
 
 
 def test_without_an_outcome_none_is_given():
     design = np.ones((3, 2))
-    found = prediction.predicted(Normal(), DRAWS["normal"], design, np.random.default_rng(1))
-    expected = Normal().predict(DRAWS["normal"], design, np.random.default_rng(1))
-    assert found.tolist() == expected.tolist()
+    column = DrawnColumn("y", Normal(), design)
+    draw, rng = DRAWS["normal"], np.random.default_rng(1)
+    found = prediction.predicted([column], draw, rng, rows=np.array([2, 0]), public={})
+    expected = Normal().predict(draw, design[:2], np.random.default_rng(1))
+    assert found["y"].tolist() == expected.tolist()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.risks.balls import amounts, count_inside, make_balls, outcomes
+from pyvws.risks.balls import amounts, count_inside, make_balls, near, outcomes
 from pyvws.risks.identification_risk import identification_risk
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -78,6 +78,10 @@ def test_against_loops(table, ball):
     counts = [sum(inside[i][h] for h in range(n) if codes[h] == codes[i]) for i in range(n)]
     assert count_inside(values, balls, codes, closed=closed).tolist() == counts
     assert balls.hold(values, closed=closed).tolist() == [inside[i][i] for i in range(n)]
+    ordered = values[np.argsort(values[:, 0])]
+    for i, (start, end) in enumerate(zip(*near(ordered, balls), strict=True)):
+        for h in (*range(start), *range(end, n)):  # Nothing beyond the search is in the ball.
+            assert not is_inside(ordered[h], y[i], reach[i], norm, closed)
 
 
 def test_two_outcomes_by_hand():

@@ -51,6 +51,20 @@ def in_fractions(y, pattern, radius, kind, order=2):
     return weights
 
 
+@functions
+@few
+@given(st.lists(st.tuples(values, st.sampled_from([1.0, 2.0, 3.0])), min_size=3, max_size=12))
+def test_boxes_of_several_outcomes_cover_as_loops_say(function, order, rows):
+    y, radius = np.array(rows), [0.3, 0.4]
+    inside = (np.abs(y[:, None] - y) <= np.array(radius) * np.abs(y)).all(axis=2)
+    expected_weights = []
+    for i in range(len(y)):
+        groups = list(combinations([j for j in range(len(y)) if j != i], order - 1))
+        total = sum((~inside[:, [i, *others]]).all(axis=1).sum() for others in groups)
+        expected_weights.append(1.0 - total / (len(y) * len(groups)))
+    assert np.allclose(function(y, radius=radius), expected_weights)
+
+
 def test_counting_is_nearer_the_truth_than_adding_up():
     """R's sum of rounded quotients is off where the package gives the nearest double."""
     case = next(case for case in CASES if case.id == "pairwise/added-up")

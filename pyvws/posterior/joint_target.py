@@ -1,0 +1,308 @@
+"""The target of a table under one clamp: all columns' parameters, and each record's whole sum.
+
+log prior_1 + ... + log prior_K + sum_i t_i, where t_i keeps alpha_i sum_k (l_ik - a_ik) in the
+clamp's window: the half clamp takes a_ik = 0, the deviance clamp the saturated log-likelihood. The
+window is epsilon wide for the whole table, not for each column. Inside the window a record's term
+is the sum of its columns' terms, so the gradient of column k is that of its weighted density with
+alpha_i replaced by alpha_i 1{t_i inside}: the families' own kernels serve the table too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, same_length, weight_vector
+from pyvws._base.cores import steady_sums
+from pyvws._base.kernels import kernel
+from pyvws.errors import InputError
+from pyvws.models.model import Start
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.clamp import Clamp, add_terms_inside, prior_data, refuse_unclamped
+from pyvws.posterior.trimmed_start import TrimmedSearch, near_cells
+
+__all__ = ["ColumnValue", "JointTarget"]
+
+
+@kernel
+def _add_column(cell: Any, log_lik: Any, shift: Any, total: Any) -> None:
+    """Add l - a of one column to each record's total (M,); `cell` holds the records' cells."""
+    for t in range(len(cell)):
+        c = cell[t]
+        total[t] += log_lik[c] - shift[c]
+
+
+@kernel
+def _sum_by_cell(cell: Any, inside: Any, weight: Any) -> None:
+    """Fill `weight` (C,) with the sums over each cell of the records' `inside` (M,)."""
+    weight[:] = 0.0
+    for t in range(len(cell)):
+        weight[cell[t]] += inside[t]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValue:
+    """The joint target at one point of one column, the other columns given.
+
+    Attributes
+    ----------
+    log_density : float
+        Up to a constant of the other columns.
+    gradient : ndarray, shape (D_k,)
+        In the column's own parameters.
+    terms : ndarray, shape (M,)
+        l_ik - a_ik in nats of the table's M distinct records, before weights and window.
+    """
+
+    log_density: float
+    gradient: Floats
+    terms: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class JointTarget:
+    """A table's columns, its records' weights, and the clamp of each record's whole sum.
+
+    The unconstrained vector holds the columns' vectors one after the other.
+
+    Attributes
+    ----------
+    columns : tuple of Conditional
+        K columns, each with a name of its own. Record i is the same record in all of them.
+    weights : ndarray, shape (N,)
+        alpha_i in [0, 1] of each record, for all of its columns; smaller = more protected.
+    clamp : Clamp
+        The window of alpha_i sum_k (l_ik - a_ik), in nats.
+
+    Raises
+    ------
+    InputError
+        For no column, two columns of one name, columns of different records, or weights outside
+        [0, 1].
+    """
+
+    columns: tuple[Conditional, ...]
+    weights: Floats
+    clamp: Clamp
+
+    def __post_init__(self) -> None:
+        columns = tuple(self.columns)
+        if not columns:
+            raise InputError("A table needs at least one column to synthesize. Got none.")
+        names = [of.column for of in columns]
+        first = columns[0].cells
+        weights = weight_vector(self.weights)
+        for at, of in enumerate(columns):
+            if of.column in names[:at]:
+                raise InputError(f"Column {of.column!r} stands twice in the table. Give it once.")
+            same_length(weights, of.cells.cell_of_record, ("weights", f"column {of.column!r}"))
+            if not np.array_equal(of.cells.one_by_one(), first.one_by_one()):
+                raise InputError(
+                    f"Columns {names[0]!r} and {of.column!r} count their records differently. "
+                    "Tally the table once, for all columns."
+                )
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def dimension(self) -> int:
+        """D, the length of the unconstrained vector of all columns."""
+        return self.blocks()[-1].stop
+
+    @property
+    def distinct_records(self) -> int:
+        """M, the number of records that differ in a column's cell or in weight."""
+        return len(self._distinct().weight)
+
+    def blocks(self) -> tuple[slice, ...]:
+        """The place of each column's parameters in the unconstrained vector."""
+        lengths = [of.model.dimension(of.cells.n_coefficients) for of in self.columns]
+        ends = np.cumsum([0, *lengths]).tolist()
+        return tuple(map(slice, ends[:-1], ends[1:]))
+
+    def starts(self) -> tuple[Start, ...]:
+        """Rough fits of the columns to start from, of the records that all columns keep inside.
+
+        A fit starts whatever the outcomes are: the starts take far outcomes as nearer.
+        """
+        columns = [(of.model, near_cells(of.cells)) for of in self.columns]
+        density = self.density_and_gradient()
+
+        def fit(part: Floats) -> _TableStart:
+            return _TableStart(tuple(model.start(cells, part) for model, cells in columns))
+
+        with steady_sums():
+            search = TrimmedSearch(
+                fit, self.terms(), self.weights, self.clamp, lambda q: density(q)[0]
+            )
+            return search.modes([self.weights])[0].columns
+
+    def terms(self) -> Callable[[Floats], Floats]:
+        """A function q (D,) -> alpha_i sum_k (l_ik - a_ik) (N,) in nats, before the window.
+
+        Far from the data a term may be infinite or NaN; the clamp takes NaN as its lower end.
+        """
+        records = self._distinct()
+        parts = self._parts(records)
+
+        def evaluate(q: Floats) -> Floats:
+            total = np.zeros(len(records.weight))
+            for part in parts:
+                part.add_terms(part.found(q[part.block]), total)
+            with np.errstate(invalid="ignore"):
+                found = np.where(records.weight > 0.0, records.weight * total, 0.0)
+            return np.asarray(found[records.place])
+
+        return evaluate
+
+    def density_and_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
+        """A function q (D,) -> (log density up to a constant, gradient (D,)).
+
+        The function spends its time in compiled code that lets other threads run. Far from the data
+        density and gradient may be infinite or NaN; the function does not raise.
+        """
+        records = self._distinct()
+        parts = self._parts(records)
+
+        def evaluate(q: Floats) -> tuple[float, Floats]:
+            gradient, total = np.empty(len(q)), np.zeros(len(records.weight))
+            logp, found = 0.0, []
+            for part in parts:
+                logp += part.prior(q[part.block], gradient[part.block])
+                found.append(part.found(q[part.block]))
+                part.add_terms(found[-1], total)
+            value, inside = records.clamped(total)
+            for part, cells in zip(parts, found, strict=True):
+                part.add_slopes(q[part.block], cells, inside, gradient[part.block])
+            return logp + value, gradient
+
+        return evaluate
+
+    def column_densities(self) -> tuple[Callable[[Floats, Floats], ColumnValue], ...]:
+        """For each column the target as a function of its parameters alone, the others given.
+
+        A function takes q_k (D_k,) and `others` (M,), the sum of the other columns' terms that
+        `ColumnValue.terms` gives. As `density_and_gradient`, it may be infinite and does not raise.
+        """
+        records = self._distinct()
+
+        def of(part: _Part) -> Callable[[Floats, Floats], ColumnValue]:
+            def evaluate(q: Floats, others: Floats) -> ColumnValue:
+                gradient, terms = np.empty(len(q)), np.zeros(len(others))
+                logp, found = part.prior(q, gradient), part.found(q)
+                part.add_terms(found, terms)
+                value, inside = records.clamped(terms + others)
+                part.add_slopes(q, found, inside, gradient)
+                return ColumnValue(logp + value, gradient, terms)
+
+            return evaluate
+
+        return tuple(map(of, self._parts(records)))
+
+    def _distinct(self) -> _Distinct:
+        """The distinct records."""
+        cells = [of.cells.cell_of_record for of in self.columns]
+        place = np.zeros(len(self.weights), dtype=np.intp)
+        for key in (*cells, np.unique(self.weights, return_inverse=True)[1]):
+            _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
+        _, first = np.unique(place, return_index=True)
+        count = np.bincount(place, weights=self.columns[0].cells.multiplicity)
+        return _Distinct(
+            place, first, self.weights[first], count.astype(np.float64), self.clamp.window
+        )
+
+    def _parts(self, records: _Distinct) -> list[_Part]:
+        """What evaluates each column at one point."""
+        made = []
+        for of, block in zip(self.columns, self.blocks(), strict=True):
+            model, cells = of.model, of.cells
+            terms, slopes = refuse_unclamped(model)
+            made.append(
+                _Part(
+                    block=block,
+                    cell=cells.cell_of_record[records.first],
+                    log_density=model.log_density,
+                    prior_data=prior_data(model, cells),
+                    terms=terms,
+                    slopes=slopes,
+                    data=(cells.rows, cells.row_of_cell, model.term_data(cells)),
+                    shift=self.clamp.shift(model, cells),
+                    width=model.slope_width(cells.n_coefficients),
+                )
+            )
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _TableStart:
+    """The rough fits of all columns."""
+
+    columns: tuple[Start, ...]
+
+    @property
+    def centre(self) -> Floats:
+        return np.concatenate([start.centre for start in self.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class _Distinct:
+    """Records alike in all columns and in weight: M of them, with their weights and counts (M,).
+
+    `place` (N,) is each record's place among them, and `first` (M,) one record of each.
+    """
+
+    place: NDArray[np.intp]
+    first: NDArray[np.intp]
+    weight: Floats
+    count: Floats
+    window: tuple[float, float]
+
+    def clamped(self, total: Floats) -> tuple[float, Floats]:
+        """The sum of clamped terms, from totals (M,), and the weights of those inside (M,)."""
+        add: Callable[..., float] = add_terms_inside
+        inside, each = np.empty(len(total)), np.arange(len(total))
+        no_shift = np.zeros(len(total))
+        value = add(each, self.weight, self.count, *self.window, no_shift, total, inside)
+        return value, inside
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What evaluates one column at a point of its parameters; `cell` (M,) is of the records."""
+
+    block: slice
+    cell: NDArray[np.intp]
+    log_density: Callable[..., float]
+    prior_data: tuple[Any, ...]
+    terms: Callable[..., None]
+    slopes: Callable[..., None]
+    data: tuple[Any, ...]
+    shift: Floats
+    width: int
+
+    def prior(self, q: Floats, gradient: Floats) -> float:
+        """The log prior at q (D_k,); overwrites gradient (D_k,)."""
+        return self.log_density(q, *self.prior_data, gradient)
+
+    def found(self, q: Floats) -> tuple[Floats, ...]:
+        """The cells' log-likelihoods and slopes at q (D_k,)."""
+        C = len(self.shift)
+        cells = np.empty(C), np.empty(C), np.empty((C, self.width))
+        self.terms(q, *self.data, cells)
+        return cells
+
+    def add_terms(self, found: tuple[Floats, ...], total: Floats) -> None:
+        """Add l - a of the distinct records to total (M,)."""
+        _add_column(self.cell, found[0], self.shift, total)
+
+    def add_slopes(
+        self, q: Floats, found: tuple[Floats, ...], inside: Floats, gradient: Floats
+    ) -> None:
+        """Add to gradient (D_k,) the slope of the sum of terms, each times its `inside` (M,)."""
+        weight = np.empty(len(self.shift))
+        _sum_by_cell(self.cell, inside, weight)
+        self.slopes(q, *self.data, found, weight, gradient)

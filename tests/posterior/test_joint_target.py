@@ -1,0 +1,317 @@
+"""The joint target: against plain numpy, its gradient, and where it must collapse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from pyvws.errors import InputError
+from pyvws.models.logistic import Logistic
+from pyvws.models.normal import Normal
+from pyvws.models.ordinal import Ordinal
+from pyvws.models.poisson import Poisson
+from pyvws.models.registry import MODELS
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.clamp import CLAMPS, Clamp
+from pyvws.posterior.joint_target import JointTarget
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.cells import make_cells
+from pyvws.validation._stan_case import seeded_target
+
+KINDS = pytest.mark.parametrize("kind", CLAMPS)
+LEVELS = Ordinal(levels=(1, 2, 3))
+
+
+def conditional(column, model, outcome, *predictors, multiplicity=None):
+    design = np.column_stack([np.ones(len(outcome)), *predictors])
+    outcome = model.encode(np.asarray(outcome, dtype=float))
+    return Conditional(column, model, make_cells(outcome, design, multiplicity))
+
+
+def table(n=60, seed=1):
+    """Three columns in sequence, and weights, some of which are 0 and 1."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n).astype(float)
+    level = 1.0 + rng.integers(0, 3, n)
+    amount = np.round(rng.normal(level, 0.7), 1)
+    columns = (
+        conditional("truth", Logistic(), truth),
+        conditional("level", LEVELS, level, truth),
+        conditional("amount", Normal(smallest_sd=0.1), amount, truth, level == 2, level == 3),
+    )
+    weights = np.clip(rng.uniform(-0.2, 1.2, n), 0.0, 1.0).round(1)
+    return columns, weights
+
+
+def points(target, count=4, reach=0.6):
+    return np.random.default_rng(5).uniform(-reach, reach, (count, target.dimension))
+
+
+def column_terms(of, block, q, kind):
+    """l - a of one column, record by record."""
+    draws = of.model.constrain(q[None, block], of.cells.n_coefficients)
+    found = of.model.log_likelihood(draws, of.cells)[0]
+    if kind == "deviance":
+        found = found - of.model.saturated(of.cells)
+    return found[of.cells.cell_of_record]
+
+
+def log_prior(target, q):
+    """The sum of the columns' log priors, as each column's own density gives it."""
+    none = np.zeros(len(target.weights))
+    return sum(
+        PseudoPosterior(of.model, of.cells, none).density_and_gradient()(q[block])[0]
+        for of, block in zip(target.columns, target.blocks(), strict=True)
+    )
+
+
+def half_outside(target, q):
+    """The target with a window that about half of the records lie outside of at q."""
+    sizes = np.unique(np.abs(target.terms()(q)))
+    at = len(sizes) // 2
+    epsilon = 0.5 * (sizes[at - 1] + sizes[at]) * (2.0 if target.clamp.kind == "half" else 1.0)
+    return replace(target, clamp=Clamp(float(epsilon), target.clamp.kind))
+
+
+def test_three_records_by_hand():
+    """Two columns of a coin: sums of -2 log 2, in a window that ends above it, and below it."""
+    truth, other = [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]
+    columns = conditional("a", Logistic(), truth), conditional("b", Logistic(), other)
+    q, both = np.zeros(4), 2.0 * np.log(0.5)
+    for weights, epsilon, terms in (
+        ([1.0, 1.0, 1.0], 2.0, [both, both, both]),
+        ([1.0, 0.5, 0.0], 2.0, [both, 0.5 * both, 0.0]),
+        ([1.0, 0.5, 1.0], 1.0, [-1.0, 0.5 * both, -1.0]),
+    ):
+        target = JointTarget(columns, np.array(weights), Clamp(epsilon, "deviance"))
+        value = target.density_and_gradient()(q)[0]
+        assert value - log_prior(target, q) == pytest.approx(sum(terms), abs=1e-12)
+        unclamped = np.multiply(weights, both)
+        np.testing.assert_allclose(target.terms()(q), unclamped, atol=1e-12)
+
+
+@KINDS
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 12),
+    epsilon=st.floats(0.5, 12.0),
+)
+@settings(max_examples=30, deadline=None)
+def test_any_small_table_against_a_double_loop(kind, seed, n, epsilon):
+    """Records and columns one by one, each density as its textbook has it."""
+    rng = np.random.default_rng(seed)
+    truth, amount = rng.integers(0, 2, n).astype(float), rng.normal(1.0, 2.0, n).round(1)
+    weights = rng.choice([0.0, 0.3, 1.0], n)
+    columns = (
+        conditional("truth", Logistic(), truth),
+        conditional("amount", Normal(smallest_sd=0.1), amount, truth),
+    )
+    target = JointTarget(columns, weights, Clamp(epsilon, kind))
+    q = rng.normal(0.0, 0.7, target.dimension)
+    low, high = (-epsilon, 0.0) if kind == "deviance" else (-epsilon / 2, epsilon / 2)
+    share, (a, b), sd = expit(q[0]), q[2:4], np.exp(q[-1])
+    total = 0.0
+    for i in range(n):
+        term = 0.0
+        for column in ("truth", "amount"):
+            if column == "truth":
+                term += np.log(share if truth[i] else 1.0 - share)
+                continue
+            gap = (amount[i] - a - b * truth[i]) / sd
+            term += -np.log(sd) - 0.5 * gap**2 - 0.5 * np.log(2.0 * np.pi)
+            if kind == "deviance":
+                term -= -np.log(0.1) - 0.5 * np.log(2.0 * np.pi)
+        total += min(max(weights[i] * term, low), high)
+    value = target.density_and_gradient()(q)[0]
+    assert value - log_prior(target, q) == pytest.approx(total, rel=1e-9, abs=1e-9)
+
+
+@KINDS
+def test_the_gradient_is_the_slope_off_the_edges(kind):
+    target = JointTarget(*table(), Clamp(3.0, kind))
+    for q in points(target):
+        at = half_outside(target, q)
+        terms = at.terms()(q)
+        low, high = at.clamp.window
+        assert 0.2 < ((low < terms) & (terms < high)).mean() < 0.8
+        density = at.density_and_gradient()
+        numeric = [
+            (density(q + step)[0] - density(q - step)[0]) / 2e-7
+            for step in 1e-7 * np.eye(target.dimension)
+        ]
+        np.testing.assert_allclose(density(q)[1], numeric, rtol=1e-4, atol=1e-3)
+
+
+@KINDS
+def test_inside_the_window_each_block_is_the_columns_weighted_density(kind):
+    target = JointTarget(*table(), Clamp(3.0, kind))
+    for q in points(target):
+        at = half_outside(target, q)
+        terms = at.terms()(q)
+        low, high = at.clamp.window
+        kept = np.where((low < terms) & (terms < high), at.weights, 0.0)
+        gradient = at.density_and_gradient()(q)[1]
+        for of, block in zip(at.columns, at.blocks(), strict=True):
+            free = PseudoPosterior(of.model, of.cells, kept).density_and_gradient()
+            np.testing.assert_allclose(gradient[block], free(q[block])[1], rtol=1e-9, atol=1e-9)
+
+
+@KINDS
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_one_column_is_the_columns_own_clamped_target(name, kind):
+    one = replace(seeded_target(name, 80, 2, seed=3), clamp=Clamp(4.0, kind))
+    joint = JointTarget((Conditional("y", one.model, one.cells),), one.weights, one.clamp)
+    assert joint.dimension == one.dimension
+    for q in points(joint):
+        (value, gradient), (own, slope) = (
+            target.density_and_gradient()(q) for target in (joint, one)
+        )
+        assert value == own
+        np.testing.assert_array_equal(gradient, slope)
+
+
+@KINDS
+def test_the_order_of_columns_and_of_records_does_not_matter(kind):
+    columns, weights = table()
+    target = JointTarget(columns, weights, Clamp(4.0, kind))
+    turned = JointTarget(columns[::-1], weights, Clamp(4.0, kind))
+    order = np.random.default_rng(2).permutation(len(weights))
+    shuffled = tuple(
+        replace(of, cells=replace(of.cells, cell_of_record=of.cells.cell_of_record[order]))
+        for of in columns
+    )
+    mixed = JointTarget(shuffled, weights[order], Clamp(4.0, kind))
+    blocks = target.blocks()
+    for q in points(target):
+        value, gradient = target.density_and_gradient()(q)
+        again, slope = mixed.density_and_gradient()(q)
+        assert again == pytest.approx(value, rel=1e-13)
+        np.testing.assert_allclose(slope, gradient, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(mixed.terms()(q), target.terms()(q)[order])
+        backwards = np.concatenate([q[block] for block in blocks[::-1]])
+        other, slopes = turned.density_and_gradient()(backwards)
+        assert other == pytest.approx(value, rel=1e-13)
+        found = [slopes[block] for block in turned.blocks()[::-1]]
+        np.testing.assert_allclose(np.concatenate(found), gradient, rtol=1e-9, atol=1e-9)
+
+
+@KINDS
+def test_a_wide_window_is_no_clamp_and_a_tiny_one_leaves_the_prior(kind):
+    columns, weights = table()
+    wide = JointTarget(columns, weights, Clamp(2e6, kind))
+    tiny = JointTarget(columns, weights, Clamp(1e-9, kind))
+    none = replace(wide, weights=np.zeros(len(weights)))
+    for q in points(wide):
+        terms = [
+            weights @ column_terms(of, block, q, kind)
+            for of, block in zip(columns, wide.blocks(), strict=True)
+        ]
+        value = wide.density_and_gradient()(q)[0]
+        assert value == pytest.approx(log_prior(wide, q) + sum(terms), rel=1e-12)
+        prior = none.density_and_gradient()(q)
+        assert prior[0] == pytest.approx(log_prior(wide, q), rel=1e-12)
+        np.testing.assert_array_equal(tiny.density_and_gradient()(q)[1], prior[1])
+
+
+def test_the_window_is_of_the_whole_sum():
+    """Each column's terms lie within a window that their sum leaves."""
+    columns, _ = table()
+    weights = np.ones(60)
+    target = JointTarget(columns, weights, Clamp(4.0, "deviance"))
+    q = np.zeros(target.dimension)
+    alone = [
+        column_terms(of, block, q, "deviance")
+        for of, block in zip(columns, target.blocks(), strict=True)
+    ]
+    left = sum(alone) < -4.0
+    split = left & (np.min(alone, axis=0) > -4.0)
+    assert split.sum() > 5
+    value = target.density_and_gradient()(q)[0] - log_prior(target, q)
+    assert value == pytest.approx(np.clip(sum(alone), -4.0, 0.0).sum(), rel=1e-12)
+
+
+def test_equal_records_are_one_term_and_tallied_tables_count_them():
+    truth, amount = np.array([0.0, 1.0, 1.0]), np.array([0.3, 2.0, 9.0])
+    count = np.array([3.0, 1.0, 2.0])
+    clamp = Clamp(5.0, "deviance")
+
+    def columns(of, multiplicity=None):
+        return (
+            conditional("truth", Logistic(), truth[of], multiplicity=multiplicity),
+            conditional("amount", Normal(), amount[of], truth[of], multiplicity=multiplicity),
+        )
+
+    each = np.repeat(np.arange(3), count.astype(int))
+    weights = np.array([1.0, 0.5, 0.8])
+    many = JointTarget(columns(each), weights[each], clamp)
+    few = JointTarget(columns(np.arange(3), count), weights, clamp)
+    for q in points(many):
+        for one, other in zip(
+            many.density_and_gradient()(q), few.density_and_gradient()(q), strict=True
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
+    columns, _ = table(n=200)
+    target = JointTarget(columns, np.ones(200), Clamp(4.0, "deviance"))
+    found = np.concatenate([start.centre for start in target.starts()])
+    rough = [of.model.start(of.cells, target.weights).centre for of in columns]
+    density = target.density_and_gradient()
+    assert density(found)[0] >= density(np.concatenate(rough))[0]
+
+
+@KINDS
+def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
+    target = JointTarget(*table(), Clamp(3.0, kind))
+    density, blocks = target.density_and_gradient(), target.blocks()
+    columns = target.column_densities()
+    for q in points(target):
+        none = np.zeros(target.distinct_records)
+        terms = [of(q[at], none).terms for of, at in zip(columns, blocks, strict=True)]
+        value, gradient = density(q)
+        for k, (of, at) in enumerate(zip(columns, blocks, strict=True)):
+            others = sum(terms[:k] + terms[k + 1 :], none)
+            here = of(q[at], others)
+            np.testing.assert_allclose(here.gradient, gradient[at], rtol=1e-9, atol=1e-9)
+            np.testing.assert_array_equal(here.terms, terms[k])
+            moved = q.copy()
+            moved[at] += 0.1
+            rise = of(moved[at], others).log_density - here.log_density
+            assert rise == pytest.approx(density(moved)[0] - value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("far", [1e300, -1e300])
+def test_a_table_starts_whatever_one_record_holds(far):
+    columns = (
+        conditional("count", Poisson(), [1.0, 2.0, 2.0, 4.0, 2.0**53]),
+        conditional("amount", Normal(), [0.0, 1.0, 2.0, 3.0, far], [0.0, 1.0, 0.0, 1.0, 0.0]),
+    )
+    for weights in (np.ones(5), np.zeros(5)):
+        target = JointTarget(columns, weights, Clamp(8.0, "deviance"))
+        value, gradient = target.density_and_gradient()(
+            np.concatenate([start.centre for start in target.starts()])
+        )
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
+
+
+def test_tables_that_are_none():
+    columns, weights = table()
+    clamp = Clamp(4.0, "deviance")
+    with pytest.raises(InputError, match="at least one column"):
+        JointTarget((), weights, clamp)
+    with pytest.raises(InputError, match="'truth' stands twice"):
+        JointTarget((*columns, columns[0]), weights, clamp)
+    with pytest.raises(InputError, match="Got 59 and 60"):
+        JointTarget(columns, weights[1:], clamp)
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
+        JointTarget(columns, weights + 0.5, clamp)
+    counted = replace(columns[1].cells, multiplicity=np.full(60, 2.0))
+    with pytest.raises(InputError, match="'truth' and 'level' count their records differently"):
+        JointTarget((columns[0], replace(columns[1], cells=counted)), weights, clamp)

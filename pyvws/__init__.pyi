@@ -20,6 +20,7 @@ from pyvws.errors import MissingDependencyError as MissingDependencyError
 from pyvws.errors import OutputError as OutputError
 from pyvws.errors import PyvwsError as PyvwsError
 from pyvws.errors import SearchError as SearchError
+from pyvws.evaluation.associations import associations as associations
 from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula
@@ -53,6 +54,7 @@ from pyvws.models.gamma import Gamma as Gamma
 from pyvws.models.logistic import Logistic as Logistic
 from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial as NegativeBinomial
+from pyvws.models.nominal import Nominal as Nominal
 from pyvws.models.normal import Normal as Normal
 from pyvws.models.normal_mixture import NormalMixture as NormalMixture
 from pyvws.models.ordinal import Ordinal as Ordinal
@@ -69,6 +71,8 @@ from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
+from pyvws.tables.column import Column as Column
+from pyvws.tables.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
@@ -82,7 +86,8 @@ __all__: list[str]
 def synthesize(
     frame: Any,
     *,
-    outcome: str,
+    outcome: str | None = None,
+    schema: str | Schema | None = None,
     model: str | Model = "negative-binomial",
     mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",

@@ -16,24 +16,57 @@ from pyvws.commands._options import names
 from pyvws.errors import InputError
 from pyvws.report.output_folder import (
     aligned_files,
+    columns_of_run,
     dataset_files,
     is_output_folder,
     refuse_random_order,
 )
+from pyvws.report.released_columns import ColumnValues, ReleasedColumn, valued
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["read_outcomes", "read_records", "synthetic_files"]
+__all__ = [
+    "read_column",
+    "read_original",
+    "read_records",
+    "synthetic_files",
+]
 
 
-def read_outcomes(
-    original: Path, synthetic: Sequence[Path], outcome: str
-) -> tuple[Floats, list[Floats]]:
-    """The original's outcome (N,), and the outcome of each of `synthetic_files`."""
-    y = _outcome(open_frame(read_table(original).frame), outcome, original)
-    files = synthetic_files(synthetic)
-    return y, [_outcome(open_frame(read_table(path).frame), outcome, path) for path in files]
+def read_column(original: Path, synthetic: Sequence[Path], name: str) -> ColumnValues:
+    """A column of the original, then of each of `synthetic_files`.
+
+    A run's schema says what is a category; in other files it is a column without numbers.
+    """
+    runs = filter(is_output_folder, synthetic)
+    said = {one.name: one for path in runs for one in columns_of_run(path)}
+    tables = {original: read_table(original)}
+    check_columns(open_frame(tables[original].frame), [name], role=original.name)
+    column = said.get(name) or ReleasedColumn(name, True, None)
+    if column.levels is None and not tables[original].frame[name].dtype.is_numeric():
+        column = ReleasedColumn(name, True, ())
+    parts = []
+    for path in [original, *synthetic_files(synthetic)]:
+        table = tables.pop(path, None) or read_table(path)
+        frame = open_frame(table.frame if column.levels is None else table.spelled)
+        check_columns(frame, [name], role=path.name)
+        if column.levels is None:
+            parts.append(pl.Series(_outcome(frame, name, path)))
+        else:
+            parts.append(frame[name].to_native())
+    return valued(column, dict(enumerate(parts)))
+
+
+def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame:
+    """The confidential table of a release; InputError for a released column that it lacks."""
+    frame = read_table(path).spelled
+    checked = open_frame(frame)
+    check_columns(checked, [one.name for one in columns], role=path.name)
+    for one in columns:
+        if one.synthetic and one.levels is None:
+            _outcome(checked, one.name, path)
+    return frame
 
 
 def synthetic_files(paths: Sequence[Path]) -> list[Path]:
@@ -54,6 +87,8 @@ def read_records(
     records. Raises InputError if a synthetic file has other rows, or other values in a known
     column.
     """
+    for path in filter(is_output_folder, synthetic):
+        _check_columns_of_run(path, outcome, names(known))
     frame = open_frame(read_table(original).frame)
     y = _outcome(frame, outcome, original)
     if outcome in names(known):
@@ -80,6 +115,23 @@ def read_records(
                     "order."
                 )
     return y, values, {n: c.astype(object).to_numpy() for n, c in patterns.items()} or None
+
+
+def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> None:
+    """Refuse a category as the outcome, and synthetic columns as known ones."""
+    columns = {one.name: one for one in columns_of_run(path) if one.synthetic}
+    numbers = [name for name, one in columns.items() if one.levels is None]
+    if outcome in columns and outcome not in numbers:
+        raise InputError(
+            f"{outcome!r} is a category of {path}, and a radius needs a number. "
+            + (f"Name one of {', '.join(map(repr, numbers))}." if numbers else "It has none.")
+        )
+    for name in known:
+        if name in columns and name != outcome:
+            raise InputError(
+                f"known names {name!r}, which is synthetic in {path}. Only columns that are "
+                "released unchanged tell which rows are alike. Take it out."
+            )
 
 
 def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers | None]]:

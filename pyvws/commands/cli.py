@@ -20,6 +20,7 @@ from pyvws.commands.doctor import doctor
 from pyvws.commands.init import init
 from pyvws.commands.report import report
 from pyvws.commands.risk import risk
+from pyvws.commands.schema import schema
 from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
 from pyvws.commands.utility import utility
@@ -71,7 +72,7 @@ def _options(
         os.environ["PYVWS_DEBUG"] = "1"
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (init, risk, utility, combine, report, demo)
+_COMMANDS: tuple[Callable[..., None], ...] = (init, schema, risk, utility, combine, report, demo)
 
 app.command(cls=DeclaredCommand)(synthesize)
 for _command in _COMMANDS:

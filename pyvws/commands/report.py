@@ -69,11 +69,6 @@ def report(
     check_pages(out, overwrite=overwrite)
     evidence = None
     if original is not None:
-        if outcome not in (None, public.outcome):
-            raise InputError(
-                f"{out} has synthetic values of {public.outcome!r}, not {outcome!r}. Leave "
-                "--outcome out, or name another folder."
-            )
         ball = {"radius": radius, "radius_kind": radius_kind.value}
         with as_left(out):
             evidence = _evidence(
@@ -81,6 +76,7 @@ def report(
                 public,
                 confidential,
                 original,
+                _named(out, public, outcome, known or unweighted),
                 unweighted,
                 known,
                 {**ball, "policy": policy, "rise": rise},
@@ -93,48 +89,78 @@ def report(
         print(f"for the board, confidential: {board_path}\nmay leave the building: {public_path}")
 
 
+def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | None:
+    """The synthesized number whose risks are measured; None of a table if nobody names one."""
+    names = [one.name for one in public.synthetic]
+    numbers = [one.name for one in public.synthetic if one.levels is None]
+    listed = ", ".join(map(repr, names))
+    if outcome is None:
+        if len(names) > 1 and wanted:
+            raise InputError(
+                "--known and --unweighted are for the risks of one column. Name it by --outcome: "
+                f"one of {', '.join(map(repr, numbers)) or 'no column, since all are categories'}."
+            )
+        return numbers[0] if len(names) == 1 and numbers else None
+    if outcome not in names:
+        raise InputError(
+            f"{out} has synthetic values of {listed}, not {outcome!r}. Leave --outcome out, or "
+            "name another folder."
+        )
+    if outcome not in numbers:
+        raise InputError(
+            f"{outcome!r} is a category, and a radius needs a number. Leave --outcome out: utility "
+            "is measured of every column."
+        )
+    return outcome
+
+
 def _evidence(
     out: Path,
     public: Any,
     confidential: Any,
     original: Path,
+    outcome: str | None,
     unweighted: Path | None,
     known: str | None,
     risk: dict[str, Any],
     *,
     told: bool,
 ) -> Any:
-    """Risks and utility against the confidential table; utility alone without the rows' order."""
-    from pyvws.commands._tables import read_outcomes, read_records
-    from pyvws.report.evidence import RiskSettings, gather
+    """Utility against the confidential table, and the risks of a column where rows are linked."""
+    from pyvws.commands._tables import read_original, read_records
+    from pyvws.report.evidence import RiskSettings, gather, risk_evidence
+    from pyvws.report.margins import pairs_of
     from pyvws.report.output_folder import output_part
+    from pyvws.report.released_columns import ColumnValues
     from pyvws.tables.files import file_digest, file_kind
     from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
 
     summary = confidential.summary
-    files = [file.path for file in public.files]
     if not original.exists():
         raise InputError(f"{original}: there is no such file. Check its name.")
     file_kind(original)
     of_file = summary.get("input_sha256_of", "file") == "file"
     same = file_digest(original) == summary["input_sha256"] if of_file else None
-    if RELEASED_ROW not in confidential.records.columns:
-        if known or unweighted:
-            raise InputError(f"{NOT_ALIGNED} Or leave --known and --unweighted out.")
-        y, _ = read_outcomes(original, files[:1], public.outcome)
-        return gather(y, public.outcomes, same_file=same)
+    aligned = RELEASED_ROW in confidential.records.columns
+    if not aligned and (known or unweighted):
+        raise InputError(f"{NOT_ALIGNED} Or leave --known and --unweighted out.")
     if told:
         Console(stderr=True).print("comparing with the confidential table", highlight=False)
-    folders = [out]
-    if unweighted is not None:
-        output_part(unweighted, "release")
-        folders.append(unweighted)
-    y, values, patterns = read_records(original, folders, public.outcome, known)
-    count = len(files)
-    return gather(
-        y,
-        values[:count],
-        same_file=same,
-        risk=RiskSettings(known=patterns, **risk),
-        unweighted=values[count:] or None,
-    )
+    alone = not public.privacy.get("columns")
+    found, data = None, None
+    columns: Any = None
+    if outcome is not None and aligned:
+        folders = [out]
+        if unweighted is not None:
+            output_part(unweighted, "release")
+            folders.append(unweighted)
+        y, values, patterns = read_records(original, folders, outcome, known)
+        own, others = values[: len(public.files)], values[len(public.files) :]
+        settings = RiskSettings(known=patterns, **risk)
+        found = risk_evidence(outcome, y, own, settings, unweighted=others or None)
+        columns = [ColumnValues(outcome, None, [y, *own])] if alone else None
+    if columns is None:
+        data = read_original(original, public.columns)
+        columns = (public.values(one, data=data[one.name]) for one in public.synthetic)
+    pairs = pairs_of(public, data=data)
+    return gather(columns, same_file=same, alone=alone, pairs=pairs, risk=found)

@@ -218,6 +218,28 @@ def _consumer_expenditure(
     _run(study, file, out, overwrite, seed=seed)
 
 
+def _tables(
+    file: Annotated[
+        Path, typer.Option(help="Your copy of ma2019.csv (NIST) or ce_2017.csv (BLS).")
+    ],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Run the deviance clamp too; it takes the longest.")
+    ] = False,
+    copies: Annotated[
+        int, typer.Option(help="How many times each record stands in the table.", min=1)
+    ] = 1,
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
+    from pyvws.release.synthesize import synthesize
+    from pyvws.studies import whole_tables as study
+
+    own = {"synthesize": synthesize, "strict": strict, "copies": copies}
+    _run(study, file, out, overwrite, seed=seed, **own)
+
+
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.commands._output import console_listener
@@ -248,3 +270,4 @@ for _name in STUDIES:
 study.command("sdr")(_sdr)
 study.command("sdr-2024")(_sdr_2024)
 study.command("consumer-expenditure")(_consumer_expenditure)
+study.command("tables")(_tables)

@@ -112,7 +112,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.frame,
+                source.frame if settings.schema is None else source.spelled,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

@@ -31,12 +31,14 @@ def draw_from_histogram(
     histogram repeatable. These draws cost no epsilon. Under "loo" neighbours the noise protects
     the number of records too, so a dataset has as many rows as the noisy counts add up to.
     """
-    noisy = mechanism.perturb(table.y, seed=seed)
-    records = len(table.y)
+    (outcome,) = table.outcomes
+    noisy = mechanism.perturb(outcome.y, seed=seed)
+    records = table.records
     size = max(1, noisy.noisy_total) if mechanism.protects_records else records
     streams = np.random.SeedSequence(seed).spawn(settings.datasets)
-    outcomes = [
-        synthesize_from_histogram(noisy, size, np.random.default_rng(stream)) for stream in streams
+    values = [
+        {outcome.name: synthesize_from_histogram(noisy, size, np.random.default_rng(stream))}
+        for stream in streams
     ]
     secret = mechanism.noise == "secret"
     stream = np.random.default_rng() if secret else order_stream(seed)
@@ -57,12 +59,12 @@ def draw_from_histogram(
         bins_from_records=mechanism.bins is None,
         edges_from_data=mechanism.edges_from_data,
         allows_outside=mechanism.allow_outside,
-        columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
+        columns_released_unchanged=table.unchanged,
         rounded=settings.round,
         keep_order=settings.keep_order,
     )
     return Drawn(
-        outcomes=outcomes,
+        values=values,
         order=order,
         records=columns,
         posterior={

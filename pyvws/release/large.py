@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import io
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -23,14 +24,14 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.models.model import Model
-from pyvws.posterior.prediction import AT_ONCE, predicted
+from pyvws.posterior.prediction import AT_ONCE
 from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.release.summary import posterior_columns, record_columns, summarize
+from pyvws.release.summary import posterior_columns, summarize
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import RunColumns, run_columns
-from pyvws.synthesis.confidential_table import check_table
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.large_files import COUNT, LargeTable, LazyTable, TalliedTable
@@ -80,21 +81,13 @@ def large_release(
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
         source = source.tallied(columns.modelled, columns.public)
-    rows, typed = source.tally(columns.modelled)
+    rows, typed = source.tally(columns.modelled, by_schema=settings.schema is not None)
     _refuse_too_few(typed)
-    checked = check_table(
-        typed,
-        outcome=settings.outcome,
-        model=cast(Model, settings.model),
-        mechanism=mechanism,
-        formula=settings.formula,
-        keep=(),
-        round=settings.round,
-        least=1,
-    )
-    early = OutcomeCopies(checked.design.predictors, source.columns, settings.outcome)
-    early.look(typed.to_dict(), checked.unrounded)
-    early.refuse()
+    checked = check_table(typed.drop(COUNT), settings, least=1)
+    predictors = [name for name in columns.modelled if name in columns.public]
+    for early, y in _searches(predictors, source.columns, checked):
+        early.look(typed.to_dict(), y)
+        early.refuse()
     checked = replace(checked, released=columns.released)
     counts = typed[COUNT].to_numpy().astype(np.float64)
     run = fitted_run(
@@ -105,7 +98,11 @@ def large_release(
         digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"
     released = run.statement.released()
     with open_output(
-        folder, datasets=settings.datasets, format=source.format, whole=False, overwrite=overwrite
+        folder,
+        datasets=settings.datasets,
+        format=source.format,
+        whole=False,
+        overwrite=overwrite,
     ) as out:
         _write_records(run, source, rows, columns, out, seed=seed)
         out.finish(
@@ -123,6 +120,7 @@ def large_release(
             config=config_text(settings, seed=None),
             config_with_seed=config_text(settings, seed=seed),
             console=run.console,
+            **schema_texts(settings),
         )
     return released
 
@@ -190,15 +188,16 @@ def _public_rows(
 
     `rows` (N,) names the row of the datasets, from 1, that a record becomes, if it becomes a row.
     """
-    per_kind = record_columns(run.own, run.final)
+    per_kind = run.records()
     places = tally.select(columns.modelled).with_columns(
         pl.Series(_PLACE, np.arange(len(tally)), dtype=pl.UInt32)
     )
     row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
-    copies, read = OutcomeCopies(columns.public, table.columns, run.settings.outcome), 0
+    searches, read = _searches(columns.public, table.columns, run.table), 0
     for batch in table.batches(columns.all, AT_ONCE):
         kind = _kinds(batch, places, columns.modelled)
-        copies.look(batch.to_dict(), run.table.unrounded[kind])
+        for copies, y in searches:
+            copies.look(batch.to_dict(), y[kind])
         become = rows[read : read + batch.height]
         read += batch.height
         if len(become) < batch.height:
@@ -209,8 +208,18 @@ def _public_rows(
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
-    copies.refuse()
-    copies.warn()
+    for copies, _ in searches:
+        copies.refuse()
+        copies.warn()
+
+
+def _searches(
+    columns: Sequence[str], header: Sequence[str], table: ConfidentialTable
+) -> list[tuple[OutcomeCopies, Floats]]:
+    """A search for copies of each outcome, and the outcome's values (N,) before rounding."""
+    return [
+        (OutcomeCopies(columns, header, name, kind), y) for name, (y, kind) in table.sought.items()
+    ]
 
 
 def _write_datasets(
@@ -221,16 +230,18 @@ def _write_datasets(
 ) -> None:
     """Draw outcomes for each batch of rows. Each dataset has a random stream of its own."""
     settings = run.settings
-    draw_outcomes = _outcome_maker(run)
     streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
     with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
 
             def write(number: int, batch: pl.DataFrame = batch) -> None:
                 draw, rng = streams[number]
-                values = draw_outcomes(draw, rng, batch[_PLACE].to_numpy())
-                outcome = pl.Series(settings.outcome, values)
-                writers[number](batch.with_columns(outcome).select(released))
+                values = run.values(draw, rng, batch[_PLACE].to_numpy())
+                made = [
+                    one.written(values[one.name], nw.Implementation.POLARS).to_native()
+                    for one in run.table.outcomes
+                ]
+                writers[number](batch.with_columns(made).select(released))
 
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
@@ -238,21 +249,8 @@ def _write_datasets(
 
 def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:
     """The tally's row of each record (n,)."""
-    place = batch.join(places, on=modelled, how="left", maintain_order="left")[_PLACE]
+    how: Any = {"how": "left", "maintain_order": "left", "nulls_equal": True}
+    place = batch.join(places, on=modelled, **how)[_PLACE]
     if place.null_count():
         raise InputError(TABLE_CHANGED)
     return place.to_numpy()
-
-
-def _outcome_maker(run: FittedRun) -> Callable[[Any, np.random.Generator, Any], Any]:
-    """A function of a draw, a stream and records' kinds (n,) that returns outcomes as written."""
-    model, design, cells = run.loop.model, run.table.design.matrix, run.loop.cells
-    seen = cells.outcome[cells.cell_of_record] if model.reads_outcome else None
-    made: Any = {"whole": np.int64, "real": np.float64, "boolean": np.bool_}[run.table.kind]
-
-    def outcomes(draw: Any, rng: np.random.Generator, kind: Any) -> Any:
-        given: Floats | None = None if seen is None else seen[kind]
-        values = predicted(model, draw, design[kind], rng, outcome=given)
-        return (np.rint(values) if run.settings.round else values).astype(made)
-
-    return outcomes

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
+from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.table_writers import TableWriter, table_writer
 
 __all__ = ["Output", "open_output"]
@@ -37,16 +38,20 @@ class Output:
         config: str,
         config_with_seed: str,
         console: str,
+        schema: str,
+        public_schema: str,
     ) -> None:
         """Write the files that a run has once. A text that is empty gets no file."""
         release, confidential = self.folder / "release", self.folder / "confidential"
         (release / "privacy.json").write_bytes(_json(privacy))
-        if config:
-            (release / "run.toml").write_text(config, encoding="utf-8")
+        for name, text in (("run.toml", config), (SCHEMA_FILE, public_schema)):
+            if text:
+                (release / name).write_text(text, encoding="utf-8")
         with _private(confidential / "posterior.parquet", True) as write:
             write(posterior)
         private_write(confidential / "summary.json", _json(summary))
-        for name, text in (("run.toml", config_with_seed), ("engine.log", console)):
+        own = {"run.toml": config_with_seed, SCHEMA_FILE: schema, "engine.log": console}
+        for name, text in own.items():
             if text:
                 private_write(confidential / name, text.encode())
 

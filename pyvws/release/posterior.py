@@ -20,15 +20,24 @@ from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
+from pyvws.models.model import Draws
+from pyvws.models.sequence import Conditional, TableCells, TableModel
+from pyvws.posterior.prediction import predicted
 from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
-from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.statement.accounting import ColumnCost, PrivacyStatement, growth_per_doubling
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource, share_outside
+from pyvws.synthesis.fit_sources import (
+    FitSource,
+    ModelSource,
+    OutsideShares,
+    ProgramSource,
+    TableSource,
+    share_outside,
+)
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
-from pyvws.synthesis.loop import Listener, SynthesisLoop
-from pyvws.synthesis.reference import Reference
+from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.cells import make_cells
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
@@ -45,7 +54,8 @@ class FittedRun:
 
     `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets.
     Searches found `constants`; Stan printed `console`. `rows` is the number of rows by a setting,
-    None for one row a record. `tells_nothing` says whether the clamp left only the prior.
+    None for one row a record. `tells_nothing` says whether the clamp left only the prior; `outside`
+    has the shares of terms outside its window, where there is one.
     """
 
     settings: RunSettings
@@ -58,25 +68,38 @@ class FittedRun:
     console: str
     rows: int | None
     tells_nothing: bool
+    outside: OutsideShares | None
+
+    def values(
+        self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
+    ) -> dict[str, Floats]:
+        """Synthetic values by column of rows that stand for records, as `predicted` draws them."""
+        columns = [one.drawn for one in self.table.outcomes]
+        return predicted(columns, draw, rng, rows=rows, public=self.table.public)
 
     def figures(self) -> dict[str, Any]:
         """The run's own part of summary.json."""
         told: dict[str, Any] = {}
-        if self.own.clamp is not None:
-            fit, loop = self.final, self.loop
-            outside = share_outside(
-                *(loop.model, loop.cells, fit.posterior, fit.weights, self.own.clamp)
-            )
+        if self.outside is not None:
+            by_draw = self.outside.by_draw
             told = {
                 "posterior_is_prior": self.tells_nothing,
                 "share_outside_window": {
-                    "mean": float(outside.mean()),
-                    "least": float(outside.min()),
-                    "most": float(outside.max()),
+                    "mean": float(by_draw.mean()),
+                    "least": float(by_draw.min()),
+                    "most": float(by_draw.max()),
                 },
             }
-        columns = {"design_columns": list(self.table.design.names)}
+        terms = {one.name: list(one.terms) for one in self.table.outcomes}
+        columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
+
+    def records(self) -> dict[str, Floats]:
+        """Columns of records.parquet, an entry (N,) for each record that was fitted."""
+        found = record_columns(self.own, self.final, self.table.names)
+        if self.outside is not None:
+            found["share_outside_window"] = self.outside.by_record
+        return found
 
 
 def fitted_run(
@@ -90,13 +113,13 @@ def fitted_run(
 ) -> FittedRun:
     """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records."""
     console: list[str] = []
-    log, model = console.append, table.model
-    cells = make_cells(model.encode(table.y), table.design.matrix, multiplicity)
-    rows = _number_of_rows(settings, table.released, cells.total_records)
+    log = console.append
+    model, cells, source = _modelled(settings, table, multiplicity, log)
+    rows = _number_of_rows(settings, table, cells.total_records)
     loop = SynthesisLoop(
         model,
         cells,
-        source=_source(settings, cells, table, log),
+        source=source,
         settings=settings.sampler,
         seed=seed,
         listener=listener,
@@ -106,9 +129,13 @@ def fitted_run(
     nothing = tells_nothing(settings, loop, weighting)
     judge_convergence(settings, loop, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
+    outside = None
+    if weighting.clamp is not None:
+        of_fit = (final.posterior, final.weights, weighting.clamp)
+        outside = share_outside(model, cells, *of_fit)
     said = "".join(console)
     return FittedRun(
-        settings, table, loop, weighting, final, constants, statement, said, rows, nothing
+        settings, table, loop, weighting, final, constants, statement, said, rows, nothing, outside
     )
 
 
@@ -123,20 +150,18 @@ def draw_from_posterior(
 ) -> Drawn:
     """Run a mechanism on a checked table; `row_name` heads the row numbers in records.parquet."""
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
-    records, design = len(table.y), table.design.matrix
-    columns = record_columns(run.own, run.final)
+    columns: dict[str, Any] = dict(run.records())
     order: RowNumbers | None
     if run.rows is not None:  # There are no predictors, so one row of the design is like another.
         order = np.zeros(run.rows, dtype=np.intp)
-        own: dict[str, Any] = {"design": design[order]}
     else:
-        order = None if settings.keep_order else row_order(order_stream(seed), records)
-        columns = {row_name: released_rows(order, records), **columns}
-        own = {"design": design, "order": order}
-    draws = settings.draws_per_release
-    outcomes = run.loop.synthetic(run.final, datasets=settings.datasets, draws=draws, **own)
+        order = None if settings.keep_order else row_order(order_stream(seed), table.records)
+        columns = {row_name: released_rows(order, table.records), **columns}
+    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+    rows = table.records if order is None else order
+    values = [run.values(draw, rng, rows) for draw, rng in streams]
     return Drawn(
-        outcomes=outcomes,
+        values=values,
         order=order,
         records=columns,
         posterior=posterior_columns(run.final.posterior),
@@ -146,7 +171,7 @@ def draw_from_posterior(
     )
 
 
-def _number_of_rows(settings: RunSettings, released: list[str], records: int) -> int | None:
+def _number_of_rows(settings: RunSettings, table: ConfidentialTable, records: int) -> int | None:
     """The public number of rows, or a noisy number of records; None for one row a record.
 
     One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
@@ -155,7 +180,7 @@ def _number_of_rows(settings: RunSettings, released: list[str], records: int) ->
     """
     if settings.records is None:
         return None
-    if released != [settings.outcome]:
+    if table.unchanged:
         raise InputError(
             "records draws another number of rows than the table has, and columns that are "
             "released as they are have the table's own. Take formula and keep out, or records."
@@ -176,8 +201,9 @@ def _fitted(
     if settings.downscale and target is not None:
         rule = Downscaling(target, settings.passes, settings.psi)
     request = Request(
-        y=table.y,
+        y=_numbers(table),
         known=table.known,
+        levels=_levels(table),
         column=table.weights,
         tolerance=settings.tolerance,
         epsilon=None if settings.downscale else settings.epsilon,
@@ -258,6 +284,8 @@ def _statement(
         enforced=enforced,
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
+        columns=_costs(settings, table, weighting, final),
+        proposed=len(settings.public_table.to_review) if settings.public_table else 0,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
         target=settings.target_epsilon,
@@ -266,7 +294,7 @@ def _statement(
         draws=final.posterior.n_draws,
         draws_per_release=settings.draws_per_release,
         threshold=settings.threshold,
-        columns_released_unchanged=tuple(c for c in table.released if c != settings.outcome),
+        columns_released_unchanged=table.unchanged,
         rounded=settings.round,
         keep_order=settings.keep_order,
         reads_outcome=loop.model.reads_outcome,
@@ -284,6 +312,23 @@ def _statement(
         engine=final.posterior.engine,
         exact_draws=is_exact(settings.engine),
         public_settings={**settings.public, **_grid(settings, loop)},
+    )
+
+
+def _costs(
+    settings: RunSettings, table: ConfidentialTable, weighting: Weighting, final: WeightedFit
+) -> tuple[ColumnCost, ...]:
+    """The columns of a table with what each costs alone; empty without a schema."""
+    if settings.public_table is None:
+        return ()
+    alone = final.bounds.separate
+    if weighting.clamp is not None:
+        alone = np.full(len(table.outcomes), weighting.clamp.epsilon)
+    return tuple(
+        ColumnCost(
+            name=one.name, model=one.model.name, predictors=one.predictors, epsilon=float(epsilon)
+        )
+        for one, epsilon in zip(table.outcomes, alone, strict=True)
     )
 
 
@@ -316,15 +361,43 @@ def _uses(
 Log = Callable[[str], None]
 
 
-def _source(settings: RunSettings, cells: Cells, table: ConfidentialTable, log: Log) -> FitSource:
-    model = table.model
+def _modelled(
+    settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
+) -> tuple[Any, Any, FitSource]:
+    """The model, the cells and the source of fits: of one column, or of all columns together."""
+    columns = tuple(
+        Conditional(one.name, one.model, make_cells(one.encoded, one.design, multiplicity))
+        for one in table.outcomes
+    )
+    if len(columns) > 1:
+        model, cells = TableModel(columns), TableCells.of(columns)
+        return model, cells, TableSource(model, cells, _sampler(settings, log))
+    (one,) = columns
     if settings.program is not None:
+        (outcome,) = table.outcomes
         engine = find_stan_engine(str(settings.engine), log=log)
-        y, X = model.encode(table.y), table.design.matrix
-        return ProgramSource(
-            settings.program, engine, y, X, model.predicts_from, settings.threshold
+        program: FitSource = ProgramSource(
+            *(settings.program, engine, outcome.encoded, outcome.design),
+            one.model.predicts_from,
+            settings.threshold,
         )
-    return ModelSource(model, cells, _sampler(settings, log), settings.threshold)
+        return one.model, one.cells, program
+    source = ModelSource(one.model, one.cells, _sampler(settings, log), settings.threshold)
+    return one.model, one.cells, source
+
+
+def _numbers(table: ConfidentialTable) -> Floats:
+    """The outcome (N,), or the numbers (N, P) among the columns of a table."""
+    if len(table.outcomes) == 1:
+        return table.outcomes[0].y
+    numbers = [one.y for one in table.outcomes if not one.categorical]
+    return np.column_stack(numbers) if numbers else np.empty((table.records, 0))
+
+
+def _levels(table: ConfidentialTable) -> list[Floats]:
+    """The codes (N,) of each category among the columns of a table."""
+    several = len(table.outcomes) > 1
+    return [one.y for one in table.outcomes if several and one.categorical]
 
 
 def _sampler(settings: RunSettings, log: Log) -> Engine:
@@ -332,11 +405,15 @@ def _sampler(settings: RunSettings, log: Log) -> Engine:
     return find_engine(named, log=log) if isinstance(named, str) else named
 
 
-def _reference(
-    settings: RunSettings, table: ConfidentialTable, log: Log
-) -> tuple[Reference, FitSource] | None:
-    """The public records of a run that has them, and the source of fits to these records alone."""
+def _reference(settings: RunSettings, table: ConfidentialTable, log: Log) -> ReferenceFits | None:
+    """The public records of a run that has them, and how they are fitted.
+
+    Nothing is clamped in that fit, so an exact engine, which draws from clamped targets alone,
+    leaves it to the native one.
+    """
     public = table.reference
     if public is None:
         return None
-    return public, ModelSource(public.model, public.cells, _sampler(settings, log))
+    engine = find_engine("native") if is_exact(settings.engine) else _sampler(settings, log)
+    source = ModelSource(public.model, public.cells, engine)
+    return ReferenceFits(public, source, settings.settings)

@@ -50,6 +50,9 @@ class Release:
         Confidential. What Stan printed, if it sampled.
     config, config_with_seed : str
         The settings as TOML for `pyvws synthesize --config`: public, and confidential.
+    schema, public_schema : str
+        The schema of a table as TOML: confidential, and public. The public text is empty while
+        entries of the schema come from the table and wait for review.
     """
 
     datasets: list[Any]
@@ -60,6 +63,8 @@ class Release:
     console: str = ""
     config: str = ""
     config_with_seed: str = ""
+    schema: str = ""
+    public_schema: str = ""
 
     def __repr__(self) -> str:
         """One line of public figures, so that a notebook or a log shows no record."""
@@ -122,6 +127,8 @@ class Release:
                 config=self.config,
                 config_with_seed=self.config_with_seed,
                 console=self.console,
+                schema=self.schema,
+                public_schema=self.public_schema,
             )
         return target
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -32,11 +33,12 @@ _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formul
 class Drawn:
     """The draws of a run for a table in memory, the same for every mechanism.
 
-    `order` names the record of each row, None where row i is record i's. `records` and `posterior`
-    are columns of confidential tables. `figures` is the run's own part of summary.json.
+    `values` has the synthetic values of each dataset by column. `order` names the record of each
+    row, None where row i is record i's. `records` and `posterior` are columns of confidential
+    tables. `figures` is the run's own part of summary.json.
     """
 
-    outcomes: list[Floats]
+    values: list[dict[str, Floats]]
     order: RowNumbers | None
     records: dict[str, Any]
     posterior: dict[str, Any]
@@ -60,11 +62,11 @@ def summarize(
     return {
         **figures,
         "timings": timings,
-        "settings": {**settings.recorded(table.model), **figures["settings"]},
+        "settings": {**settings.recorded(table.families), **figures["settings"]},
         "seed": seed,
         "input_sha256": input_sha256 or table.sha256,
         "input_sha256_of": (
-            input_sha256_of if input_sha256 else "outcome and design matrix as float64"
+            input_sha256_of if input_sha256 else "outcomes and design matrices as float64"
         ),
         "versions": {
             "pyvws": __version__,
@@ -135,14 +137,22 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
     return columns
 
 
-def record_columns(weighting: Weighting, final: WeightedFit) -> dict[str, Any]:
-    """Columns of records.parquet: weights and bounds (nats) of the own and the last fit, risks."""
+def record_columns(
+    weighting: Weighting, final: WeightedFit, names: Sequence[str]
+) -> dict[str, Floats]:
+    """Columns of records.parquet: weights and bounds (nats) of the own and the last fit, risks.
+
+    Of a table, each column's own bound in the last fit stands behind them.
+    """
+    by_column = final.bounds.by_column
+    own = {} if by_column is None else dict(zip(names, by_column.T, strict=True))
     return {
         "weight": weighting.fit.weights,
         "lipschitz_bound": weighting.fit.bounds.by_record,
         "risk": weighting.risk,
         "weight_final": final.weights,
         "lipschitz_bound_final": final.bounds.by_record,
+        **{f"lipschitz_bound_final_{name}": np.ascontiguousarray(x) for name, x in own.items()},
     }
 
 

@@ -16,15 +16,14 @@ from pyvws._base.setting import documented, merged, settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.models.model import Model
 from pyvws.release.histogram import draw_from_histogram
 from pyvws.release.large import large_release
 from pyvws.release.posterior import draw_from_posterior
 from pyvws.release.release import Release
 from pyvws.release.summary import summarize
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected
-from pyvws.synthesis.confidential_table import check_table
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.large_files import open_large, open_lazy
@@ -104,16 +103,8 @@ class Synthesizer(RunSettings):
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
             )
-        table = check_table(
-            frame,
-            outcome=self.outcome,
-            model=cast(Model, self.model),
-            mechanism=mechanism,
-            formula=self.formula,
-            keep=self.keep,
-            round=self.round,
-        )
-        look_for_copies(frame, table.released, self.outcome)
+        table = check_table(frame, self)
+        look_for_copies(frame, table.released, table.sought)
         given: Any = {"seed": seed, "row_name": RELEASED_ROW if ordered else UNLINKED_ROW}
         if mechanism.fits_model:
             drawn = draw_from_posterior(self, mechanism, table, listener=listener, **given)
@@ -126,9 +117,7 @@ class Synthesizer(RunSettings):
         return Release(
             datasets=table.datasets(
                 frame if release_frame is None else release_frame,
-                drawn.outcomes,
-                outcome=self.outcome,
-                round=self.round,
+                drawn.values,
                 order=drawn.order,
             ),
             privacy=drawn.statement.released(),
@@ -140,6 +129,7 @@ class Synthesizer(RunSettings):
             console=drawn.console,
             config=config_text(self, seed=None),
             config_with_seed=config_text(self, seed=seed),
+            **schema_texts(self),
         )
 
     def fit_to(

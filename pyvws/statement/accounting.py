@@ -21,11 +21,12 @@ from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.words import EXACT_TRUST, TRUST, caveat, trust
+from pyvws.statement.words import EXACT_TRUST, USUAL_TRUST, caveat, trust
 
 __all__ = [
     "ROW_ORDERS",
     "STATEMENT_VERSION",
+    "ColumnCost",
     "PrivacyStatement",
     "Statement",
     "growth_per_doubling",
@@ -102,7 +103,7 @@ class Statement:
 
     def trusted(self) -> list[Phrase]:
         """What a reader must trust."""
-        return [Phrase(key) for key in TRUST if key not in EXACT_TRUST.values()]
+        return [Phrase(key) for key in USUAL_TRUST]
 
     @property
     def draws_released(self) -> int:
@@ -148,13 +149,40 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCost:
+    """One synthesized column of a table.
+
+    `epsilon` is what a run of this column alone costs under the same weights, 2 max_i Delta_ik, or
+    the whole epsilon of a clamp; larger = less private.
+    """
+
+    name: str
+    model: str
+    predictors: tuple[str, ...]
+    epsilon: float
+
+    def written(self, round_up: bool) -> dict[str, Any]:
+        """The column's entry in a statement."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "predictors": list(self.predictors),
+            "epsilon_alone": figure(self.epsilon, round_up),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyStatement(Statement):
     """The facts of a release from a pseudo posterior.
 
     Attributes
     ----------
     model : str
-        Name as on the command line.
+        Name as on the command line; of a table, the names of its columns' families.
+    columns : tuple of ColumnCost
+        The columns of a table, synthesized together; empty for a run on one outcome.
+    proposed : int
+        How many entries of the table's schema come from the table and were not reviewed.
     claim : {"dp", "asymptotic-dp", "none"}
         The strongest guarantee that the mechanism may claim.
     unchecked : tuple of {"mechanism", "model", "engine"}
@@ -222,6 +250,8 @@ class PrivacyStatement(Statement):
     reweighted: bool
     searched: bool
     lipschitz_bound: float
+    columns: tuple[ColumnCost, ...] = ()
+    proposed: int = 0
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
     mechanism_words: Mapping[str, str] = field(default_factory=dict)
@@ -266,7 +296,8 @@ class PrivacyStatement(Statement):
         if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
-            local = not (self.data_weights or self.prepared_from_data or self.unchecked)
+            from_data = self.data_weights or self.prepared_from_data or self.proposed > 0
+            local = not (from_data or self.unchecked)
             if local and self.accepts_unconverged:
                 return "none"
             return "dp" if local else "asymptotic-dp"
@@ -313,6 +344,7 @@ class PrivacyStatement(Statement):
             "public-settings": strict,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
+            "proposed": self.proposed > 0,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),
             **fewer,
@@ -375,7 +407,9 @@ class PrivacyStatement(Statement):
             "reference": [LedgerEntry(Phrase("reference-fit"), 0.0)],
             "staged": [LedgerEntry(Phrase("first-stage"), self.stage_epsilon)],
         }
+        proposed = Phrase("proposed", {"number": self.proposed})
         return [
+            *([LedgerEntry(proposed, None)] if self.proposed else []),
             *(LedgerEntry(use, None) for use in self.uses),
             *weights.get(self.weights_source, []),
             LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),
@@ -422,8 +456,16 @@ class PrivacyStatement(Statement):
             return figure(value, round_up)
 
         own = {"unchecked": list(self.unchecked), "mechanism_words": dict(self.mechanism_words)}
+        table = {}
+        if self.columns:
+            table = {
+                "columns_synthesized": [column.name for column in self.columns],
+                "columns": [column.written(round_up) for column in self.columns],
+                "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
+            }
         return {
             **{name: said for name, said in own.items() if said},
+            **table,
             "reweighted": self.reweighted,
             "model": self.model,
             "guarantee": self.guarantee,

@@ -94,7 +94,8 @@ class HistogramStatement(Statement):
         return [LedgerEntry(Phrase("histogram"), self._composed(self.epsilon)[1])]
 
     def trusted(self) -> list[Phrase]:
-        return [said for said in Statement.trusted(self) if said.key != "seed"]
+        computed = "noise-computation" if self.publishable else "float-noise-computation"
+        return [Phrase("agency"), Phrase("public"), Phrase(computed)]
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
         # A record left out moves one count by one; a record replaced moves two counts by one.

@@ -16,6 +16,7 @@ __all__ = [
     "NOT_COVERED",
     "TRUST",
     "USES",
+    "USUAL_TRUST",
     "caveat",
     "caveat_keys",
     "trust",
@@ -28,6 +29,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
 CAVEATS: Final = _WORDS["caveats"]
 USES: Final = _WORDS["uses"]
 TRUST: Final = _WORDS["trust"]
+USUAL_TRUST: Final = ("agency", "public", "computation", "seed")
+"""The trust assumptions of a release whose randomness is its seed's."""
 EXACT_TRUST: Final = {"computation": "exact-computation", "seed": "seed-of-rows"}
 """The trust assumption that takes another's place where the posterior draws are exact."""
 NOT_COVERED: Final = _WORDS["not-covered"]

@@ -18,20 +18,19 @@ __all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """Columns of a run: `modelled` in the fit, the outcome last, and `released` in their order."""
+    """Columns of a run: `modelled` in the fit, the `outcomes` last, and `released` in their order.
+
+    `outcomes` are the columns to synthesize.
+    """
 
     modelled: list[str]
     released: list[str]
-
-    @property
-    def outcome(self) -> str:
-        """The column to synthesize."""
-        return self.modelled[-1]
+    outcomes: tuple[str, ...]
 
     @property
     def public(self) -> list[str]:
         """Columns that the run releases unchanged, in their order."""
-        return [name for name in self.released if name != self.outcome]
+        return [name for name in self.released if name not in self.outcomes]
 
     @property
     def all(self) -> list[str]:
@@ -42,23 +41,32 @@ class RunColumns:
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     """The columns of a run on a table; InputError for a column that the table lacks."""
     mechanism = cast(Mechanism, settings.mechanism)
+    outcomes, predictors = _modelled(settings)
     known, weighed = list(mechanism.known), mechanism.weight_column
     weights = [] if weighed is None else [weighed]
-    predictors = list(read_formula(settings.formula).columns)
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
+    one = settings.public_table is None
     for role, wanted in (
-        ("outcome", [settings.outcome]),
-        ("formula", predictors),
+        ("outcome" if one else "schema", outcomes),
+        ("formula" if one else "schema", predictors),
         ("known", known),
         ("weight_column", weights),
         ("keep", names),
     ):
         check_columns(table, wanted, role=role)
-    keys = dict.fromkeys([*predictors, *known, *weights])
-    keys.pop(settings.outcome, None)
-    public = {settings.outcome, *predictors, *names}
-    return RunColumns([*keys, settings.outcome], [name for name in table.columns if name in public])
+    keys = [name for name in dict.fromkeys([*predictors, *known, *weights]) if name not in outcomes]
+    public = {*outcomes, *predictors, *names}
+    released = [name for name in table.columns if name in public]
+    return RunColumns([*keys, *outcomes], released, outcomes)
+
+
+def _modelled(settings: RunSettings) -> tuple[tuple[str, ...], list[str]]:
+    """The columns to synthesize, and the public columns that predict them."""
+    schema = settings.public_table
+    if schema is not None:
+        return schema.synthesized, list(schema.public)
+    return (cast(str, settings.outcome),), list(read_formula(settings.formula).columns)
 
 
 def columns_used(settings: RunSettings) -> int | None:
@@ -67,9 +75,9 @@ def columns_used(settings: RunSettings) -> int | None:
         return None
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
     mechanism = cast(Mechanism, settings.mechanism)
-    read = {*mechanism.known, *read_formula(settings.formula).columns, *kept}
+    outcomes, predictors = _modelled(settings)
     weights = set() if mechanism.weight_column is None else {mechanism.weight_column}
-    return len({settings.outcome, *read, *weights})
+    return len({*outcomes, *mechanism.known, *predictors, *kept} | weights)
 
 
 def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:

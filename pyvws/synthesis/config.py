@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import fields
@@ -11,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pyvws._base.setting import settings_of
+from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
-from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
 
-__all__ = ["config_text", "read_config", "toml_line"]
+__all__ = ["config_text", "read_config", "schema_texts", "toml_line"]
 
+_OF_SCHEMA = ("model", "formula")  # A schema has its own.
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 
 
@@ -28,9 +29,11 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
     chosen: dict[str, Any] = {}
     for one in settings_of(type(settings)):
         value = getattr(settings, one.name)
-        if one.name == "program":
+        if one.name == "program" or (settings.schema is not None and one.name in _OF_SCHEMA):
             continue
-        if one.name == "model":
+        if one.name == "schema":
+            chosen["schema"] = value and SCHEMA_FILE
+        elif one.name == "model":
             chosen |= {"model": value.name, **_values(value, changed=True)}
         elif one.name == "mechanism":
             chosen |= {"mechanism": value.name, **_values(value)}
@@ -49,6 +52,14 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
         lines.append(toml_line("stan_log_lik", settings.program.log_lik))
         lines.append("# An own Stan program was used: name its file with --stan.")
     return "".join(f"{line}\n" for line in lines)
+
+
+def schema_texts(settings: RunSettings) -> dict[str, str]:
+    """A schema as TOML, and the text that a release may have: not while entries wait for review."""
+    schema = settings.public_table
+    text = "" if schema is None else schema.text
+    proposed = schema is not None and bool(schema.to_review)
+    return {"schema": text, "public_schema": "" if proposed else text}
 
 
 def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
@@ -78,8 +89,7 @@ def toml_line(name: str, value: Any) -> str:
     A number keeps every digit: the text is the shortest that gives the same float again.
     """
     plain = _line_text(value) if isinstance(value, (tuple, list)) else _plain(value)
-    text = json.dumps(plain, ensure_ascii=False)
-    return f"{name} = {text.replace(chr(127), chr(92) + 'u007f')}"  # TOML takes no bare DEL.
+    return f"{name} = {toml_value(plain)}"
 
 
 def _line_text(values: Iterable[Any]) -> str:
@@ -126,6 +136,9 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
             f"{path.name}: brackets within brackets. A setting is one value."
         ) from None
     given = {name.replace("-", "_"): value for name, value in found.items()}
+    beside = path.parent / str(given.get("schema"))
+    if "schema" in given and (beside.is_file() or not Path(str(given["schema"])).is_file()):
+        given["schema"] = str(beside)
     for name, value in given.items():
         if name not in allowed:
             near = difflib.get_close_matches(name, allowed, n=1)

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.cores import usable_cores
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
-from pyvws.engines._engine import Engine, Progress
+from pyvws.engines._engine import Engine, Progress, table_engine
 from pyvws.engines._stan_run import StanEngine
+from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
-from pyvws.models.model import Model
+from pyvws.models.model import Likelihood, Model
+from pyvws.models.sequence import Conditional, TableCells, TableModel, draws_of, joint_draws
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.diagnostics import diagnose, together
 from pyvws.posterior.draws import Posterior
+from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells
 
-__all__ = ["FitSource", "ModelSource", "ProgramSource", "clamps_everything", "share_outside"]
+__all__ = [
+    "FitSource",
+    "ModelSource",
+    "OutsideShares",
+    "ProgramSource",
+    "TableSource",
+    "clamps_everything",
+    "share_outside",
+]
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 
@@ -79,14 +96,143 @@ class ModelSource:
             cell_of_record=self.cells.cell_of_record,
             threshold=self.threshold,
         )
-        if clamp is not None:
-            low, high = clamp.window
-            bounds = bounds.clamped(-low, share=clamp.half / (high if high > 0.0 else -low))
-        return posterior, bounds, maxima
+        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """Several columns under any engine: one fit a column, and bounds over all pairings of draws.
+
+    Given the weights the columns are independent, so the fits run side by side. One column is
+    `ModelSource`, to the bit.
+    """
+
+    model: TableModel
+    cells: TableCells
+    engine: Engine
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None,
+        clamp: Clamp | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`; draws are named "column.parameter"."""
+        if clamp is None:
+            posterior = self._fitted(weights, settings, seed, progress, previous)
+        else:
+            target = JointTarget(self.model.columns, weights, clamp)
+            posterior = table_engine(self.engine).sample_table(
+                target, settings, seed=seed, progress=progress
+            )
+        bounds, maxima = blockwise_joint_bounds(
+            [self._terms(one, posterior, clamp) for one in self.model.columns],
+            draws=posterior.n_draws,
+            weights=weights,
+        )
+        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+
+    def _fitted(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        seed: int,
+        progress: Progress | None,
+        previous: Posterior | None,
+    ) -> Posterior:
+        columns = self.model.columns
+        K = len(columns)
+        seeds = np.random.SeedSequence(seed).generate_state(K, np.uint64)
+        tell = _Told(progress, K)
+
+        def fit(place: int) -> Posterior:
+            one = columns[place]
+            before = None
+            if previous is not None:
+                before = replace(previous, draws=draws_of(previous.draws, one.column))
+            return self.engine.sample(
+                PseudoPosterior(one.model, one.cells, weights),
+                settings,
+                seed=int(seeds[place] >> np.uint64(1)),
+                progress=tell.of(place),
+                previous=before,
+            )
+
+        if self.engine.name in STAN_ENGINES:  # Stan's programs run one after the other.
+            return self._joined([fit(place) for place in range(K)], settings)
+        contexts = [copy_context() for _ in columns]  # Threads do not inherit `one_core`.
+        with ThreadPoolExecutor(min(len(columns), usable_cores())) as pool:
+            try:
+                made = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
+            except BaseException:
+                tell.stop()
+                raise
+        return self._joined(made, settings)
+
+    def _joined(self, made: list[Posterior], settings: SamplerSettings) -> Posterior:
+        """The fits of all columns as one, whose draws are named "column.parameter"."""
+        columns = self.model.columns
+        return Posterior(
+            draws=joint_draws(
+                {one.column: fit.draws for one, fit in zip(columns, made, strict=True)}
+            ),
+            chains=settings.chains,
+            diagnostics=together([fit.diagnostics for fit in made]),
+            seconds=sum(fit.seconds for fit in made),
+            engine=self.engine.name,
+        )
+
+    @staticmethod
+    def _terms(one: Conditional, posterior: Posterior, clamp: Clamp | None) -> ColumnTerms:
+        own = replace(posterior, draws=draws_of(posterior.draws, one.column))
+        shift = None if clamp is None else clamp.shift(one.model, one.cells)
+
+        def at(cells: NDArray[np.intp]) -> Floats:
+            log_lik = one.model.log_likelihood(own.draws, one.cells.part(cells))
+            return log_lik if clamp is None or shift is None else clamp.terms(log_lik, shift[cells])
+
+        return ColumnTerms(
+            blocks=lambda: shifted_blocks(one.model, own, one.cells, clamp),
+            at=at,
+            cell_of_record=one.cells.cell_of_record,
+            n_cells=one.cells.n_cells,
+        )
+
+
+class _Told:
+    """Progress of several fits side by side, told as one; and the word that stops them all."""
+
+    def __init__(self, progress: Progress | None, fits: int) -> None:
+        self._progress, self._done = progress, [0] * fits
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End each fit the next time it tells its progress."""
+        self._stopped.set()
+
+    def of(self, place: int) -> Progress:
+        """What the fit at a place tells its progress."""
+
+        def tell(done: int, total: int) -> None:
+            if self._stopped.is_set():
+                raise KeyboardInterrupt
+            self._done[place] = done
+            if self._progress is not None:
+                self._progress(sum(self._done), total * len(self._done))
+
+        return tell
 
 
 def clamps_everything(
-    model: Model, cells: Cells, posterior: Posterior, weights: Floats, clamp: Clamp
+    model: Likelihood,
+    cells: Cells | TableCells,
+    posterior: Posterior,
+    weights: Floats,
+    clamp: Clamp,
 ) -> bool:
     """Whether the posterior is the prior: each record's term is one end of the window throughout.
 
@@ -107,14 +253,28 @@ def clamps_everything(
     return True
 
 
-def share_outside(
-    model: Model, cells: Cells, posterior: Posterior, weights: Floats, clamp: Clamp
-) -> Floats:
-    """The share of records whose terms lie outside the window, at evenly spaced draws.
+@dataclass(frozen=True, slots=True)
+class OutsideShares:
+    """How often terms lie outside a clamp's window, over evenly spaced draws.
 
-    The result has an entry for each of about a hundred draws, or of all draws where they are fewer.
-    Records of weight 0 do not count; without other records the share is 0.
+    `by_draw` (S',) is the share of records outside at each of about a hundred draws, or of all
+    draws where they are fewer. `by_record` (N,) is the share of these draws at which a record is
+    outside: the larger, the less the fit takes from it. Records of weight 0 do not count in
+    `by_draw`, and are never outside.
     """
+
+    by_draw: Floats
+    by_record: Floats
+
+
+def share_outside(
+    model: Likelihood,
+    cells: Cells | TableCells,
+    posterior: Posterior,
+    weights: Floats,
+    clamp: Clamp,
+) -> OutsideShares:
+    """The shares of terms outside the window under weights (N,)."""
     step = max(1, posterior.n_draws // _SEEN_DRAWS)
     seen = replace(posterior, draws=posterior.block(slice(None, None, step)))
     counted = np.ones(len(weights)) if cells.multiplicity is None else cells.multiplicity
@@ -124,13 +284,16 @@ def share_outside(
     cell, weight = pairs[:, 0].astype(np.intp), pairs[:, 1]
     count = np.where(weight > 0, np.bincount(place.ravel(), weights=counted), 0.0)
     low, high = clamp.window
-    outside = np.zeros(seen.n_draws)
+    by_draw, by_pair = np.zeros(seen.n_draws), np.zeros(len(pairs))
     for rows, columns, block in shifted_blocks(model, seen, cells, clamp):
         of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
         with np.errstate(invalid="ignore"):
             terms = block()[:, cell[of] - columns.start] * weight[of]
-        outside[rows] += ~((low <= terms) & (terms <= high)) @ count[of]
-    return outside / max(float(count.sum()), 1.0)
+        outside = ~((low <= terms) & (terms <= high)) & (weight[of] > 0)
+        by_draw[rows] += outside @ count[of]
+        by_pair[of] += outside.sum(axis=0)
+    by_record = (by_pair / seen.n_draws)[place.ravel()]
+    return OutsideShares(by_draw / max(float(count.sum()), 1.0), by_record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
 from pyvws.models.model import Draws, Model
+from pyvws.models.sequence import DrawnColumn, TableCells, TableModel
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
@@ -26,12 +27,11 @@ from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
-from pyvws.tables.row_order import RowNumbers
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["SILENT", "Listener", "SynthesisLoop"]
+__all__ = ["SILENT", "Listener", "ReferenceFits", "SynthesisLoop"]
 
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
@@ -49,26 +49,35 @@ class Listener:
 SILENT = Listener(fit=lambda _label: None, line=lambda _text: None)
 
 
+@dataclass(frozen=True, slots=True)
+class ReferenceFits:
+    """Public records, the source of fits to these records alone, and how long it samples."""
+
+    records: Reference
+    source: FitSource
+    settings: SamplerSettings
+
+
 class SynthesisLoop:
     """Fits of one table from one source and seed; the loop keeps the unweighted and LW fits.
 
-    `model` predicts the synthetic outcomes; `source` samples and computes the bounds. `reference`
-    holds public records and the source of fits to them, where a mechanism asks for them.
+    `model` and `cells` are one outcome's, or those of all columns of a table; `source` samples and
+    computes the bounds. `reference` is there where a mechanism asks for public records.
     """
 
     def __init__(
         self,
-        model: Model,
-        cells: Cells,
+        model: Model | TableModel,
+        cells: Cells | TableCells,
         *,
         source: FitSource,
         settings: SamplerSettings,
         seed: int,
         listener: Listener = SILENT,
-        reference: tuple[Reference, FitSource] | None = None,
+        reference: ReferenceFits | None = None,
     ) -> None:
-        self.model = model
-        self.cells = cells
+        self.model: Any = model
+        self.cells: Any = cells
         self.source = source
         self.settings = settings
         self.fits: list[WeightedFit] = []
@@ -117,12 +126,12 @@ class SynthesisLoop:
         Chains of that fit that fail their diagnostics are a warning: the weights are a function of
         the record and of the draws that were made, whatever the draws are.
         """
-        if self._reference is None:
+        public = self._reference
+        if public is None:
             raise InputError("The mechanism asks for a reference, and this loop has none.")
-        reference, source = self._reference
-        posterior, _, _ = source.sample(
-            np.ones(reference.cells.n_records),
-            self.settings,
+        posterior, _, _ = public.source.sample(
+            np.ones(public.records.cells.n_records),
+            public.settings,
             seed=self._next_seed(),
             progress=self._listener.fit("reference"),
         )
@@ -133,7 +142,7 @@ class SynthesisLoop:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return reference.sizes(posterior, clamp)
+        return public.records.sizes(posterior, clamp)
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """Fit again under the same weights, from a fresh seed and with `LONGER` times the draws.
@@ -251,22 +260,15 @@ class SynthesisLoop:
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
 
     def synthetic(
-        self,
-        fit: WeightedFit,
-        design: Floats,
-        datasets: int,
-        *,
-        draws: int | None = None,
-        order: RowNumbers | None = None,
+        self, fit: WeightedFit, design: Floats, datasets: int, *, draws: int | None = None
     ) -> list[Floats]:
-        """Outcomes (N,) of each dataset, from the draws that `predictors` gives.
-
-        Row j belongs to record order[j], or to record j without an order.
-        """
-        cells = self.cells
-        seen = cells.outcome[cells.cell_of_record] if self.model.reads_outcome else None
+        """The one outcome (N,) of each dataset, from the draws that `predictors` gives."""
+        seen = None
+        if self.model.reads_outcome:
+            seen = self.cells.outcome[self.cells.cell_of_record]
+        column = DrawnColumn("y", self.model, design, seen=seen)
         return [
-            predicted(self.model, draw, design, rng, outcome=seen, order=order)
+            predicted([column], draw, rng, rows=len(design), public={})["y"]
             for draw, rng in self.predictors(fit, datasets, draws)
         ]
 

@@ -27,6 +27,7 @@ from pyvws.tables.design import recoded_design
 from pyvws.tables.files import FORMATS, read_table
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, open_frame, outcome_column
+from pyvws.tables.levels import coded_column
 
 __all__ = ["Reference", "read_reference"]
 
@@ -90,7 +91,9 @@ def read_reference(
     """
     try:
         public = _records(Path(path), [*read_formula(formula).columns, outcome])
-        found = outcome_column(public, outcome)
+        labels = model.outcome_labels
+        coded = None if labels is None else coded_column(public, outcome, labels, role="outcome")
+        found = outcome_column(public, outcome) if coded is None else coded.codes
         found = np.rint(found) if round else found
         prepared = model.prepare(found, outcome)
         recoded = recoded_design(public, frame, formula, outcome=outcome)

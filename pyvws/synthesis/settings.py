@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
-from pyvws._base.setting import Setting, about, setting, settings_of
+from pyvws._base.setting import Setting, UsualNumber, setting, settings_of
 from pyvws.engines._engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
@@ -21,10 +21,18 @@ from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
+from pyvws.synthesis.families import family_of, refuse_table
+from pyvws.tables.schema import Schema
 
-__all__ = ["RunSettings", "check_needs", "mechanisms_that"]
+__all__ = ["SCHEMA_FILE", "RunSettings", "check_needs", "mechanisms_that"]
+
+SCHEMA_FILE: Final = "schema.toml"
+"""Name of the file that a release has its schema in."""
 
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
+_DATASETS_OF_TABLE: Final = 5
+_USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
+_DEFAULT_MODEL: Final = "negative-binomial"
 
 
 _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
@@ -47,13 +55,20 @@ def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -
 class RunSettings:
     """Settings of a run, checked on creation. Each field declares its own setting."""
 
-    outcome: str = field(
-        metadata=about(
-            "Column to synthesize.", more="Numbers that the family can have, or booleans."
-        )
+    outcome: str | None = setting(
+        None,
+        "Column to synthesize. A run has an outcome, or a `schema` for several columns.",
+        more="Values that the family can have, or booleans.",
+    )
+    schema: str | Schema | None = setting(
+        None,
+        "File that says what is public of a table: synthesizes its columns together, at one joint "
+        "epsilon.",
+        more="The file says each column's family, predictors and kind, so `model`, `formula`, "
+        "`keep` and `round` are for a single outcome. In Python also a `vws.Schema`.",
     )
     model: str | Model = setting(
-        "negative-binomial",
+        _DEFAULT_MODEL,
         "Family of the outcome given the predictors.",
         more="A name takes the family's default settings, unless they are given beside it.",
         choices=tuple(MODELS),
@@ -73,9 +88,9 @@ class RunSettings:
         (), "Further public columns to release unchanged, or all.", choices=("all",)
     )
     datasets: int = setting(
-        20,
+        _USUAL_DATASETS,
         "Synthetic datasets. Each spends epsilon, unless `draws_per_release` is smaller.",
-        more="Each is made of one posterior draw.",
+        more="Each is made of one posterior draw. A table gets 5 if not given.",
     )
     draws_per_release: int | None = setting(
         None,
@@ -192,15 +207,15 @@ class RunSettings:
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.outcome, str):
-            raise InputError(
-                "outcome must be the name of one column. Synthesize several one after the other: "
-                "their epsilons add up."
-            )
+        if isinstance(self.schema, str):
+            object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "model", find_model(self.model))
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
+        self._check_outcome()
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
-        object.__setattr__(self, "datasets", whole_number(self.datasets, "datasets", least=1))
+        usual = self.datasets is _USUAL_DATASETS and self.public_table is not None
+        datasets = _DATASETS_OF_TABLE if usual else self.datasets
+        object.__setattr__(self, "datasets", whole_number(datasets, "datasets", least=1))
         self._check_draws()
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
@@ -225,14 +240,16 @@ class RunSettings:
                 )
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
-            refuse_unclamped(cast(Model, self.model))
-        if getattr(self.model, "squeeze", 0.0) and self._clamps_alone():
+            for family in self.families:
+                refuse_unclamped(family)
+        squeezed = any(getattr(family, "squeeze", 0.0) for family in self.families)
+        if squeezed and self._clamps_alone():
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "
                 "is moved. Leave squeeze out."
             )
         mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.reference is not None and cast(Model, self.model).prepared_from_data:
+        if mechanism.reference is not None and self.prepared_from_data:
             raise InputError(
                 "A reference needs a model whose settings are all public: the levels of the "
                 "outcome would come from two tables. Give levels (--levels)."
@@ -261,7 +278,7 @@ class RunSettings:
                     f"without a dataset would be paid for nothing. Got {d}; lower "
                     "draws_per_release or raise datasets."
                 )
-            if d < self.datasets and cast(Model, self.model).reads_outcome:
+            if d < self.datasets and self._reads_outcome:
                 raise InputError(
                     "This model draws each synthetic value from its record as well as from the "
                     "posterior draw, so a draw that is paid once does not pay for several "
@@ -277,11 +294,18 @@ class RunSettings:
 
     def _check_grid(self) -> None:
         if is_exact(self.engine):
-            if not self._clamps_alone():
+            mechanism = cast(Mechanism, self.mechanism)
+            clamps = mechanism.clamps_every_fit or mechanism.reference is not None
+            if not clamps or self.downscale:
                 raise InputError(
                     "Engine grid draws from clamped targets alone, and this run makes a fit "
-                    "without a clamp. Choose mechanism censored with weights none, public or "
-                    "staged, without downscale, or engine native."
+                    "to the table without a clamp. Choose mechanism censored with weights none, "
+                    "public, reference or staged, without downscale, or engine native."
+                )
+            if self.accept_unconverged:
+                raise InputError(
+                    "Engine grid draws exactly and runs no chain on the table, so there is none to "
+                    "accept. Leave accept_unconverged out."
                 )
         elif self.settings.grid_range or self.settings.grid_steps:
             raise InputError(
@@ -325,7 +349,7 @@ class RunSettings:
                 "A perturbed histogram protects the number of records under loo neighbours "
                 "(--neighbours loo). Leave records out."
             )
-        if cast(Model, self.model).reads_outcome:
+        if self._reads_outcome:
             raise InputError(
                 "This model draws each synthetic value from one record, so the datasets have as "
                 "many rows as there are records. Leave records out, or choose labels prior."
@@ -357,11 +381,33 @@ class RunSettings:
         return replace(self.settings, draws=max(_LEAST_DRAWS, self.datasets), chains=1)
 
     @property
+    def public_table(self) -> Schema | None:
+        """The schema of a run on a table; None for a run on one outcome."""
+        return cast("Schema | None", self.schema)
+
+    @property
+    def families(self) -> tuple[Model, ...]:
+        """The families of the columns to synthesize, in their order."""
+        if self.public_table is None:
+            return (cast(Model, self.model),)
+        return tuple(family_of(self.public_table, name) for name in self.public_table.synthesized)
+
+    @property
+    def _reads_outcome(self) -> bool:
+        return any(family.reads_outcome for family in self.families)
+
+    @property
+    def prepared_from_data(self) -> bool:
+        """Whether any value of a family, or an entry of the schema, comes from the table."""
+        proposed = self.public_table is not None and bool(self.public_table.to_review)
+        return proposed or any(family.prepared_from_data for family in self.families)
+
+    @property
     def unchecked(self) -> tuple[str, ...]:
         """Names of the parts (mechanism, model, engine) that are the user's own and unchecked."""
         own = {
             "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
-            "model": own_model(cast(Model, self.model)),
+            "model": any(own_model(family) for family in self.families),
             "engine": own_engine(self.engine),
         }
         return tuple(part for part, holds in own.items() if holds)
@@ -369,11 +415,11 @@ class RunSettings:
     @property
     def _clamped_one_by_one(self) -> bool:
         """Whether the run clamps each term, and only the term's record and settings decide it."""
-        model, mechanism = cast(Model, self.model), cast(Mechanism, self.mechanism)
+        mechanism = cast(Mechanism, self.mechanism)
         return mechanism.claim == "dp" and not (
             self.unchecked
-            or model.reads_outcome
-            or model.prepared_from_data
+            or self._reads_outcome
+            or self.prepared_from_data
             or data_weights(mechanism, downscaled=self.downscale)
         )
 
@@ -407,28 +453,48 @@ class RunSettings:
         They are the family's, the constants of strict weights and a public number of rows. The
         engine grid's own follow from the formula too.
         """
-        family = cast(Model, self.model)
-        own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
-        found = {name: getattr(family, name) for name in own}
+        found: dict[str, Any] = {"schema": SCHEMA_FILE}
+        if self.public_table is None:
+            family = cast(Any, self.model)
+            own = [one.name for one in fields(family) if "setting" in one.metadata]
+            found = {name: getattr(family, name) for name in own}
         mechanism = cast(Mechanism, self.mechanism)
         if mechanism.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             found |= {name: value for name, value in constants.items() if value is not None}
         return found | ({"records": self.records} if isinstance(self.records, int) else {})
 
-    def recorded(self, model: Model) -> dict[str, Any]:
-        """The settings as plain values, for summary.json; `model` as prepared for the table."""
-        apart = ("model", "mechanism", "settings", "engine", "program")
+    def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:
+        """The settings as plain values, for summary.json; `families` as prepared for the table."""
+        apart = ("model", "mechanism", "settings", "engine", "program", "schema")
         names = [field.name for field in fields(RunSettings) if field.name not in apart]
         own = {name: getattr(self, name) for name in names}
-        family: Any = model
         mechanism: Any = self.mechanism
+        known: Mapping[str, Any] = families
+        made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}
         return {
-            "model": model.name,
-            **asdict(family),
+            **made.get(self.outcome or "", {"columns": made}),
             "mechanism": mechanism.name,
             **asdict(mechanism),
             **{name: value for name, value in own.items() if value is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }
+
+    def _check_outcome(self) -> None:
+        """Refuse both of outcome and schema, none of them, and settings that a schema has."""
+        if self.schema is None:
+            if not isinstance(self.outcome, str):
+                raise InputError(
+                    "outcome must be the name of one column. Several columns take a schema "
+                    "(--schema), which pyvws schema proposes."
+                )
+            return
+        given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
+        given |= {"round": self.round, "model": self.model != find_model(_DEFAULT_MODEL)}
+        refuse_table(
+            *(self.schema, cast(Mechanism, self.mechanism)),
+            of_one_outcome=[name for name, value in given.items() if value],
+            exact=is_exact(self.engine),
+            plain=self.threshold == 1.0 and self.program is None,
+        )

@@ -112,16 +112,19 @@ def test_no_key_stands_for_two_sentences():
 def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_seed():
     facts = {"guarantee": "none", "epsilon": 1.0, "neighbours": "loo", "bins": 3}
     flags = dict.fromkeys(("publishable", "bins_from_records", "edges_from_data"), False)
-    made = histogram(
-        **facts, **flags, allows_outside=False, noise_scale=1.0, datasets=1,
-        columns_released_unchanged=(), rounded=False,
-    )  # fmt: skip
+    flags |= {"allows_outside": False, "rounded": False}
+    more = {"noise_scale": 1.0, "datasets": 1, "columns_released_unchanged": ()}
+    made = histogram(**facts, **flags, **more)
+    secret = histogram(**{**facts, **flags, **more, "publishable": True})
     seeded = {"agency", "public", "computation", "seed"}
     assert {said.key for said in statement().trusted()} == seeded
-    assert {said.key for said in made.trusted()} == seeded - {"seed"}
+    assert {said.key for said in made.trusted()} == {"agency", "public", "float-noise-computation"}
+    of_noise = {"agency", "public", "noise-computation"}
+    assert {said.key for said in secret.trusted()} == of_noise
+    assert not any("sampler" in TRUST[said.key] for said in [*made.trusted(), *secret.trusted()])
     exact = {"agency", "public", "exact-computation", "seed-of-rows"}
     assert {said.key for said in statement(exact_draws=True).trusted()} == exact
-    assert set(TRUST) == seeded | exact
+    assert set(TRUST) == seeded | exact | of_noise | {"float-noise-computation"}
 
 
 _OWN = {

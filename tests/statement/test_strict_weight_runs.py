@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from test_strict_claims import BAD, FINE, SeededEngine, what_leaves
+from test_strict_claims import BAD, FINE, SeededEngine, what_leaves_either_way
+from test_strict_claims import strict as strict_settings
 from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.posterior.diagnostics import Diagnostics
@@ -61,16 +61,8 @@ def censored(source: str, folder: Path) -> Censored:
 
 
 def strict(source: str, folder: Path, **changes: Any) -> Synthesizer:
-    given: dict[str, Any] = {
-        "outcome": "y",
-        "model": "poisson",
-        "formula": "~ town",
-        "mechanism": censored(source, folder),
-        "datasets": 2,
-        "settings": SamplerSettings(draws=4, chains=1),
-        "engine": SeededEngine(),
-    }
-    return Synthesizer(**{**given, **changes})
+    given = {"formula": "~ town", "mechanism": censored(source, folder), **changes}
+    return Synthesizer(**strict_settings(**given))
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -78,15 +70,10 @@ def test_neighbours_release_the_same_bytes_but_for_the_values(source: str, tmp_p
     run = strict(source, tmp_path, keep_order=True)
     left = []
     for number, value in enumerate([3, 0, 2**53]):
-        outcomes = pl.Series("y", [value, *TABLE["y"][1:]])
-        table = TABLE.with_columns(outcomes)
-        folder, source_file = tmp_path / f"in memory {number}", tmp_path / f"{number}.parquet"
-        run.fit(table, seed=1 << 62).write(folder, format="parquet")
-        table.write_parquet(source_file)
-        run.fit_to(source_file, tmp_path / f"steps {number}", seed=1 << 62)
-        left.append(
-            [what_leaves(f, size_is_noisy=False) for f in (folder, tmp_path / f"steps {number}")]
-        )
+        table = TABLE.with_columns(pl.Series("y", [value, *TABLE["y"][1:]]))
+        scratch = tmp_path / str(number)
+        scratch.mkdir()
+        left.append(what_leaves_either_way(run, table, scratch))
     assert left[0] == left[1] == left[2]
     statement = json.loads(left[0][0]["privacy.json"])
     assert (statement["guarantee"], statement["relies_on"]["weights"]["source"]) == ("dp", source)

@@ -183,5 +183,11 @@ def test_the_share_outside_the_window_is_that_of_every_record(kind: str, weighte
             epsilon=5.0,
             saturated=saturated[used] if kind == "deviance" else None,
         )
-        np.testing.assert_allclose(found, exact.by_draw[::2], rtol=1e-12)
-        assert 0.0 < found.mean() < 1.0
+        np.testing.assert_allclose(found.by_draw, exact.by_draw[::2], rtol=1e-12)
+        assert 0.0 < found.by_draw.mean() < 1.0
+        shift = saturated if kind == "deviance" else np.zeros(60)
+        low, high = clamp.window
+        for i in range(60):
+            terms = [weights[i] * (log_lik[s, i] - shift[i]) for s in range(0, 250, 2)]
+            share = sum(not low <= term <= high for term in terms) / 125
+            assert found.by_record[i] == (share if used[i] else 0.0)

@@ -1,0 +1,177 @@
+"""Check a confidential table before any work, and split the table into a run's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.models.model import Model
+from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
+from pyvws.synthesis.families import family_of, first_code
+from pyvws.synthesis.reference import read_reference
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.design import make_design
+from pyvws.tables.frame import (
+    OutcomeKind,
+    check_columns,
+    numeric_column,
+    open_frame,
+    outcome_column,
+    outcome_series,
+    plain_columns,
+)
+from pyvws.tables.levels import coded_column
+from pyvws.tables.public_design import public_design
+from pyvws.tables.schema import Schema
+
+__all__ = ["check_table"]
+
+
+def check_table(table: Any, settings: RunSettings, *, least: int = 2) -> ConfidentialTable:
+    """The checked table; InputError if the method cannot take the table.
+
+    `least` is the smallest number of rows: 1 for a tally, whose rows stand for several records. A
+    tally lacks the columns that are only released.
+    """
+    frame = open_frame(table, least=least)
+    if settings.public_table is not None:
+        return _several_outcomes(frame, settings, settings.public_table)
+    return _one_outcome(frame, settings, tally=least == 1)
+
+
+def _one_outcome(
+    frame: nw.DataFrame[Any], settings: RunSettings, *, tally: bool
+) -> ConfidentialTable:
+    outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
+    mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
+    modelled = mechanism.fits_model
+    labels = model.outcome_labels if modelled else None
+    coded = None if labels is None else coded_column(frame, outcome, labels, role="outcome")
+    found = outcome_column(frame, outcome) if coded is None else coded.codes
+    y = np.rint(found) if round else found
+    prepared = model.prepare(y, outcome) if modelled else model
+    whole = modelled and prepared.whole_numbers
+    kind: OutcomeKind = "whole" if round or whole else "real"
+    if coded is not None:
+        kind = coded.values
+    elif frame[outcome].dtype == nw.Boolean and whole:
+        kind = "boolean"
+    categories = modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean)
+    mechanism.check_outcome(y, outcome, categories=categories)
+    design = make_design(frame, formula, outcome=outcome)
+    known = _known(frame, mechanism)
+    keep = () if tally else settings.keep
+    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
+    check_columns(frame, kept, role="keep")
+    public = {outcome, *design.predictors, *kept}
+    released = [name for name in frame.columns if name in public]
+    mechanism.check_columns(design.predictors, released)
+    weighed, earlier = mechanism.weight_column, mechanism.reference
+    reference = None
+    if earlier is not None:
+        of_run: Any = {"outcome": outcome, "model": model, "formula": formula, "round": round}
+        reference = read_reference(earlier, frame, y, **of_run)
+    made = OutcomeColumn(
+        name=outcome,
+        y=y,
+        unrounded=found,
+        model=prepared,
+        design=design.matrix,
+        terms=design.names,
+        predictors=design.predictors,
+        kind=kind,
+        written=lambda values, backend: outcome_series(
+            outcome, np.rint(values) if round else values, kind, backend=backend
+        ),
+        categorical=categories,
+    )
+    return ConfidentialTable(
+        outcomes=(made,),
+        known=known,
+        released=released,
+        implementation=frame.implementation,
+        weights=None if weighed is None else _public_weights(frame, weighed, (outcome,)),
+        reference=reference,
+    )
+
+
+def _several_outcomes(
+    frame: nw.DataFrame[Any], settings: RunSettings, schema: Schema
+) -> ConfidentialTable:
+    mechanism = cast(Mechanism, settings.mechanism)
+    values = schema.coded(frame)
+    outcomes = []
+    for name in schema.synthesized:
+        family, design = family_of(schema, name), public_design(schema, name)
+        first, predictors = first_code(family), schema.predictors_of(name)
+        follows = any(one in schema.synthesized for one in predictors)
+        y, like = values[name], frame[name]
+        outcomes.append(
+            OutcomeColumn(
+                name=name,
+                y=y,
+                unrounded=y,
+                model=family.prepare(y - first, name),
+                design=design.matrix(values),
+                terms=design.names,
+                predictors=predictors,
+                kind=_levels(schema, name, like),
+                written=_decoder(schema, name, like),
+                coded=design.matrix if follows else None,
+                first=first,
+                categorical=schema.columns[name].categorical,
+            )
+        )
+    weighed = mechanism.weight_column
+    released = {*schema.public, *schema.synthesized}
+    return ConfidentialTable(
+        outcomes=tuple(outcomes),
+        known=_known(frame, mechanism),
+        released=[name for name in frame.columns if name in released],
+        implementation=frame.implementation,
+        public={name: values[name] for name in schema.public if name in values},
+        weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
+    )
+
+
+def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
+    """The levels of a category in the column's own type; "real" for numbers."""
+    column = schema.columns[name]
+    if not column.categorical:
+        return "real"
+    return schema.decoded(name, np.arange(1.0, len(column.coded_levels) + 1.0), like=like)
+
+
+def _decoder(
+    schema: Schema, name: str, like: nw.Series[Any]
+) -> Callable[[Floats, Any], nw.Series[Any]]:
+    """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
+    return lambda values, _backend: schema.decoded(name, values, like=like)
+
+
+def _known(frame: nw.DataFrame[Any], mechanism: Mechanism) -> list[Any]:
+    """The values (N,) of the columns that the mechanism names as known."""
+    known = plain_columns(frame, mechanism.known, role="known")
+    return [np.asarray(column.astype(object)) for column in known.values()]
+
+
+def _public_weights(frame: nw.DataFrame[Any], name: str, outcomes: Collection[str]) -> Floats:
+    """The column of weights (N,); InputError for a value that is no weight, and for an outcome."""
+    if name in outcomes:
+        raise InputError(
+            f"weight_column names the outcome {name!r}, which is confidential. Name a public "
+            "column, made without looking at the outcomes of other records."
+        )
+    weights = numeric_column(frame, name, role="weight_column")
+    if not ((weights >= 0.0) & (weights <= 1.0)).all():
+        raise InputError(
+            f"Column {name!r} of weight_column has values outside [0, 1]. Scale it by constants "
+            "that are known without the table."
+        )
+    return weights

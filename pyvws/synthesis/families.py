@@ -1,0 +1,69 @@
+"""The families of a schema's columns, and what a run on a table cannot have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from pyvws.errors import InputError
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.models.model import Model
+from pyvws.models.registry import find_model, model_settings
+from pyvws.tables.schema import Schema
+
+__all__ = ["family_of", "first_code", "refuse_table"]
+
+_FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
+
+
+def family_of(schema: Schema, name: str) -> Model:
+    """The family of a synthesized column; its levels and range are the schema's, so public."""
+    column = schema.columns[name]
+    given: dict[str, Any] = dict(column.settings)
+    takes = model_settings(find_model(cast(str, column.model)))
+    if column.outcome_scale is not None:
+        given["outcome_scale"] = column.outcome_scale
+    if "levels" in takes and column.levels is not None:
+        given["levels"] = tuple(range(1, len(column.coded_levels) + 1))
+    if "range" in takes and column.range is not None:
+        given["range"] = column.range
+    return find_model(cast(str, column.model), **given)
+
+
+def refuse_table(
+    schema: Any,
+    mechanism: Mechanism,
+    *,
+    of_one_outcome: Sequence[str],
+    exact: bool,
+    plain: bool,
+) -> None:
+    """Raise InputError for what a run on a table cannot have.
+
+    `of_one_outcome` names settings that were given and that a schema has itself. `exact` says
+    whether the engine draws exactly, `plain` whether threshold and program are left out.
+    """
+    if not isinstance(schema, Schema):
+        raise InputError("schema must be a path or a vws.Schema, as vws.Schema.read gives it.")
+    if of_one_outcome:
+        raise InputError(
+            "A schema says columns, families and predictors itself. Leave "
+            f"{', '.join(of_one_outcome)} out."
+        )
+    schema.refuse_unbuilt()
+    if not mechanism.fits_model:
+        raise InputError(
+            f"{mechanism.name} makes a histogram of one outcome, and the cells of several columns "
+            "are too many for its noise. Choose censored for a strict guarantee."
+        )
+    if mechanism.reference is not None:
+        raise InputError("Weights from a reference are for one outcome. Choose staged or none.")
+    if not plain:
+        raise InputError("threshold and an own Stan program are for one outcome. Leave them out.")
+    if exact:
+        raise InputError("Engine grid is for models of up to three parameters. Choose native.")
+
+
+def first_code(model: Model) -> float:
+    """What a value of the family's becomes in the table's codes: value + first_code."""
+    return _FIRST.get(model.name, 0.0)

@@ -1,4 +1,4 @@
-"""Every figure of the papers, one function each: `from pyvws import plots`.
+"""Every figure of the papers, and figures of tables: `from pyvws import plots`.
 
 The figures have Okabe and Ito's colours and the papers' labels. A function takes arrays, checks
 them, and returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
@@ -17,7 +17,7 @@ from pyvws.plots.datasets import (
     utility,
     utility_against_epsilon,
 )
-from pyvws.plots.guarantees import utility_by_guarantee
+from pyvws.plots.guarantees import choices_against_epsilon, utility_by_guarantee
 from pyvws.plots.records import (
     before_and_after,
     bounds_against_weights,
@@ -28,14 +28,25 @@ from pyvws.plots.records import (
     weights_before_and_after,
     whack_a_mole_scatter,
 )
+from pyvws.plots.tables import (
+    association_matrices,
+    bound_shares,
+    column_densities,
+    level_shares,
+)
 
 __all__ = [
+    "association_matrices",
     "before_and_after",
+    "bound_shares",
     "bounds_against_weights",
     "bounds_and_weights",
+    "choices_against_epsilon",
+    "column_densities",
     "contraction",
     "densities",
     "intervals",
+    "level_shares",
     "parameter_densities",
     "posterior_density",
     "replicate_violins",

@@ -9,6 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +20,8 @@ __all__ = [
     "HIGHLIGHT",
     "LIMIT",
     "colours",
+    "curves",
+    "dataset_rows",
     "groups",
     "guarantee_colours",
     "legend_below",
@@ -77,6 +80,16 @@ def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
     return {
         str(label): finite_vector(column, f"{name}[{label!r}]") for label, column in values.items()
     }
+
+
+def dataset_rows(rows: Any, name: str, columns: int) -> Floats:
+    """A table (datasets, columns) without missing values; InputError for another shape."""
+    table = np.asarray(rows, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != columns or not table.size:
+        raise InputError(f"{name} must have shape (datasets, {columns}). Got {table.shape}.")
+    if not np.isfinite(table).all():
+        raise InputError(f"{name} has missing or infinite values.")
+    return table
 
 
 def thinned(values: Floats, most: int = 20_000) -> Floats:
@@ -146,3 +159,34 @@ def violins(
     axis.set_xlim(0.4, len(values) + 0.6)
     crowded = sum(map(len, values)) > 32
     axis.tick_params(axis="x", labelsize=9, labelrotation=25 if crowded else 0)
+
+
+def curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
+    """Draw kernel densities on one grid, and a vertical line where all values are equal."""
+    from scipy.stats import gaussian_kde
+
+    ends = [rarith.quantile(values, np.array([0.005, 0.995])) for values in columns.values()]
+    grid = np.linspace(min(e[0] for e in ends), max(e[1] for e in ends), 400)
+    colour = colours(columns)
+    for label, values in columns.items():
+        if np.ptp(values) == 0:
+            axis.axvline(values[0], color=colour[label], label=label, linestyle=":")
+            continue
+        with np.errstate(over="ignore"):  # Values near the largest float have no density.
+            heights = gaussian_kde(thinned(values), bw_method=_bandwidth)(grid)
+        thick = 2.4 if label == "Data" else 1.5
+        axis.plot(grid, heights, color=colour[label], label=label, linewidth=thick)
+    axis.set_xlabel(name)
+    axis.set_ylim(bottom=0.0)
+    axis.legend(frameon=False)
+
+
+def _bandwidth(kernels: Any) -> float:
+    """R's bandwidth (bw.nrd0) in standard deviations; one outlier does not flatten the curve."""
+    values = kernels.dataset[0]
+    lower, upper = rarith.quantile(values, np.array([0.25, 0.75]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread, robust = float(np.std(values, ddof=1)), float(upper - lower) / 1.34
+    narrower = 0 < robust < spread < np.inf
+    share = robust / spread if narrower else 1.0
+    return float(0.9 * share * len(values) ** -0.2)

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats, finite_vector, positive
+from pyvws._base.checks import finite_vector, positive
 from pyvws.errors import InputError
 from pyvws.plots._drawing import (
     DASHED,
     DATA_LINE,
     LIMIT,
     colours,
+    curves,
+    dataset_rows,
     groups,
     legend_below,
     panels,
     some,
-    thinned,
     violins,
 )
 from pyvws.r_numbers import rarith
@@ -88,7 +89,7 @@ def densities(
         violins(axis, columns)
         axis.set_ylabel(name)
         return figure
-    _curves(axis, columns, name)
+    curves(axis, columns, name)
     axis.set_ylabel("density")
     return figure
 
@@ -125,7 +126,7 @@ def posterior_density(
     'posterior density'
     """
     figure, (axis,) = panels(1, size=(7.5, 4.2))
-    _curves(axis, groups(draws, "draws"), name)
+    curves(axis, groups(draws, "draws"), name)
     if value is not None:
         axis.axvline(value, label="data", **DASHED)
         axis.legend(frameon=False)
@@ -164,42 +165,11 @@ def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
         if len(values) != len(chain):
             raise InputError(f"draws[{name!r}] and chains must have one entry for each draw.")
         own = {f"chain {number:g}": values[chain == number] for number in np.unique(chain)}
-        _curves(axis, own, name)
+        curves(axis, own, name)
         axis.set_yticks([])
         axis.locator_params(axis="x", nbins=5)
         axis.get_legend().remove()
     return figure
-
-
-def _curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
-    """Draw kernel densities on one grid, and a vertical line where all values are equal."""
-    from scipy.stats import gaussian_kde
-
-    ends = [rarith.quantile(values, np.array([0.005, 0.995])) for values in columns.values()]
-    grid = np.linspace(min(e[0] for e in ends), max(e[1] for e in ends), 400)
-    colour = colours(columns)
-    for label, values in columns.items():
-        if np.ptp(values) == 0:
-            axis.axvline(values[0], color=colour[label], label=label, linestyle=":")
-            continue
-        with np.errstate(over="ignore"):  # Values near the largest float have no density.
-            heights = gaussian_kde(thinned(values), bw_method=_bandwidth)(grid)
-        thick = 2.4 if label == "Data" else 1.5
-        axis.plot(grid, heights, color=colour[label], label=label, linewidth=thick)
-    axis.set_xlabel(name)
-    axis.set_ylim(bottom=0.0)
-    axis.legend(frameon=False)
-
-
-def _bandwidth(kernels: Any) -> float:
-    """R's bandwidth (bw.nrd0) in standard deviations; one outlier does not flatten the curve."""
-    values = kernels.dataset[0]
-    lower, upper = rarith.quantile(values, np.array([0.25, 0.75]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread, robust = float(np.std(values, ddof=1)), float(upper - lower) / 1.34
-    narrower = 0 < robust < spread < np.inf
-    share = robust / spread if narrower else 1.0
-    return float(0.9 * share * len(values) ** -0.2)
 
 
 _STATISTICS = ("15th quantile", "90th quantile", "mean", "median")
@@ -243,7 +213,8 @@ def utility(
     """
     some(statistics, "statistics", "label")
     tables = {
-        str(label): _table(rows, str(label), len(names)) for label, rows in statistics.items()
+        str(label): dataset_rows(rows, f"statistics[{str(label)!r}]", len(names))
+        for label, rows in statistics.items()
     }
     lines = None if data is None else finite_vector(data, "data")
     if lines is not None and len(lines) != len(names):
@@ -283,7 +254,8 @@ def intervals(
     Raises
     ------
     InputError
-        For no statistic, or an entry that is not three finite numbers in order.
+        For no statistic, or an entry that is not three finite numbers with ends in order. An
+        estimate may lie beyond its interval, as a bootstrap of counts can have it.
 
     Examples
     --------
@@ -297,8 +269,9 @@ def intervals(
         colour = colours(by_label)
         for place, (label, entry) in enumerate(by_label.items(), start=1):
             middle, low, high = _interval(entry, f"estimates[{title!r}][{label!r}]")
+            within = min(max(middle, low), high)
             axis.errorbar(
-                [place], [middle], [[middle - low], [high - middle]],
+                [place], [within], [[within - low], [high - within]],
                 color=colour[label], capsize=7, linewidth=2, capthick=2,
             )  # fmt: skip
             axis.plot([place], [middle], "s", color=colour[label], markersize=9, mfc="white")
@@ -318,21 +291,10 @@ def intervals(
     return figure
 
 
-def _table(rows: Any, label: str, columns: int) -> Floats:
-    table = np.asarray(rows, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] != columns or not len(table):
-        raise InputError(
-            f"statistics[{label!r}] must have shape (datasets, {columns}). Got {table.shape}."
-        )
-    if not np.isfinite(table).all():
-        raise InputError(f"statistics[{label!r}] has missing or infinite values.")
-    return table
-
-
 def _interval(entry: Sequence[float], name: str) -> tuple[float, float, float]:
     values = finite_vector(entry, name)
-    if len(values) != 3 or not values[1] <= values[0] <= values[2]:
-        raise InputError(f"{name} must be (estimate, lower, upper), the estimate between the ends.")
+    if len(values) != 3 or not values[1] <= values[2]:
+        raise InputError(f"{name} must be (estimate, lower, upper), the lower end first.")
     return float(values[0]), float(values[1]), float(values[2])
 
 

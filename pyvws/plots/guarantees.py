@@ -1,7 +1,8 @@
-"""The figure of utility against epsilon whose colours say the kind of guarantee."""
+"""Figures against epsilon: the kinds of guarantee by colour, and the choices of one kind."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,18 +10,19 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_vector, positive
 from pyvws.errors import InputError
-from pyvws.plots._drawing import guarantee_colours, panels, some
+from pyvws.plots._drawing import LIMIT, colours, guarantee_colours, panels, some
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["utility_by_guarantee"]
+__all__ = ["choices_against_epsilon", "utility_by_guarantee"]
 
 _MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")
 _GUARANTEES: Final = ("dp", "asymptotic-dp", "none")
 _LINE: Final = 0.22  # Height of a line of the legend, in inches.
+_WIDE: Final = 4.0  # Factor between means from which an axis is logarithmic.
 _TITLES: Final = {"dp": "strict", "asymptotic-dp": "asymptotic", "none": "no guarantee"}
 
 
@@ -82,10 +84,93 @@ def utility_by_guarantee(
             }
             _draw(axis, means, guarantees[label] == "none", labels[label])
         axis.set(xscale="log", yscale="log", title=title, xlabel=against)
-        _plain_ticks(axis)
+        _plain_ticks(axis.xaxis, axis.yaxis)
     axes[0].set_ylabel(name)
     _legend(figure, labels, guarantees)
     return figure
+
+
+def choices_against_epsilon(
+    values: Mapping[str, Mapping[str, Mapping[float, Any]]],
+    levels: Mapping[str, float] | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
+    against: Mapping[str, str] | None = None,
+) -> Figure:
+    """Any figure against epsilon, a panel for each title and a line for each choice.
+
+    The slides of [global2022] compare mechanisms at a set epsilon. Here the choices of one kind of
+    guarantee stand beside each other. Lines join means over R replicates; bars reach two standard
+    errors of the mean up and down. The axis of epsilon is logarithmic, and so is the other one
+    where the means differ by more than a factor of 4.
+
+    Parameters
+    ----------
+    values : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
+        Values by epsilon above 0; larger epsilon = less private.
+    levels : mapping of title to float, optional
+        The place of a panel's dashed line.
+    names : mapping of title to str, optional
+        Name of a panel's values; "maximum ECDF distance", smaller = more useful, if not given.
+    against : mapping of title to str, optional
+        Name of a panel's horizontal axis; "ε of a dataset" if not given.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, an epsilon not above 0, or a level, name or axis of a
+        title that is not there.
+
+    Examples
+    --------
+    >>> shares = {"1 draw": {1.0: [0.8, 0.9]}, "20 draws": {20.0: [0.9, 1.0]}}
+    >>> drawn = choices_against_epsilon({"coverage": shares}, {"coverage": 0.95})
+    >>> drawn.axes[0].get_yscale()
+    'linear'
+    """
+    some(values, "values", "panel")
+    levels, names, against = levels or {}, names or {}, against or {}
+    for name, given in (("levels", levels), ("names", names), ("against", against)):
+        unknown = sorted(set(given) - set(values))
+        if unknown:
+            raise InputError(f"{name} has panels that are not drawn: {', '.join(unknown)}.")
+    figure, axes = panels(len(values), columns=3, size=(4.2, 3.5))
+    for axis, (title, by_label) in zip(axes, values.items(), strict=True):
+        some(by_label, f"values[{title!r}]", "label")
+        colour, every = colours(by_label), []
+        for place, (label, by_epsilon) in enumerate(by_label.items()):
+            told = f"values[{title!r}][{label!r}]"
+            some(by_epsilon, told, "epsilon")
+            columns = {
+                positive(epsilon, "epsilon"): finite_vector(column, told)
+                for epsilon, column in sorted(by_epsilon.items())
+            }
+            middle = [rarith.mean(column) for column in columns.values()]
+            every += middle
+            axis.errorbar(
+                list(columns), middle, [_two_errors(column) for column in columns.values()],
+                color=colour[label], label=label, marker=_MARKS[place % len(_MARKS)],
+                markersize=5, markeredgecolor="white", capsize=2, linewidth=1.4,
+            )  # fmt: skip
+        if title in levels:
+            axis.axhline(levels[title], **LIMIT)
+        wide = max(every) > _WIDE * min(every) > 0.0
+        axis.set(xscale="log", yscale="log" if wide else "linear", title=title)
+        axis.set_xlabel(against.get(title, "ε of a dataset"))
+        axis.set_ylabel(names.get(title, "maximum ECDF distance"))
+        _plain_ticks(axis.xaxis, *([axis.yaxis] if wide else []))
+        axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _two_errors(values: Any) -> float:
+    """Two standard errors of the mean of R values; 0 for one value."""
+    R = len(values)
+    return 2.0 * math.sqrt(rarith.var(values) / R) if R > 1 else 0.0
 
 
 def _labels(
@@ -118,11 +203,11 @@ def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[
         axis.axhline(heights[0], color=style["color"], linestyle="--", linewidth=1.0, zorder=0)
 
 
-def _plain_ticks(axis: Any) -> None:
-    """Ticks at 1, 2 and 5 times the powers of ten, written out."""
+def _plain_ticks(*axes: Any) -> None:
+    """Ticks at 1, 2 and 5 times the powers of ten, written out, on logarithmic axes."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    for one in (axis.xaxis, axis.yaxis):
+    for one in axes:
         one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_minor_locator(NullLocator())

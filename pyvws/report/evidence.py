@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -15,9 +15,19 @@ from pyvws.evaluation.match_risk import MatchRisk, match_risk
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.utility_table import UtilityTable, utility_table
 from pyvws.r_numbers import rarith
+from pyvws.report.margins import LevelMargin, NumberMargin, Pairs, margin_of
+from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
 
-__all__ = ["Evidence", "RiskEvidence", "RiskSettings", "gather"]
+__all__ = [
+    "Closeness",
+    "Evidence",
+    "NumberEvidence",
+    "RiskEvidence",
+    "RiskSettings",
+    "gather",
+    "risk_evidence",
+]
 
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.
@@ -40,67 +50,112 @@ class RiskSettings:
 
 @dataclass(frozen=True, slots=True)
 class RiskEvidence:
-    """Match risks, and risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted."""
+    """The confidential column (N,) that an intruder looks for, and what follows from it.
 
+    Match risks, and risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted.
+    """
+
+    name: str
+    y: Floats
     settings: RiskSettings
     by_record: dict[str, Floats]
     match: MatchRisk
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The confidential outcome (N,), and the risks and utility of the synthetic datasets.
+class Closeness:
+    """What takes time: pMSE of each dataset, and intervals by statistic and by Data and Synthetic.
 
-    `risk` is None where rows do not belong to records. `intervals` has intervals by statistic, then
-    by Data and Synthetic; a table too large for a bootstrap has none. `same_file` says whether the
-    table is the very file of the run, None where the run did not note a file.
+    A table too large for a bootstrap has no intervals.
     """
 
-    y: Floats
-    same_file: bool | None
-    risk: RiskEvidence | None
-    ecdf: EcdfUtility
-    table: UtilityTable
     scores: list[PropensityScore]
     intervals: dict[str, dict[str, BootstrapInterval]]
 
 
+@dataclass(frozen=True, slots=True)
+class NumberEvidence:
+    """A number beside its confidential values, which are the first table of the margin.
+
+    `closeness` is measured of a single synthesized column alone.
+    """
+
+    margin: NumberMargin
+    ecdf: EcdfUtility
+    table: UtilityTable
+    closeness: Closeness | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The risks and the utility of the synthetic datasets, the confidential table's beside them.
+
+    `risk` is None where rows do not belong to records, and where no column of a table was named.
+    The data are the first table of each category's margin and of `pairs`, which a run on one
+    outcome does not have. `same_file` says whether the table is the very file of the run, None
+    where the run did not note a file.
+    """
+
+    same_file: bool | None
+    numbers: list[NumberEvidence]
+    categories: list[LevelMargin]
+    pairs: Pairs | None
+    risk: RiskEvidence | None
+
+
 def gather(
-    y: Floats,
-    outcomes: Sequence[Floats],
+    columns: Iterable[ColumnValues],
     *,
     same_file: bool | None,
-    risk: RiskSettings | None = None,
-    unweighted: Sequence[Floats] | None = None,
+    alone: bool = True,
+    pairs: Pairs | None = None,
+    risk: RiskEvidence | None = None,
 ) -> Evidence:
-    """Compute the figures of utility and, with `risk`, the figures of risk.
+    """Compute the figures of utility, column by column; of each, the data are the first table.
 
-    `unweighted` holds the outcomes of a release without weights, with rows in the order of `y`.
+    With `alone`, a number's closeness is measured too.
     """
-    own = list(outcomes)
-    found = None
-    if risk is not None:
-        how: dict[str, Any] = {
-            "radius": risk.radius,
-            "radius_kind": risk.radius_kind,
-            "known": risk.known,
-        }
-        by_record = {
-            "Data": identification_risk(y, **how),
-            "Synthetic": identification_risk(y, own, **how),
-        }
-        if unweighted is not None:
-            by_record["Unweighted"] = identification_risk(y, list(unweighted), **how)
-        found = RiskEvidence(risk, by_record, match_risk(y, own, **how))
-    return Evidence(
-        y,
-        same_file,
-        found,
-        ecdf_utility(y, own),
-        utility_table(y, own),
-        [_score(y, values) for values in own],
-        _intervals(y, own),
-    )
+    numbers, categories = [], []
+    for values in columns:
+        margin = margin_of(values)
+        if isinstance(margin, LevelMargin):
+            categories.append(margin)
+            continue
+        y, *own = values.tables
+        closeness = None
+        if alone:
+            closeness = Closeness([_score(y, one) for one in own], _intervals(y, own))
+        numbers.append(
+            NumberEvidence(margin, ecdf_utility(y, own), utility_table(y, own), closeness)
+        )
+    return Evidence(same_file, numbers, categories, pairs, risk)
+
+
+def risk_evidence(
+    name: str,
+    y: Floats,
+    datasets: Sequence[Floats],
+    settings: RiskSettings,
+    *,
+    unweighted: Sequence[Floats] | None = None,
+) -> RiskEvidence:
+    """The figures of risk of a column `y` (N,); the datasets have their rows in its order.
+
+    `unweighted` holds the column of a release without weights, in the same order.
+    """
+    own = list(datasets)
+    how: dict[str, Any] = {
+        "radius": settings.radius,
+        "radius_kind": settings.radius_kind,
+        "known": settings.known,
+    }
+    by_record = {
+        "Data": identification_risk(y, **how),
+        "Synthetic": identification_risk(y, own, **how),
+    }
+    if unweighted is not None:
+        by_record["Unweighted"] = identification_risk(y, list(unweighted), **how)
+    return RiskEvidence(name, y, settings, by_record, match_risk(y, own, **how))
 
 
 def _score(y: Floats, values: Floats) -> PropensityScore:

@@ -14,13 +14,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import Floats
 from pyvws.errors import InputError, PyvwsError
+from pyvws.report.released_columns import (
+    AS_LEFT,
+    ColumnValues,
+    ReleasedColumn,
+    dataset_rows,
+    read_columns,
+    read_values,
+    readable,
+    scan,
+)
 from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.released_draws import with_released_draws
-from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged, scan_columns
+from pyvws.synthesis.settings import SCHEMA_FILE
+from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.formula import read_formula
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
+from pyvws.tables.schema import Schema
 
 __all__ = [
     "ConfidentialPart",
@@ -28,6 +39,7 @@ __all__ = [
     "PublicPart",
     "aligned_files",
     "as_left",
+    "columns_of_run",
     "dataset_files",
     "draws_behind",
     "is_output_folder",
@@ -38,7 +50,6 @@ __all__ = [
 ]
 
 _FIRST = 10_000
-_AS_LEFT = "Report on a folder as pyvws synthesize left it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +64,33 @@ class DatasetFile:
 
 @dataclass(frozen=True, slots=True)
 class PublicPart:
-    """`release/`: the statement, the files, their columns, the outcome's name and its values.
+    """`release/`: the statement, the files and their columns, whose values stay on disk.
 
-    `predictors` are the columns of the run's formula. If the formula has none, `predictors` are the
-    columns released unchanged that have a value twice, which identifiers do not have.
+    The page's programs regress `outcome`, the last synthesized number (None of categories), on
+    `predictors`: columns of the run's formula, or the column's predictors in the statement. Without
+    either they are the columns released unchanged that have a value twice, which identifiers do not
+    have.
     """
 
     privacy: dict[str, Any]
     files: list[DatasetFile]
-    columns: list[str]
-    outcome: str
-    outcomes: list[Floats]
+    columns: list[ReleasedColumn]
+    outcome: str | None
     predictors: list[str]
 
     @property
     def histogram(self) -> bool:
         """Whether a perturbed histogram made the datasets, so that there is no Lipschitz bound."""
         return "lipschitz_bound" not in self.privacy
+
+    @property
+    def synthetic(self) -> list[ReleasedColumn]:
+        """The synthesized columns, in their order in the files."""
+        return [column for column in self.columns if column.synthetic]
+
+    def values(self, column: ReleasedColumn, *, data: pl.Series | None = None) -> ColumnValues:
+        """The values of a column in each dataset, after those of `data`, if given."""
+        return read_values(column, [file.path for file in self.files], data=data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +112,7 @@ def as_left(out: Path) -> Iterator[None]:
     except (LookupError, TypeError, AttributeError, *UNREADABLE) as error:
         raise InputError(
             f"{out}: its files do not hold what a run writes into them "
-            f"({type(error).__name__}). {_AS_LEFT}"
+            f"({type(error).__name__}). {AS_LEFT}"
         ) from error
 
 
@@ -100,22 +121,36 @@ def read_public(out: Path) -> PublicPart:
     folder = output_part(out, "release")
     privacy = with_released_draws(_json(folder / "privacy.json"))
     paths = _dataset_paths(folder, privacy)
-    columns = _columns(paths[0])
-    kept = privacy.get("columns_released_unchanged")
-    unchanged = {str(name) for name in kept} if isinstance(kept, list) else set()
-    synthesized = [name for name in columns if name not in unchanged]
-    if len(synthesized) != 1:
+    if paths[0].suffix != ".csv":
+        with readable(str(paths[0])):
+            refuse_damaged(paths[0], paths[0].suffix[1:])
+    with as_left(out):
+        columns = _released_columns(folder, privacy, paths[0])
+        models = {one["name"]: one["predictors"] for one in privacy.get("columns", ())}
+    numbers = [one.name for one in columns if one.synthetic and one.levels is None]
+    outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
+    predictors = _of_formula(folder / "run.toml", columns) or models.get(outcome, [])
+    return PublicPart(
+        privacy,
+        [DatasetFile(p, dataset_rows(p), p.stat().st_size, file_digest(p)) for p in paths],
+        columns,
+        outcome,
+        predictors or _repeated(paths[0], [one.name for one in columns if not one.synthetic]),
+    )
+
+
+def _released_columns(folder: Path, privacy: dict[str, Any], file: Path) -> list[ReleasedColumn]:
+    schema = Schema.read(folder / SCHEMA_FILE) if (folder / SCHEMA_FILE).exists() else None
+    columns = read_columns(file, privacy, schema)
+    synthetic = [one.name for one in columns if one.synthetic]
+    wanted = privacy.get("columns_synthesized")
+    if len(synthetic) != 1 if wanted is None else sorted(synthetic) != sorted(wanted):
+        many = "one column" if wanted is None else f"{len(wanted)} synthesized columns"
         raise InputError(
-            f"{paths[0].name} needs one column besides the columns released unchanged. "
-            f"Got {len(synthesized)}. {_AS_LEFT}"
+            f"{file.name} needs {many} besides the columns released unchanged. "
+            f"Got {len(synthetic)}. {AS_LEFT}"
         )
-    files, outcomes = [], []
-    for path in paths:
-        values = _outcome(path, synthesized[0])
-        files.append(DatasetFile(path, len(values), path.stat().st_size, file_digest(path)))
-        outcomes.append(values)
-    predictors = _of_formula(folder / "run.toml", columns) or _repeated(paths[0], unchanged)
-    return PublicPart(privacy, files, columns, synthesized[0], outcomes, predictors)
+    return columns
 
 
 def read_confidential(out: Path) -> ConfidentialPart:
@@ -140,6 +175,14 @@ def dataset_files(out: Path) -> list[Path]:
     """The datasets of an output folder, in their order; InputError unless it holds all of them."""
     folder = output_part(out, "release")
     return _dataset_paths(folder, _json(folder / "privacy.json"))
+
+
+def columns_of_run(out: Path) -> list[ReleasedColumn]:
+    """The columns of the datasets of an output folder."""
+    folder = output_part(out, "release")
+    privacy = _json(folder / "privacy.json")
+    with as_left(out):
+        return _released_columns(folder, privacy, _dataset_paths(folder, privacy)[0])
 
 
 def draws_behind(files: Sequence[Path]) -> list[Any]:
@@ -178,7 +221,7 @@ def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
         raise InputError(f"{out}: {NOT_ALIGNED}")
     rows = records[RELEASED_ROW].to_numpy().astype(np.int64) - 1
     if not np.array_equal(np.sort(rows), np.arange(len(rows))):
-        raise InputError(f"{out}: records.parquet does not name each row once. {_AS_LEFT}")
+        raise InputError(f"{out}: records.parquet does not name each row once. {AS_LEFT}")
     return paths, rows
 
 
@@ -202,24 +245,25 @@ def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
     if not paths or len(paths) != wanted:
         raise InputError(
             f"{folder} holds {len(paths)} synthetic datasets. The statement names {wanted}. "
-            f"{_AS_LEFT}"
+            f"{AS_LEFT}"
         )
     return paths
 
 
-def _of_formula(path: Path, columns: list[str]) -> list[str]:
+def _of_formula(path: Path, columns: list[ReleasedColumn]) -> list[str]:
     """Columns of the formula in the settings file `path`; none where the file does not exist."""
+    names = [one.name for one in columns]
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
-        return [name for name in read_formula(settings["formula"]).columns if name in columns]
+        return [name for name in read_formula(settings["formula"]).columns if name in names]
     except (OSError, ValueError, LookupError, TypeError, InputError):
         return []
 
 
-def _repeated(path: Path, names: set[str]) -> list[str]:
+def _repeated(path: Path, names: list[str]) -> list[str]:
     """The named columns that have a value twice among the first records."""
-    with _readable(str(path)):
-        first = _scan(path).head(_FIRST).collect()
+    with readable(str(path)):
+        first = scan(path).head(_FIRST).collect()
     return [name for name in first.columns if name in names and first[name].is_duplicated().any()]
 
 
@@ -231,45 +275,15 @@ def output_part(out: Path, name: str) -> Path:
     return folder
 
 
-@contextmanager
-def _readable(named: str) -> Iterator[None]:
-    """Raise InputError, without a confidential value, if the `named` file cannot be read."""
-    try:
-        yield
-    except UNREADABLE as error:
-        raise InputError(f"{named} cannot be read ({type(error).__name__}). {_AS_LEFT}") from None
-
-
 def _json(path: Path) -> dict[str, Any]:
-    with _readable(str(path)):
+    with readable(str(path)):
         found = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
-        raise InputError(f"{path} is no JSON object. {_AS_LEFT}")
+        raise InputError(f"{path} is no JSON object. {AS_LEFT}")
     return found
 
 
 def _parquet(path: Path) -> pl.DataFrame:
-    with _readable(str(path)):
+    with readable(str(path)):
         refuse_damaged(path, "parquet")
         return pl.read_parquet(path)
-
-
-def _columns(path: Path) -> list[str]:
-    with _readable(str(path)):
-        if path.suffix != ".csv":
-            refuse_damaged(path, path.suffix[1:])
-        return list(_scan(path).collect_schema().names())
-
-
-def _scan(path: Path) -> pl.LazyFrame:
-    kind = path.suffix[1:]
-    return pl.scan_csv(path) if kind == "csv" else scan_columns(path, kind)
-
-
-def _outcome(path: Path, name: str) -> Floats:
-    """The values of one column. The other columns of a large dataset stay on disk."""
-    with _readable(f"{path.name}: its column {name!r}"):
-        column = _scan(path).select(pl.col(name).cast(pl.Float64)).collect()[name]
-    if column.is_null().any():
-        raise InputError(f"{path.name}: its column {name!r} has missing values. {_AS_LEFT}")
-    return column.to_numpy()

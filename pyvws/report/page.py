@@ -12,6 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from pyvws._base.checks import Floats
 from pyvws.mechanisms.registry import MECHANISMS
 
 if TYPE_CHECKING:
@@ -21,11 +24,13 @@ __all__ = [
     "Picture",
     "Section",
     "Table",
+    "fit_label",
     "mechanism_words",
     "number",
     "picture",
     "render",
     "shown",
+    "ten_largest",
 ]
 
 _FOLDER: Final = Path(__file__).parent / "templates"
@@ -127,7 +132,8 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"listing": _listing, "number": number, "repr": repr}
+    made.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
+    made.filters["shown"] = shown
     return made
 
 
@@ -146,6 +152,11 @@ def _listing(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def _named(columns: Sequence[Any]) -> str:
+    """The names of columns as a sentence lists them."""
+    return _listing([repr(column.name) for column in columns])
+
+
 def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
     """Title and explanation of a mechanism; the statement itself holds both for an agency's own."""
     name = privacy["mechanism"]
@@ -153,6 +164,19 @@ def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
         return MECHANISMS[name].title, MECHANISMS[name].explanation
     brought = privacy.get("mechanism_words", {})
     return brought.get("title", name), brought.get("explanation", "")
+
+
+def fit_label(privacy: Mapping[str, Any]) -> str:
+    """The papers' label of the fit that made the datasets."""
+    label = mechanism_words(privacy)[0]
+    return f"{label}_final" if privacy.get("reweighted") else label
+
+
+def ten_largest(caption: str, by: Floats, columns: Mapping[str, Floats]) -> Table:
+    """The columns of the ten records that are largest in `by` (N,)."""
+    rows = np.argsort(-by, kind="stable")[:10]
+    figures = [(str(row + 1), *(number(x[row]) for x in columns.values())) for row in rows]
+    return Table(caption, ("row", *columns), figures)
 
 
 def _figure(value: float) -> str:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.references import REFERENCES
-from pyvws.plots import densities, utility
-from pyvws.r_numbers import rarith
+from pyvws.plots import (
+    association_matrices,
+    column_densities,
+    densities,
+    level_shares,
+    utility,
+)
+from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Picture, Table, mechanism_words, number, picture, render, shown
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
 __all__ = [
+    "costs",
     "files_table",
-    "four_statistics",
     "not_covered",
     "problems",
     "public_page",
@@ -29,18 +34,7 @@ __all__ = [
 ]
 
 _SHORT_OF: Final = ("problems", "problems-of-draws")
-_DRAWN: Final = 8  # A reader can tell this many curves apart.
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
-_LEVELS: Final = np.array([0.15, 0.5, 0.9])
-
-
-def four_statistics(outcomes: list[Floats]) -> Floats:
-    """Q15, Q90, mean and median of each dataset, shape (datasets, 4), in the outcome's unit."""
-    rows = []
-    for values in outcomes:
-        q15, median, q90 = rarith.quantile(values, _LEVELS)
-        rows.append([q15, q90, rarith.mean(values), median])
-    return np.array(rows)
 
 
 def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, str, str]]:
@@ -123,19 +117,19 @@ def public_page(public: PublicPart) -> str:
             ("use", "ε"),
             [(entry["use"], shown(entry["epsilon"])) for entry in privacy["ledger"]],
         ),
+        "costs": costs(privacy, shown),
         "columns": Table(
             "The columns",
             ("column", "what it holds"),
             [
-                (name, "synthetic" if name == public.outcome else "released unchanged")
-                for name in public.columns
+                (one.name, "synthetic" if one.synthetic else "released unchanged")
+                for one in public.columns
             ],
         ),
-        "figures": _figures(public),
-        "statistics": _statistics(public),
+        "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
         "suffix": public.files[0].path.suffix,
-        "formula": _formula(public.outcome, public.predictors[:2]),
+        "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),
     }
     page = render("public.html.j2", references={}, **content)
     cited = {key for key in REFERENCES if f"[{key}]" in page} | {"reiter2003", "nist2025"}
@@ -173,49 +167,137 @@ def _numbers(privacy: Mapping[str, Any]) -> Table:
     )
 
 
-def _figures(public: PublicPart) -> list[Picture]:
-    first = dict(islice(_numbered(public.outcomes), _DRAWN))
-    made = [
-        picture(
-            densities(first, name=public.outcome),
+def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
+    """Each synthesized column of a table with its part of the cost; no rows for one outcome."""
+    return Table(
+        "The synthesized columns in their order. A column alone: what a dataset of this column "
+        "costs by itself, under the same weights; larger = less private.",
+        ("column", "model", "drawn from", "ε of the column alone"),
+        [
+            (
+                *(one["name"], one["model"], ", ".join(one["predictors"]) or "nothing"),
+                figure(one["epsilon_alone"]),
+            )
+            for one in privacy.get("columns", ())
+        ],
+    )
+
+
+def _margins(public: PublicPart) -> Iterator[Picture | Table]:
+    """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
+    found = [margin_of(public.values(column)) for column in public.synthetic]
+    numbers = [one for one in found if isinstance(one, NumberMargin)]
+    categories = [one.folded() for one in found if isinstance(one, LevelMargin)]
+    if categories:
+        yield _shares(public, categories[:DRAWN])
+    if len(numbers) == 1:
+        yield from _one_number(public, numbers[0])
+    elif numbers:
+        yield from _several_numbers(public, numbers)
+
+
+def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> Picture:
+    names = [one.name for one in margins]
+    return picture(
+        level_shares(
+            {one.name: {"synthetic": one.shares} for one in margins},
+            {one.name: one.levels for one in margins},
+        ),
+        alt=f"Bar charts: shares of the levels of {', '.join(names)} in the synthetic datasets.",
+        caption=(
+            f"Shares of the levels in {len(public.files)} synthetic datasets: bars are means over "
+            "the datasets, lines join the smallest and the largest. No bar is of the confidential "
+            "data."
+        ),
+    )
+
+
+def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[Picture | Table]:
+    first = _numbered(margin)
+    yield picture(
+        densities(first, name=margin.name),
+        alt=(
+            f"Line chart: densities of {margin.name} in {len(first)} synthetic datasets, a "
+            "curve each."
+        ),
+        caption=(
+            f"Density of {margin.name} in {len(first)} of {len(public.files)} synthetic "
+            "datasets. No curve is of the confidential data."
+        ),
+    )
+    if len(public.files) >= _ENOUGH:
+        yield picture(
+            utility({"synthetic": margin.statistics}),
             alt=(
-                f"Line chart: densities of {public.outcome} in {len(first)} synthetic datasets, a "
-                "curve each."
+                f"Four violin plots: 15th quantile, 90th quantile, mean and median of "
+                f"{margin.name} over {len(public.files)} synthetic datasets."
             ),
             caption=(
-                f"Density of {public.outcome} in {len(first)} of {len(public.files)} synthetic "
-                "datasets. No curve is of the confidential data."
+                f"How much statistics of {margin.name} differ between the datasets: this "
+                "spread is what combining rules add to the variance."
             ),
         )
-    ]
-    if len(public.outcomes) >= _ENOUGH:
-        made.append(
-            picture(
-                utility({"synthetic": four_statistics(public.outcomes)}),
-                alt=(
-                    f"Four violin plots: 15th quantile, 90th quantile, mean and median of "
-                    f"{public.outcome} over {len(public.files)} synthetic datasets."
-                ),
-                caption=(
-                    f"How much statistics of {public.outcome} differ between the datasets: this "
-                    "spread is what combining rules add to the variance."
-                ),
-            )
-        )
-    return made
-
-
-def _numbered(outcomes: list[Floats]) -> Any:
-    return ((f"dataset {place}", values) for place, values in enumerate(outcomes, start=1))
-
-
-def _statistics(public: PublicPart) -> Table:
-    rows = four_statistics(public.outcomes)
-    return Table(
-        f"Statistics of {public.outcome} in the synthetic datasets, in its own unit",
+    yield Table(
+        f"Statistics of {margin.name} in the synthetic datasets, in its own unit",
         ("dataset", "15th quantile", "90th quantile", "mean", "median"),
         [
             (str(place), *(number(value, 6) for value in row))
-            for place, row in enumerate(rows, start=1)
+            for place, row in enumerate(margin.statistics, start=1)
+        ],
+    )
+
+
+def _several_numbers(
+    public: PublicPart, margins: Sequence[NumberMargin]
+) -> Iterator[Picture | Table]:
+    drawn = {one.name: _numbered(one) for one in margins[:DRAWN]}
+    yield picture(
+        column_densities(drawn),
+        alt=f"Line charts: densities of {', '.join(drawn)} in synthetic datasets, a curve each.",
+        caption=(
+            f"Densities in {len(next(iter(drawn.values())))} of {len(public.files)} synthetic "
+            "datasets. No curve is of the confidential data."
+        ),
+    )
+    rows = []
+    for one in margins:
+        means = one.statistics[:, 2]
+        figures = *one.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
+        rows.append((one.name, *(number(figure, 6) for figure in figures)))
+    yield Table(
+        "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
+        "smallest and the largest mean of a dataset",
+        (
+            *("column", "15th quantile", "median", "90th quantile", "mean"),
+            *("smallest mean", "largest mean"),
+        ),
+        rows,
+    )
+
+
+def _numbered(margin: NumberMargin) -> dict[str, Floats]:
+    return {f"dataset {place}": values for place, values in enumerate(margin.curves, start=1)}
+
+
+def _pairs(public: PublicPart) -> Iterator[Picture | Table]:
+    """How strongly columns go together in the synthetic datasets, as means over them."""
+    found = pairs_of(public)
+    if found is None:
+        return
+    mean = found.matrices.mean(axis=0)
+    yield picture(
+        association_matrices({"synthetic": mean}, found.names),
+        alt=f"Matrix of associations of {', '.join(found.names)} in the synthetic datasets.",
+        caption=f"{MEASURES} No figure is of the confidential data.",
+    )
+    yield Table(
+        "The pairs of columns that go together most",
+        ("column", "with", "measure", "mean over the datasets", "smallest", "largest"),
+        [
+            (
+                *(found.names[i], found.names[j], found.measure(i, j)),
+                *(number(of(found.matrices[:, i, j])) for of in (np.mean, np.min, np.max)),
+            )
+            for i, j in found.largest(mean)
         ],
     )

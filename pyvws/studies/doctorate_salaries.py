@@ -23,15 +23,15 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
-from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.models.beta import Beta
 from pyvws.studies._native_loop import native_loop
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers, seeded_histogram
 from pyvws.studies.row_filters import filtered
-from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import open_frame
 
@@ -146,16 +146,11 @@ def run(
             "public bounds of the outcome that are not read off the file."
         )
     target = positive(epsilon, "epsilon")
-    chosen = check_table(
+    (chosen,) = check_table(
         filtered(open_frame(read_table(Path(file)).frame), filters).to_native(),
-        outcome=outcome,
-        model=Beta(range=range),
-        mechanism=LipschitzWeighted(),
-        formula=formula,
-        keep=(),
-        round=False,
-    )
-    y, design = chosen.y, chosen.design.matrix
+        RunSettings(outcome=outcome, model=Beta(range=range), formula=formula),
+    ).outcomes
+    y, design = chosen.y, chosen.design
     sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)
     loop = native_loop(chosen.model, y, design, sampling, seed=seed, listener=listener)
     five = FiveSynthesizers(loop, passes=1)

@@ -49,7 +49,16 @@ from pyvws.tables.design import make_design
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame
 
-__all__ = ["COLUMNS", "SETTINGS", "SMALL", "STUDY", "keys", "replicate", "strict_study"]
+__all__ = [
+    "COLUMNS",
+    "SETTINGS",
+    "SMALL",
+    "STUDY",
+    "database",
+    "keys",
+    "replicate",
+    "strict_study",
+]
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "epsilons": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0],
@@ -244,7 +253,7 @@ class _Replicate:
         self._settings, self._seed = settings, seed
         self._place = data, n, _ = str(key[0]), int(key[1]), int(key[2])
         data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
-        self._y, self._design, self._model = _database(settings, data, n, data_seed)
+        self._y, self._design, self._model = database(settings, data, n, data_seed)
         self._request = Request(y=self._y)
         self._shared = self._loop(self._model)
 
@@ -350,7 +359,7 @@ class _Replicate:
 _DISTANCES: Final = ("maximum", "average")
 
 
-def _database(
+def database(
     settings: Mapping[str, Any], data: str, n: int, seed: int
 ) -> tuple[Floats, Floats, Model]:
     """Outcomes (n,), the design (n, K) and the model of one database.

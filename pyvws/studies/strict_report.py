@@ -14,7 +14,18 @@ from pyvws._base.folders import write_whole
 from pyvws.studies._replicates import Key, Report, Result
 from pyvws.studies._tables import terminal_table
 
-__all__ = ["LABELS", "Aim", "aims", "explanation", "full_size", "means", "report"]
+__all__ = [
+    "LABELS",
+    "MIXED",
+    "TITLES",
+    "Aim",
+    "aims",
+    "explanation",
+    "full_size",
+    "means",
+    "report",
+    "save_picture",
+]
 
 LABELS: Final = {
     "deviance": "Deviance clamp",
@@ -28,7 +39,7 @@ LABELS: Final = {
     "deviance-far": "Deviance clamp, range far off",
 }
 _SHOWN: Final = tuple(name for name in LABELS if name != "deviance-far")
-_TITLES: Final = {
+TITLES: Final = {
     "poisson": "Poisson(100)",
     "mixture": "0.2 NB(100, 5) + 0.8 NB(100, 20)",
     "beta": "Beta(0.5, 3)",
@@ -37,7 +48,7 @@ _TITLES: Final = {
     "income": "CE income, three predictors",
     "wages": "CPS1988 wages, six predictors",
 }
-_MIXED: Final = 1.05  # R-hat above which two chains disagree, not only want more draws.
+MIXED: Final = 1.05  # R-hat above which two chains disagree, not only want more draws.
 _FAILS: Final = 2.0  # Utility of a strict run, as a multiple of the unweighted posterior's.
 
 Line = dict[str, Any]
@@ -90,7 +101,7 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
             line[column] = _mean(rows, column)
         rhat = [row["rhat"] for row in rows if row["rhat"] is not None]
         line["rhat"] = max(rhat, default=None)
-        line["disagree"] = float(np.mean(np.array(rhat) > _MIXED)) if rhat else None
+        line["disagree"] = float(np.mean(np.array(rhat) > MIXED)) if rhat else None
         line["divergences"] = _mean(rows, "divergences")
         lines.append({**line, "replicates": len(rows)})
     return lines
@@ -135,7 +146,7 @@ def aims(settings: Mapping[str, Any], lines: list[Line]) -> list[Aim]:
         one = found.get(data, n, "deviance", epsilon)
         other = found.get(data, n, name, target)
         if one is not None and other is not None:
-            about = f"{_TITLES[data]}, n = {n}: {_DISTANCES[column]} at epsilon {epsilon:g}"
+            about = f"{TITLES[data]}, n = {n}: {_DISTANCES[column]} at epsilon {epsilon:g}"
             beside = LABELS[name] if target is None else f"{LABELS[name]} at {target:g}"
             made.append(Aim(about, one[column], beside, other[column], limit))
     return made
@@ -176,7 +187,7 @@ def _table(lines: list[Line], data: str, n: int) -> Any:
     of_data = [line for line in lines if (line["data"], line["n"]) == (data, n)]
     plain = next(line for line in of_data if line["mechanism"] == "unweighted")
     made = terminal_table(
-        f"{_TITLES[data]}, n = {n}, R = {plain['replicates']}",
+        f"{TITLES[data]}, n = {n}, R = {plain['replicates']}",
         left=["", "guarantee"],
         right=["epsilon", "U_m", "x unweighted", "U_a", "outside", "R-hat", "disagree"],
     )
@@ -195,7 +206,7 @@ def _table(lines: list[Line], data: str, n: int) -> Any:
             )
     made.caption = (
         "outside: records whose term leaves the window at some draw; R-hat: the worst; disagree: "
-        f"fits with an R-hat above {_MIXED}"
+        f"fits with an R-hat above {MIXED}"
     )
     return made
 
@@ -207,7 +218,7 @@ def _growth_table(settings: Mapping[str, Any], lines: list[Line], data: str) -> 
     few = settings["few_epsilons"]
     of_clamp = [f"clamp at {epsilon:g}" for epsilon in few]
     made = terminal_table(
-        f"{_TITLES[data]}: U_m by n", right=["n", "R", "Unweighted", "LW", "LW epsilon", *of_clamp]
+        f"{TITLES[data]}: U_m by n", right=["n", "R", "Unweighted", "LW", "LW epsilon", *of_clamp]
     )
     for n in sizes:
         plain, lw = (found.get(data, n, name) for name in ("unweighted", "LW"))
@@ -237,12 +248,12 @@ def explanation(
     unmixed = [line for line in lines if line["mechanism"] == "deviance" and line["disagree"]]
     if unmixed:
         told = "; ".join(
-            f"{_TITLES[line['data']]}, n = {line['n']}, at {line['epsilon']:g}: "
+            f"{TITLES[line['data']]}, n = {line['n']}, at {line['epsilon']:g}: "
             f"{line['disagree']:.0%}"
             for line in unmixed
         )
         yield (
-            f"Chains of the deviance clamp disagree (R-hat above {_MIXED}) in this share of the "
+            f"Chains of the deviance clamp disagree (R-hat above {MIXED}) in this share of the "
             f"fits: {told}. A chain then stays where nearly all records are outside; a "
             "run whose chains disagree is not called strict."
         )
@@ -250,7 +261,7 @@ def explanation(
     if short:
         yield f"{len(short)} searches ended without a confirmed bound or the bound to meet."
     for name, reason in settings["skipped"].items():
-        yield f"{_TITLES[name]}: left out, because {reason}."
+        yield f"{TITLES[name]}: left out, because {reason}."
 
 
 def _failures(lines: list[Line], data: str) -> Iterator[str]:
@@ -271,12 +282,12 @@ def _failures(lines: list[Line], data: str) -> Iterator[str]:
         if bad:
             rest = f"; from {min(good):g} on it is below" if good else ""
             yield (
-                f"{_TITLES[data]}, n = {n}: the clamp's U_m is above {_FAILS:g} x the unweighted "
+                f"{TITLES[data]}, n = {n}: the clamp's U_m is above {_FAILS:g} x the unweighted "
                 f"{plain['u_m']:.3f}: {told}{rest}."
             )
         elif clamp:
             yield (
-                f"{_TITLES[data]}, n = {n}: the clamp's U_m stays within {_FAILS:g} x the "
+                f"{TITLES[data]}, n = {n}: the clamp's U_m stays within {_FAILS:g} x the "
                 f"unweighted {plain['u_m']:.3f}, down to epsilon {min(good):g}."
             )
 
@@ -304,14 +315,14 @@ def _pictures(settings: Mapping[str, Any], lines: list[Line], out: Path) -> list
 
     data_kinds = dict.fromkeys(line["data"] for line in lines)
     panels = {
-        f"{_TITLES[data]}, n = {n:,}": _against_epsilon(lines, data, n)
+        f"{TITLES[data]}, n = {n:,}": _against_epsilon(lines, data, n)
         for data in data_kinds
         if (n := full_size(settings, data))
     }
     kinds = {LABELS[line["mechanism"]]: line["guarantee"] for line in lines}
     drawn = {"strict.svg": utility_by_guarantee(panels, kinds)}
     growing = {
-        _TITLES[data]: _against_n(settings, lines, data)
+        TITLES[data]: _against_n(settings, lines, data)
         for data in data_kinds
         if data not in settings["n"]
     }
@@ -320,7 +331,7 @@ def _pictures(settings: Mapping[str, Any], lines: list[Line], out: Path) -> list
         kinds |= {_at(epsilon): "dp" for epsilon in settings["few_epsilons"]}
         drawn["strict-by-size.svg"] = utility_by_guarantee(growing, kinds, against="records")
     for name, figure in drawn.items():
-        _save(figure, out / name)
+        save_picture(figure, out / name)
     return list(drawn)
 
 
@@ -354,7 +365,7 @@ def _against_n(
     return found
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_picture(figure: Any, path: Path) -> None:
     """Write an SVG that is the same for the same figure."""
     import matplotlib as mpl
 

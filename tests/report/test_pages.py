@@ -28,10 +28,11 @@ import pyvws as vws
 from pyvws.errors import InputError, OutputError
 from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import evidence, reports
-from pyvws.report.evidence import RiskSettings, gather
+from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number, shown
 from pyvws.report.public_page import public_page
+from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
 from pyvws.statement.schema import FIELDS, GUARANTEES
 
@@ -72,11 +73,17 @@ def out(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+def _outcomes(out: Path) -> list[Any]:
+    public = read_public(out)
+    return public.values(public.synthetic[0]).tables
+
+
 def _evidence(out: Path, **others: Any) -> Any:
-    table = _table()
-    risk = RiskSettings(known={"urban area": table["urban area"].to_numpy()})
+    table, datasets = _table(), _outcomes(out)
+    settings = RiskSettings(known={"urban area": table["urban area"].to_numpy()})
     y = table[_NAME].to_numpy(dtype=np.float64)
-    return gather(y, read_public(out).outcomes, same_file=None, risk=risk, **others)
+    risk = risk_evidence(_NAME, y, datasets, settings, **others)
+    return gather([ColumnValues(_NAME, None, [y, *datasets])], same_file=None, risk=risk)
 
 
 def _write(out: Path, evidence: Any = None, **settings: Any) -> tuple[str, str]:
@@ -132,7 +139,7 @@ def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> No
 
 
 def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:
-    unweighted = [np.roll(values, 1) for values in read_public(out).outcomes]
+    unweighted = [np.roll(values, 1) for values in _outcomes(out)]
     evidence = _evidence(out, unweighted=unweighted)
     _, board = _write(out, evidence)
     y = _table()[_NAME].to_numpy()

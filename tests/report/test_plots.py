@@ -132,7 +132,11 @@ def test_intervals_draw_the_data_s_three_lines() -> None:
         for bar in axis.containers
     ]
     assert bars == [[[4, 6]], [[5, 9]]]
-    with pytest.raises(InputError, match="the estimate between the ends"):
+    # A bootstrap of counts may give an interval that leaves its own estimate out.
+    (axis,) = plots.intervals({"median": {"S": (1.5, 1, 1), "M": (2, 3, 4)}}).axes
+    boxes = [line.get_ydata()[0] for line in axis.get_lines() if line.get_marker() == "s"]
+    assert boxes == [1.5, 2]
+    with pytest.raises(InputError, match="the lower end first"):
         plots.intervals({"mean": {"S": (5, 6, 4)}})
 
 
@@ -205,9 +209,84 @@ def test_utility_by_guarantee_colours_the_kind_and_carries_the_unprotected_acros
         plots.utility_by_guarantee({"counts": {"S": {0.0: [1.0]}}}, kinds)
 
 
+def test_choices_against_epsilon_joins_means_with_bars_of_two_standard_errors() -> None:
+    lines = {"none": {5.0: [1.0, 3.0], 1.0: [9.0]}, "public": {1.0: [2.0]}}
+    shares = {"1 draw": {1.0: [1.0, 0.0]}}
+    figure = plots.choices_against_epsilon(
+        {"counts": lines, "coverage": shares},
+        {"coverage": 0.95},
+        names={"coverage": "share"},
+        against={"coverage": "spent"},
+    )
+    wide, narrow = figure.axes
+    none, public = wide.containers
+    assert none[0].get_xydata().tolist() == [[1.0, 9.0], [5.0, 2.0]]
+    (bars,) = none[2]  # Of [1, 3] the variance is 2 and the standard error 1.
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    assert ends == [[9.0, 9.0], [0.0, 4.0]]
+    assert none[0].get_color() != public[0].get_color()
+    assert (wide.get_xscale(), wide.get_yscale()) == ("log", "log")
+    assert (narrow.get_yscale(), narrow.get_ylabel(), narrow.get_xlabel()) == (
+        *("linear", "share", "spent"),
+    )
+    assert [0.95, 0.95] in [list(line.get_ydata()) for line in narrow.get_lines()]
+    with pytest.raises(InputError, match="levels has panels that are not drawn: other"):
+        plots.choices_against_epsilon({"counts": lines}, {"other": 1.0})
+    with pytest.raises(InputError, match="epsilon must be above 0"):
+        plots.choices_against_epsilon({"counts": {"none": {0.0: [1.0]}}})
+    with pytest.raises(InputError, match="at least one epsilon"):
+        plots.choices_against_epsilon({"counts": {"none": {}}})
+
+
+def test_column_densities_have_a_panel_a_column() -> None:
+    figure = plots.column_densities({"age": {"Data": A, "LW": B}, "pay": {"Data": 9 * A, "LW": B}})
+    assert [(a.get_xlabel(), len(a.get_lines())) for a in figure.axes] == [("age", 2), ("pay", 2)]
+    assert _legend(figure) == ["Data", "LW"]
+
+
+def test_level_shares_draw_means_and_ends() -> None:
+    shares = {"sex": {"Data": [[0.5, 0.5]], "LW": [[0.2, 0.8], [0.4, 0.6]]}, "one": {"LW": [[1]]}}
+    figure = plots.level_shares(shares, {"sex": ["f", "m"], "one": ["x"]})
+    sex, one = figure.axes
+    widths = [bar.get_width() for bar in sex.patches]
+    assert widths == pytest.approx([0.5, 0.5, 0.3, 0.7])
+    (lines,) = (part.get_segments() for part in sex.collections)
+    assert [segment[:, 0].tolist() for segment in lines] == [[0.2, 0.4], [0.6, 0.8]]
+    assert [label.get_text() for label in one.get_yticklabels()] == ["x"]
+    assert not one.collections
+    with pytest.raises(InputError, match=r"must have shape \(datasets, 3\)"):
+        plots.level_shares({"sex": {"LW": [[0.5, 0.5]]}}, {"sex": ["f", "m", "x"]})
+
+
+def test_association_matrices_share_their_colours() -> None:
+    data = np.array([[1.0, 0.4], [0.4, np.nan]])
+    figure = plots.association_matrices({"Data": data, "LW": data / 2}, ["a", "b"], limit=0.5)
+    images = [axis.images[0] for axis in figure.axes if axis.images]
+    assert [image.get_clim() for image in images] == [(-0.5, 0.5)] * 2
+    np.testing.assert_array_equal(images[1].get_array().filled(np.nan), data / 2)
+    assert figure.axes[-1].get_ylabel() == "association"
+    for wrong, said in (({"Data": [[1.0]]}, "must have shape"), ({}, "at least one title")):
+        with pytest.raises(InputError, match=said):
+            plots.association_matrices(wrong, ["a", "b"])
+
+
+def test_bound_shares_add_up() -> None:
+    figure = plots.bound_shares({"a": [1, 0, 0], "b": [3, 2, 0]}, ["r1", "r2", "r3"])
+    (axis,) = figure.axes
+    assert [bar.get_width() for bar in axis.patches] == [0.25, 0, 0, 0.75, 1, 0]
+    assert [bar.get_x() for bar in axis.patches] == [0, 0, 0, 0.25, 0, 0]
+    many = {f"c{i}": [1.0] for i in range(9)}
+    bars = plots.bound_shares(many, ["r1"]).axes[0].patches
+    looks = {(bar.get_facecolor(), bar.get_hatch()) for bar in bars}
+    assert len(looks) == 9
+    with pytest.raises(InputError, match="one entry for each of 2 records"):
+        plots.bound_shares({"a": [1.0]}, ["r1", "r2"])
+
+
 @pytest.mark.parametrize(
     "draw",
     [
+        lambda bad: plots.choices_against_epsilon({"t": {"LW": {1.0: bad}}}),
         lambda bad: plots.bounds_and_weights({"LW": bad}, {"LW": A}),
         lambda bad: plots.densities({"LW": A}, bad),
         lambda bad: plots.risk_violins({"r": {"D": bad}}),
@@ -267,7 +346,8 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
         assert listed == set(range(1, last + 1))
     named = set(re.findall(r"`(\w+)`", text)) & set(dir(plots))
     assert named == set(plots.__all__)
-    for name in set(plots.__all__) - {"parameter_densities"}:
+    of_tables = {"association_matrices", "bound_shares", "column_densities", "level_shares"}
+    for name in set(plots.__all__) - {"parameter_densities"} - of_tables:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")
 
 

@@ -30,6 +30,7 @@ from pyvws.studies.five_mechanisms_report import Cases, check_censored, compare,
 from pyvws.studies.five_synthesizers import (
     DEVIANCE,
     HISTOGRAM,
+    LABELS,
     NAMES,
     FiveSynthesizers,
     Made,
@@ -195,6 +196,29 @@ def test_keys_seeds_and_the_registry() -> None:
     assert find_study("five-mechanisms").replicates == 100
     seeds = {tuple(replicate_seed(1, key).generate_state(2)) for key in keys(50)}
     assert len(seeds) == 50
+
+
+_WEIGHTED = ("weighted", "weighted-epsilon", "censored-weighted")
+
+
+def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
+    """docs/five-mechanisms.csv is the summary.csv of the study's 100 replicates."""
+    docs = Path(__file__).parents[2] / "docs"
+    page = " ".join((docs / "strict-study.md").read_text().split())
+    lines = pl.read_csv(docs / "five-mechanisms.csv")
+    plain = lines.filter(~pl.col("downscaled")).sort("epsilon", descending=True)
+    for name, label in LABELS.items():
+        cells = " | ".join(f"{u_a:.5f}" for u_a in plain.filter(mechanism=name)["u_a"])
+        kind = "asymptotic" if name in _WEIGHTED else "strict"
+        assert f"| {label} | {kind} | {cells} |" in page
+    (mean,) = plain.filter(mechanism=DEVIANCE, epsilon=3.0)["mean"]
+    assert f"mean is {mean:.3f} there" in page
+    within = plain.filter(mechanism="weighted-epsilon")["within"]
+    assert "{:.0%}, {:.0%} and {:.0%}".format(*within).replace("%", " %") in page
+    own = (HISTOGRAM, DEVIANCE)
+    lowered = lines.filter(pl.col("downscaled") & ~pl.col("mechanism").is_in(own))
+    best = lowered.group_by("epsilon").agg(pl.col("u_a").min()).sort("epsilon", descending=True)
+    assert "{:.5f}, {:.5f} and {:.5f}".format(*best["u_a"]) in page
 
 
 def test_statistics_and_distances_are_those_of_the_package() -> None:

@@ -43,11 +43,11 @@ def test_the_full_size_of_a_table_is_its_largest_one_that_is_not_too_large() -> 
 
 
 def test_the_counts_are_the_authors_and_repeated_databases_differ() -> None:
-    y, design, model = strict._database(strict.SETTINGS, "poisson", 1000, 7)
+    y, design, model = strict.database(strict.SETTINGS, "poisson", 1000, 7)
     assert (y == poisson_data(123)).all()
     assert (design.shape, model.name) == ((1000, 1), "poisson")
     first, second = (
-        strict._database(strict.SETTINGS, "mixture_databases", 50, seed)[0] for seed in (1, 2)
+        strict.database(strict.SETTINGS, "mixture_databases", 50, seed)[0] for seed in (1, 2)
     )
     assert (first != second).any()
 
@@ -82,7 +82,7 @@ def test_a_table_without_its_source_is_left_out_with_the_reason(
 
 def test_a_table_s_records_are_a_sample_with_their_own_design(people: Path) -> None:
     settings = strict.strict_study(income=people, wages=_wages(people.parent)).settings
-    y, design, model = strict._database(settings, "income", 20, 5)
+    y, design, model = strict.database(settings, "income", 20, 5)
     whole, rows = strict._table("income", str(people))
     assert (len(y), len(design), model.name) == (20, 20, "normal")
     place = [int(np.flatnonzero(whole == value)[0]) for value in y]

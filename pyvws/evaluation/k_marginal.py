@@ -1,0 +1,211 @@
+"""The k-marginal score with k = 2: how near the joint shares of pairs of columns are [nist2023].
+
+For two columns let p be the share of original records in each cell of their cross table, and q the
+share of synthetic records. The distance of the pair is sum |p - q|, from 0 to 2, and
+
+    score = 500 (2 - mean of the distances over all pairs of columns).
+
+Numbers enter in public bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, dataset_list, finite_vector, whole_number
+from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
+from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.levels import as_number, distinct
+
+__all__ = ["KMarginal", "PairDistances", "k_marginal", "pair_distances"]
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class PairDistances:
+    """Distances (P,) of P = D (D - 1) / 2 pairs of columns, in [0, 2], and the score in [0, 1000].
+
+    Pairs are (1, 2), (1, 3), ..., (2, 3) and so on. Smaller distances, and a larger score, are more
+    useful.
+    """
+
+    distances: Floats
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class KMarginal:
+    """k-marginal scores in [0, 1000]; larger = nearer to the original.
+
+    Attributes
+    ----------
+    score : float
+        Mean over the synthetic datasets.
+    by_dataset : tuple of float
+        The score of each dataset.
+    independent : float
+        The score of the original with each column in a random order of its own: right shares of
+        each column, and nothing that ties columns together.
+    bootstrap : float
+        The score of records drawn from the original with replacement: what a second sample would
+        about have.
+    by_pair : dict
+        The distance of each pair of columns, from 0 to 2, as a mean over the datasets; larger =
+        worse.
+    """
+
+    score: float
+    by_dataset: tuple[float, ...]
+    independent: float
+    bootstrap: float
+    by_pair: Mapping[tuple[str, str], float]
+
+
+def k_marginal(
+    original: Any,
+    synthetic: Sequence[Any],
+    *,
+    columns: Sequence[str] | None = None,
+    bins: Mapping[str, Any] | None = None,
+    replicates: int = 5,
+    seed: int = 1,
+) -> KMarginal:
+    """The k-marginal score (k = 2) of synthetic tables beside two scores that give it a scale.
+
+    Best is 1000: every pair of columns has the original's joint shares. Worst is 0: no pair has a
+    cell in common. In between the scale is short: independent columns often score above 900, and a
+    second sample of the same population below 1000. So read the score between `independent` and
+    `bootstrap`. With many cells to few records, a bootstrap scores low as well.
+
+    The score is blind to what ties three or more columns together, to differences within a bin, and
+    to rare cells, which have small shares. A copy of the original scores 1000, so the score says
+    nothing of privacy.
+
+    Parameters
+    ----------
+    original : pandas, polars or Arrow table
+        Confidential records.
+    synthetic : sequence of tables
+        Synthetic datasets, from any tool; row counts may differ. A single one stands in a list.
+    columns : sequence of str, optional
+        Columns to score, two or more; by default all of `original`.
+    bins : mapping of str to array_like, optional
+        Rising edges of a number's bins, chosen without looking at the data: bin j holds
+        edge_j <= x < edge_{j+1}, and numbers before the first and from the last edge on have a bin
+        of their own each. A code such as "N" in a column of text stays a category. Without bins
+        each value is a category.
+    replicates : int
+        Tables that `independent` and `bootstrap` are means over.
+    seed : int
+        Seed of these tables.
+
+    Returns
+    -------
+    KMarginal
+        Larger = more useful.
+
+    Raises
+    ------
+    InputError
+        For columns that a table lacks, fewer than two columns, and bins that do not rise.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> original = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 30, 20, 30]})
+    >>> synthetic = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 20, 30, 30]})
+    >>> k_marginal(original, [synthetic]).score
+    500.0
+    """
+    first = open_frame(original, least=1)
+    others = [open_frame(one, least=1) for one in dataset_list(synthetic, "synthetic")]
+    names = list(first.columns) if columns is None else list(columns)
+    if len(names) < 2:
+        raise InputError(f"columns must be 2 or more, to make a pair. Got {len(names)}.")
+    edges = {name: _edges(values, name) for name, values in (bins or {}).items()}
+    check_columns(first, [*names, *edges], role="original")
+    for number, frame in enumerate(others, start=1):
+        check_columns(frame, names, role=f"synthetic dataset {number}")
+    coded = _coded([first, *others], names, edges)
+    data, rng = coded[0], np.random.default_rng(seed)
+    count, N = whole_number(replicates, "replicates", least=1), len(data)
+    found = [pair_distances(data, codes) for codes in coded[1:]]
+    apart = [pair_distances(data, rng.permuted(data, axis=0)).score for _ in range(count)]
+    again = [pair_distances(data, data[rng.integers(0, N, N)]).score for _ in range(count)]
+    scores = tuple(one.score for one in found)
+    distances = np.mean([one.distances for one in found], axis=0).tolist()
+    return KMarginal(
+        score=rarith.mean(scores),
+        by_dataset=scores,
+        independent=rarith.mean(apart),
+        bootstrap=rarith.mean(again),
+        by_pair=dict(zip(combinations(names, 2), distances, strict=True)),
+    )
+
+
+def pair_distances(original: Any, synthetic: Any) -> PairDistances:
+    """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on."""
+    first, second = np.asarray(original, np.intp), np.asarray(synthetic, np.intp)
+    both = np.concatenate([first, second])
+    widths = both.max(axis=0) + 1
+    distances = []
+    for a, b in combinations(range(both.shape[1]), 2):
+        place = both[:, a] * widths[b] + both[:, b]
+        count = int(widths[a] * widths[b])
+        if count > len(both):
+            found, place = np.unique(place, return_inverse=True)
+            count = len(found)
+        p = np.bincount(place[: len(first)], minlength=count) / len(first)
+        q = np.bincount(place[len(first) :], minlength=count) / len(second)
+        distances.append(rarith.sum_in_order(np.abs(p - q)))
+    score = (2.0 - rarith.mean(distances)) * 500.0
+    return PairDistances(np.array(distances), score)
+
+
+def _edges(values: Any, name: str) -> Floats:
+    edges = finite_vector(values, f"bins of {name!r}")
+    if not (np.diff(edges) > 0).all():
+        raise InputError(f"bins of {name!r} must rise. Give edges such as 0, 5, 10.")
+    return edges
+
+
+def _coded(
+    frames: Sequence[nw.DataFrame[Any]], names: Sequence[str], edges: Mapping[str, Floats]
+) -> list[Codes]:
+    """Codes (N, D) of each frame's cells; equal cells of a column have equal codes everywhere."""
+    columns = []
+    for name in names:
+        places: dict[Any, int] = {}
+        found = []
+        for frame in frames:
+            which, cells = _cells(frame[name], edges.get(name))
+            codes = [places.setdefault(cell, len(places)) for cell in cells]
+            found.append(np.array(codes, dtype=np.intp)[which])
+        columns.append(found)
+    return [np.column_stack(parts) for parts in zip(*columns, strict=True)]
+
+
+def _cells(column: nw.Series[Any], edges: Floats | None) -> tuple[Codes, list[Any]]:
+    """Each record's place (N,) among some cells: labels, numbers of bins, and None if missing."""
+    if edges is not None and column.dtype.is_numeric():
+        values = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+        bin_of = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
+        return bin_of.astype(np.intp), [*range(len(edges) + 1), None]
+    places, labels = distinct(column)
+    cells: list[Any] = list(labels)
+    if edges is not None:
+        numbers = [as_number(label) for label in labels]
+        cells = [
+            label if number is None else int(np.searchsorted(edges, number, side="right"))
+            for label, number in zip(labels, numbers, strict=True)
+        ]
+    return places, [*cells, None]

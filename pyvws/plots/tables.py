@@ -1,0 +1,207 @@
+"""Figures of tables with several columns: margins, associations, and each column's part in bounds.
+
+Every function returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyvws._base.checks import positive
+from pyvws.errors import InputError
+from pyvws.plots._drawing import colours, curves, dataset_rows, groups, legend_below, panels, some
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["association_matrices", "bound_shares", "column_densities", "level_shares"]
+
+_NO_PAIR = "#BBBBBB"
+
+
+def column_densities(columns: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Densities of several columns of numbers, a panel for each column and a line for each label.
+
+    Parameters
+    ----------
+    columns : mapping of column to mapping of label to array_like of shape (N,)
+        Values in the column's unit. The label "Data" is the thick black line.
+
+    Returns
+    -------
+    Figure
+        Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile of a column.
+
+    Raises
+    ------
+    InputError
+        For no column, no label or missing values.
+
+    Examples
+    --------
+    >>> drawn = column_densities({"age": {"Data": [30.0, 41.0], "LW": [28.0, 45.0]}})
+    >>> drawn.axes[0].get_xlabel(), len(drawn.axes[0].get_lines())
+    ('age', 2)
+    """
+    some(columns, "columns", "column")
+    figure, axes = panels(len(columns), columns=3, size=(4.2, 2.8))
+    for axis, (name, by_label) in zip(axes, columns.items(), strict=True):
+        curves(axis, groups(by_label, f"columns[{name!r}]"), name)
+        axis.set_yticks([])
+        axis.locator_params(axis="x", nbins=5)
+        axis.get_legend().remove()
+    axes[0].set_ylabel("density")
+    legend_below(figure, axes)
+    return figure
+
+
+def level_shares(
+    shares: Mapping[str, Mapping[str, Any]], levels: Mapping[str, Sequence[str]]
+) -> Figure:
+    """Shares of the levels of categories, a panel for each column and a bar for each label.
+
+    Parameters
+    ----------
+    shares : mapping of column to mapping of label to array_like of shape (datasets, L)
+        The share of each of L levels in the datasets, in [0, 1]. A bar has the length of the mean
+        over the datasets; a thin line joins the smallest and the largest share.
+    levels : mapping of column to sequence of L str
+        Names of the levels, from the top of the panel down.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no column or label, missing values, or shares and levels of different numbers.
+
+    Examples
+    --------
+    >>> drawn = level_shares({"sex": {"LW": [[0.4, 0.6], [0.5, 0.5]]}}, {"sex": ["f", "m"]})
+    >>> drawn.axes[0].get_title(), [float(bar.get_width()) for bar in drawn.axes[0].patches]
+    ('sex', [0.45, 0.55])
+    """
+    some(shares, "shares", "column")
+    longest = max(len(levels.get(name, ())) for name in shares)
+    size = (4.4, max(2.0, 0.8 + 0.27 * longest))
+    figure, axes = panels(len(shares), columns=3, size=size)
+    for axis, (name, by_label) in zip(axes, shares.items(), strict=True):
+        some(by_label, f"shares[{name!r}]", "label")
+        colour, names = colours(by_label), list(levels.get(name, ()))
+        height = 0.8 / len(by_label)
+        for place, (label, rows) in enumerate(by_label.items()):
+            table = dataset_rows(rows, f"shares[{name!r}][{label!r}]", len(names))
+            at = np.arange(len(names)) - 0.4 + (place + 0.5) * height
+            axis.barh(at, table.mean(axis=0), height, color=colour[label], alpha=0.75, label=label)
+            if len(table) > 1:
+                ends = table.min(axis=0), table.max(axis=0)
+                axis.hlines(at, *ends, color="black", linewidth=0.9)
+        axis.set_yticks(range(len(names)), names, fontsize=8)
+        axis.invert_yaxis()
+        axis.set_xlim(left=0.0)
+        axis.set_title(name, fontsize=11)
+    axes[0].set_xlabel("share of rows")
+    legend_below(figure, axes)
+    return figure
+
+
+def association_matrices(
+    matrices: Mapping[str, Any], names: Sequence[str], *, limit: float = 1.0
+) -> Figure:
+    """Associations of each pair of columns as colours, a panel for each title.
+
+    Parameters
+    ----------
+    matrices : mapping of title to array_like of shape (K, K)
+        Associations as `pyvws.associations` gives them, or their differences: red above 0, blue
+        below 0, white at 0, and grey for a pair without an association.
+    names : sequence of K str
+        Names of the columns.
+    limit : float
+        The size at which colours are darkest.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no title, another shape, or a limit not above 0.
+
+    Examples
+    --------
+    >>> drawn = association_matrices({"Data": [[1.0, 0.3], [0.3, 1.0]]}, ["age", "income"])
+    >>> drawn.axes[0].get_title()
+    'Data'
+    """
+    from matplotlib import colormaps
+
+    some(matrices, "matrices", "title")
+    most, K = positive(limit, "limit"), len(names)
+    shades = colormaps["RdBu_r"].with_extremes(bad=_NO_PAIR)
+    side = max(3.0, 1.4 + 0.3 * K)
+    figure, axes = panels(len(matrices), columns=3, size=(side, side))
+    for axis, (title, given) in zip(axes, matrices.items(), strict=True):
+        matrix = np.asarray(given, dtype=np.float64)
+        if matrix.shape != (K, K):
+            raise InputError(f"matrices[{title!r}] must have shape {K, K}. Got {matrix.shape}.")
+        drawn = axis.imshow(np.ma.masked_invalid(matrix), cmap=shades, vmin=-most, vmax=most)
+        axis.set_xticks(range(K), names, rotation=90, fontsize=8)
+        axis.set_yticks(range(K), names, fontsize=8)
+        axis.set_title(title, fontsize=11)
+    figure.colorbar(drawn, ax=list(axes), shrink=0.7, label="association")
+    return figure
+
+
+def bound_shares(parts: Mapping[str, Any], records: Sequence[str]) -> Figure:
+    """Each column's share of the bounds of R records, a bar for each record.
+
+    Parameters
+    ----------
+    parts : mapping of column to array_like of shape (R,)
+        The bounds of a column alone, in nats; a larger share = the column makes the record riskier.
+    records : sequence of R str
+        Names of the records, from the top down.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For no column, missing values, or columns of another length than `records`.
+
+    Examples
+    --------
+    >>> drawn = bound_shares({"age": [1.0, 3.0], "income": [3.0, 1.0]}, ["row 7", "row 2"])
+    >>> [float(bar.get_width()) for bar in drawn.axes[0].patches]
+    [0.25, 0.75, 0.75, 0.25]
+    """
+    columns = groups(parts, "parts")
+    table = np.array(list(columns.values()))
+    if table.shape[1] != len(records):
+        raise InputError(
+            f"parts must have one entry for each of {len(records)} records. Got {table.shape[1]}."
+        )
+    whole = table.sum(axis=0)
+    table = table / np.where(whole == 0.0, 1.0, whole)
+    figure, (axis,) = panels(1, size=(7.5, max(2.2, 1.0 + 0.3 * len(records))))
+    colour, at = colours(columns), np.arange(len(records))
+    start = np.zeros(len(records))
+    for place, (name, share) in enumerate(zip(columns, table, strict=True)):
+        hatch = "" if place < len(set(colour.values())) else "//"
+        axis.barh(at, share, left=start, color=colour[name], label=name, hatch=hatch, alpha=0.8)
+        start += share
+    axis.set_yticks(at, list(records), fontsize=9)
+    axis.invert_yaxis()
+    axis.set_xlim(0.0, 1.0)
+    axis.set_xlabel("share of the columns' own bounds")
+    legend_below(figure, [axis], columns=4)
+    return figure

@@ -1,0 +1,122 @@
+"""The board's section on risks: of single records, of matches, and of the largest values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyvws import plots
+from pyvws.evaluation.match_risk import MatchRisk
+from pyvws.evaluation.whack_a_mole import risk_summary, top_records, whack_a_mole
+from pyvws.r_numbers import rarith
+from pyvws.report.evidence import RiskEvidence
+from pyvws.report.output_folder import PublicPart
+from pyvws.report.page import (
+    Picture,
+    Section,
+    Table,
+    fit_label,
+    number,
+    picture,
+    ten_largest,
+)
+
+__all__ = ["risk_section"]
+
+
+def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
+    """Identification and match risks, the ten riskiest and largest records, whack-a-mole."""
+    how = risk.settings
+    short = {"Data": "D", "Unweighted": "S", "Synthetic": fit_label(public.privacy)}
+    ordered = {short[n]: risk.by_record[n] for n in short if n in risk.by_record}
+    reach = f"{how.radius:.0%}" if how.radius_kind == "percentage" else f"{how.radius:g}"
+    known = ", ".join(how.known) if how.known else "nothing else"
+    text = [
+        f"An intruder knows a record's {risk.name} within r = {reach}, and {known}. The risk "
+        "is the share of like records that are not near, in [0, 1]; larger = riskier."
+    ]
+    parts: list[Picture | Table] = [
+        picture(
+            plots.risk_violins({f"r = {reach}": ordered}),
+            alt=f"Violin plots of identification risks with their means: {', '.join(ordered)}.",
+            caption=(
+                "Identification risks by record, bars at the means. D: confidential data; "
+                + ("S: synthesizer without weights; " if "S" in ordered else "")
+                + "the rest: this release."
+            ),
+        ),
+        _risk_table(risk),
+    ]
+    for by, caption in (
+        (risk.by_record["Data"], "ten riskiest records of the data"),
+        (risk.y, "ten largest records"),
+    ):
+        parts.append(_top(by, caption, risk))
+    if "Unweighted" in risk.by_record:
+        parts += _whack_a_mole(risk, fit_label(public.privacy))
+    else:
+        text.append(
+            "Records whose risk rose through weighting cannot be told: no release without weights "
+            "was given (--unweighted)."
+        )
+    return Section("risks", "Risks of single records", text, parts)
+
+
+def _risk_table(risk: RiskEvidence) -> Table:
+    rows = []
+    for label, values in risk.by_record.items():
+        found = risk_summary(values, policy=risk.settings.policy)
+        mean = number(rarith.mean(values))
+        rows.append((label, mean, *map(number, (found.maximum, found.iqr, found.share_above))))
+    return Table(
+        f"Identification risks in [0, 1]; larger = riskier. {_match_text(risk.match)}",
+        ("", "mean", "largest", "IQR", f"share above {risk.settings.policy:g}"),
+        rows,
+    )
+
+
+def _match_text(match: MatchRisk) -> str:
+    """Match risks averaged over datasets; the false rate is averaged where datasets have one."""
+    false = match.mean_false_rate
+    said = "none (no single match)" if false is None else number(false)
+    return (
+        f"Averaged over the datasets: {number(match.expected.mean())} records are expected to be "
+        f"matched, true match rate {number(match.true_rate.mean())}, false match rate {said} "
+        "(larger = safer)."
+    )
+
+
+def _top(by: Any, caption: str, risk: RiskEvidence) -> Table:
+    top = top_records(by, risk.by_record)
+    return Table(
+        f"The {caption}; row 1 is the first of the table",
+        ("row", risk.name, *(f"risk, {label}" for label in top.risks)),
+        [
+            (
+                str(row + 1),
+                number(risk.y[row], 7),
+                *(number(values[place]) for values in top.risks.values()),
+            )
+            for place, row in enumerate(top.records)
+        ],
+    )
+
+
+def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
+    before, after = risk.by_record["Unweighted"], risk.by_record["Synthetic"]
+    rise = risk.settings.rise
+    found = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)
+    return [
+        picture(
+            plots.whack_a_mole_scatter(before, {label: after}, rise=rise),
+            alt="Scatter plot of risks in this release against those without weights.",
+            caption=(
+                f"Whack-a-mole: {int(found.rose.sum())} records, in orange, have a risk at least "
+                f"{rise:g} higher than without weights."
+            ),
+        ),
+        ten_largest(
+            "The ten records whose risk rose most through weighting",
+            found.change,
+            {"risk without weights": before, "risk here": after, "change": found.change},
+        ),
+    ]

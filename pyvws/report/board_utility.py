@@ -1,0 +1,210 @@
+"""The board's section on utility: how near the datasets come to the confidential table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws import plots
+from pyvws.evaluation.k_marginal import KMarginal, k_marginal
+from pyvws.r_numbers import rarith
+from pyvws.report.evidence import Closeness, Evidence, NumberEvidence
+from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, Pairs
+from pyvws.report.output_folder import PublicPart
+from pyvws.report.page import Picture, Section, Table, fit_label, number, picture
+
+__all__ = ["utility_section"]
+
+_TENTHS: Final = np.arange(1, 10) / 10
+_LEAST: Final = 0.05  # Colours of differences are darkest here at the least.
+
+
+def utility_section(public: PublicPart, evidence: Evidence) -> Section:
+    """Each column beside the data's, and pairs of columns before and after."""
+    label = fit_label(public.privacy)
+    text: list[str] = []
+    parts: list[Picture | Table] = []
+    if evidence.categories:
+        parts += _categories(evidence.categories, label)
+    first = evidence.numbers[0] if evidence.numbers else None
+    if first is not None and first.closeness is not None:
+        said, shown = _one_number(first, first.closeness, label)
+        text += said
+        parts += shown
+    elif evidence.numbers:
+        parts += _several_numbers(evidence.numbers, label)
+    if evidence.pairs is not None:
+        said, shown = _pairs(evidence.pairs, label)
+        text += said
+        parts += shown
+    return Section("utility", "Utility", text, parts)
+
+
+def _categories(margins: Sequence[LevelMargin], label: str) -> list[Picture | Table]:
+    drawn = [one.folded() for one in margins[:DRAWN]]
+    names = ", ".join(one.name for one in drawn)
+    return [
+        picture(
+            plots.level_shares(
+                {one.name: {"Data": one.shares[:1], label: one.shares[1:]} for one in drawn},
+                {one.name: one.levels for one in drawn},
+            ),
+            alt=f"Bar charts: shares of the levels of {names}, in the data and in the datasets.",
+            caption=(
+                "Shares of the levels: bars are means over the datasets, lines join the smallest "
+                "and the largest."
+            ),
+        ),
+        Table(
+            "Shares of the levels of categories. Distance: half the sum of the differences, the "
+            "share of rows that would have to change, as a mean over the datasets; smaller = more "
+            "useful. The level is the one whose mean share is furthest off.",
+            ("column", "levels", "distance", "level", "share, data", "share, synthetic"),
+            [_furthest(one) for one in margins],
+        ),
+    ]
+
+
+def _furthest(margin: LevelMargin) -> tuple[str, ...]:
+    data, own = margin.shares[0], margin.shares[1:]
+    mean = own.mean(axis=0)
+    place = int(np.abs(mean - data).argmax())
+    return (
+        *(margin.name, str(len(margin.levels)), number(margin.distance), margin.levels[place]),
+        *(number(data[place]), number(mean[place])),
+    )
+
+
+def _one_number(
+    found: NumberEvidence, closeness: Closeness, label: str
+) -> tuple[list[str], list[Picture | Table]]:
+    name, margin, table = found.margin.name, found.margin, found.table
+    text = [
+        f"Distances of distribution functions: U_m = {found.ecdf.maximum:.4f}, U_a = "
+        f"{found.ecdf.average:.6f}, both in [0, 1]; smaller = more useful. pMSE is "
+        f"{rarith.mean([s.ratio for s in closeness.scores]):.2f} times what chance gives; 1 = "
+        "alike."
+    ]
+    parts: list[Picture | Table] = [
+        picture(
+            plots.densities({label: margin.curves[1]}, margin.curves[0], name=name),
+            alt=f"Densities of {name}: the confidential data and the first synthetic dataset.",
+        ),
+        picture(
+            plots.utility({label: margin.statistics[1:]}, margin.statistics[0]),
+            alt=f"Violin plots of Q15, Q90, mean and median of {name} over the datasets.",
+        ),
+    ]
+    if closeness.intervals:
+        intervals = closeness.intervals.items()
+        parts.append(
+            picture(
+                plots.intervals(
+                    {stat: {label: _three(by["Synthetic"])} for stat, by in intervals},
+                    {stat: _three(by["Data"]) for stat, by in intervals},
+                ),
+                alt="Bootstrap estimates and 95 % intervals, with lines for the data's own.",
+            )
+        )
+    else:
+        text.append("The table is too large for bootstrap intervals; they are left out.")
+    rows = (
+        ("data", table.original),
+        ("synthetic, average", table.average),
+        ("synthetic, lowest", table.lowest),
+        ("synthetic, highest", table.highest),
+    )
+    parts.append(
+        Table(
+            f"Quantiles and mean of {name}, in its unit",
+            ("", *table.names),
+            [(label, *(number(value, 6) for value in row)) for label, row in rows],
+        )
+    )
+    return text, parts
+
+
+def _three(found: Any) -> tuple[float, float, float]:
+    return found.estimate, found.lower, found.upper
+
+
+def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Picture | Table]:
+    drawn = [one.margin for one in numbers[:DRAWN]]
+    rows = []
+    for one in numbers:
+        data, own = one.margin.statistics[0], one.margin.statistics[1:].mean(axis=0)
+        figures = [number(of[place], 6) for place in (2, 3, 1) for of in (data, own)]
+        ecdf = f"{one.ecdf.maximum:.4f}", f"{one.ecdf.average:.6f}"
+        rows.append((one.margin.name, *ecdf, *figures))
+    return [
+        picture(
+            plots.column_densities(
+                {one.name: {"Data": one.curves[0], label: one.curves[1]} for one in drawn}
+            ),
+            alt=(
+                f"Densities of {', '.join(one.name for one in drawn)}: the confidential data and "
+                "the first synthetic dataset."
+            ),
+        ),
+        Table(
+            "Numbers. U_m and U_a: distances of distribution functions, in [0, 1]; smaller = more "
+            "useful. Other figures are in the column's unit; synthetic ones are means over the "
+            "datasets.",
+            (
+                *("column", "U_m", "U_a", "mean, data", "mean, synthetic", "median, data"),
+                *("median, synthetic", "90th quantile, data", "90th quantile, synthetic"),
+            ),
+            rows,
+        ),
+    ]
+
+
+def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[Picture | Table]]:
+    """Associations of the data, of the datasets, and their differences."""
+    data, own = pairs.matrices[0], pairs.matrices[1:].mean(axis=0)
+    change = own - data
+    score = _score(pairs)
+    limit = max(_LEAST, float(np.abs(np.nan_to_num(change)).max()))
+    names = ", ".join(pairs.names)
+    text = [
+        f"The k-marginal score of pairs of columns is {score.score:.0f} of 1000; larger = nearer "
+        f"to the data. Independent columns have {score.independent:.0f}, records drawn anew from "
+        f"the data {score.bootstrap:.0f}. Numbers enter it by the data's tenths."
+    ]
+    return text, [
+        picture(
+            plots.association_matrices({"Data": data, label: own}, pairs.names),
+            alt=f"Matrices of associations of {names}: the data, and means over the datasets.",
+            caption=f"{MEASURES} {label}: means over the datasets.",
+        ),
+        picture(
+            plots.association_matrices({f"{label} less Data": change}, pairs.names, limit=limit),
+            alt=f"Matrix of differences of associations of {names}: datasets less data.",
+            caption="How associations changed: 0 = kept.",
+        ),
+        Table(
+            "The pairs of columns whose association changed most. Distance: the sum of the "
+            "differences of joint shares, from 0 to 2; smaller = more useful.",
+            ("column", "with", "measure", "data", "synthetic", "difference", "distance"),
+            [
+                (
+                    *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
+                    *(number(of[i, j]) for of in (data, own, change)),
+                    number(score.by_pair[pairs.names[i], pairs.names[j]]),
+                )
+                for i, j in pairs.largest(change)
+            ],
+        ),
+    ]
+
+
+def _score(pairs: Pairs) -> KMarginal:
+    data, *own = pairs.tables
+    tenths = {
+        name: np.unique(rarith.quantile(data[name].to_numpy(), _TENTHS))
+        for name, categorical in zip(pairs.names, pairs.categorical, strict=True)
+        if not categorical
+    }
+    return k_marginal(data, own, bins=tenths)

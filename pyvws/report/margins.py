@@ -1,0 +1,164 @@
+"""What both pages say of columns and of pairs of columns: margins, statistics and associations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.evaluation.associations import associations
+from pyvws.plots._drawing import thinned
+from pyvws.r_numbers import rarith
+from pyvws.report.output_folder import PublicPart
+from pyvws.report.released_columns import (
+    MOST_ROWS,
+    ColumnValues,
+    ReleasedColumn,
+    read_some,
+    valued,
+)
+
+__all__ = [
+    "DRAWN",
+    "MEASURES",
+    "LevelMargin",
+    "NumberMargin",
+    "Pairs",
+    "four_statistics",
+    "margin_of",
+    "pairs_of",
+]
+
+DRAWN: Final = 12
+"""A page draws at most so many columns, and so many levels of a category."""
+
+MEASURES: Final = (
+    "Associations of pairs of columns: rank correlations of two numbers, Cramer's V of two "
+    "categories, correlation ratios of the ranks of a number in a category; 0 = none, 1 or −1 = "
+    "the strongest there is."
+)
+
+_LISTED: Final = 10
+_CURVES: Final = 8  # A reader can tell this many curves apart.
+_LEVELS: Final = np.array([0.15, 0.5, 0.9])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberMargin:
+    """A number in several tables: Q15, Q90, mean and median of each, shape (tables, 4).
+
+    `curves` are values of the first tables, at most 20,000 evenly spaced ones of each.
+    """
+
+    name: str
+    statistics: Floats
+    curves: list[Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelMargin:
+    """A category in several tables: the share of each of its L levels, shape (tables, L)."""
+
+    name: str
+    levels: tuple[str, ...]
+    shares: Floats
+
+    @property
+    def distance(self) -> float:
+        """Half the sum of the differences to the first table's shares, as a mean over the others.
+
+        The share of rows that would have to change; in [0, 1].
+        """
+        return float(np.abs(self.shares[1:] - self.shares[0]).sum(axis=1).mean()) / 2
+
+    def folded(self) -> LevelMargin:
+        """The margin with the rarest levels in one, so that at most `DRAWN` are left to draw."""
+        if len(self.levels) <= DRAWN:
+            return self
+        common = np.sort(np.argsort(-self.shares.mean(axis=0), kind="stable")[: DRAWN - 1])
+        others = 1.0 - self.shares[:, common].sum(axis=1)
+        return LevelMargin(
+            self.name,
+            (*(self.levels[place] for place in common), f"{len(self.levels) - DRAWN + 1} others"),
+            np.column_stack([self.shares[:, common], np.maximum(others, 0.0)]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Associations of K columns in several tables, shape (tables, K, K).
+
+    `tables` are the rows that were compared: numbers as they are, and categories as codes.
+    """
+
+    names: tuple[str, ...]
+    categorical: tuple[bool, ...]
+    matrices: Floats
+    tables: list[pl.DataFrame]
+
+    def measure(self, i: int, j: int) -> str:
+        """What the association of two columns is called."""
+        both = self.categorical[i] + self.categorical[j]
+        return ("rank correlation", "correlation ratio", "Cramer's V")[both]
+
+    def largest(self, matrix: Floats) -> list[tuple[int, int]]:
+        """The ten pairs of columns whose entry of `matrix` (K, K) is largest in size."""
+        pairs = [(i, j) for i, j in combinations(range(len(self.names)), 2)]
+        known = [pair for pair in pairs if np.isfinite(matrix[pair])]
+        return sorted(known, key=lambda pair: -abs(matrix[pair]))[:_LISTED]
+
+
+def four_statistics(tables: Iterable[Floats]) -> Floats:
+    """Q15, Q90, mean and median of each table, shape (tables, 4), in the outcome's unit."""
+    rows = []
+    for values in tables:
+        q15, median, q90 = rarith.quantile(values, _LEVELS)
+        rows.append([q15, q90, rarith.mean(values), median])
+    return np.array(rows)
+
+
+def margin_of(values: ColumnValues) -> NumberMargin | LevelMargin:
+    """What a page keeps of a column's values."""
+    if values.levels is not None:
+        return LevelMargin(values.name, values.levels, values.shares)
+    curves = [thinned(table) for table in values.tables[:_CURVES]]
+    return NumberMargin(values.name, four_statistics(values.tables), curves)
+
+
+def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs | None:
+    """The associations of a table's columns in each dataset; None of a run on one outcome.
+
+    The columns are the synthesized ones and, while there is room, the public ones that predict
+    them. `data`, the confidential table, becomes the first table if given.
+    """
+    columns = _paired(public)
+    if len(columns) < 2:
+        return None
+    parts = {file.path.name: read_some(columns, file.path, file.rows) for file in public.files}
+    if data is not None:
+        parts = {"data": data.gather_every(-(-len(data) // MOST_ROWS)), **parts}
+    values = [valued(one, {of: part[one.name] for of, part in parts.items()}) for one in columns]
+    tables = [
+        pl.DataFrame({one.name: one.tables[place] for one in values}) for place in range(len(parts))
+    ]
+    categories = [one.name for one in values if one.levels is not None]
+    return Pairs(
+        tuple(one.name for one in values),
+        tuple(one.levels is not None for one in values),
+        np.array([associations(table, categories=categories).matrix for table in tables]),
+        tables,
+    )
+
+
+def _paired(public: PublicPart) -> list[ReleasedColumn]:
+    said = public.privacy.get("columns", ())
+    predictors = {name for one in said for name in one["predictors"]}
+    wanted = [one for one in public.columns if one.synthetic and said]
+    wanted += [one for one in public.columns if not one.synthetic and one.name in predictors]
+    chosen = {one.name for one in wanted[:DRAWN]}
+    return [one for one in public.columns if one.name in chosen]

@@ -1,0 +1,192 @@
+"""The columns of a release: which are synthetic, what they hold, and their values by dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files import UNREADABLE, scan_columns
+from pyvws.tables.levels import as_number, label_of
+from pyvws.tables.schema import Schema
+
+__all__ = [
+    "AS_LEFT",
+    "MOST_ROWS",
+    "ColumnValues",
+    "ReleasedColumn",
+    "dataset_rows",
+    "read_columns",
+    "read_some",
+    "read_values",
+    "readable",
+    "scan",
+    "valued",
+]
+
+AS_LEFT: Final = "Report on a folder as pyvws synthesize left it."
+_EMPTY: Final = "(empty)"
+_LOOKED_AT: Final = 10_000  # Rows of a csv that tell its types.
+MOST_ROWS: Final = 100_000
+"""Pairs of columns are measured on at most so many rows of a dataset."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedColumn:
+    """A column of the datasets.
+
+    `levels` are the public levels of a category, or none if nothing public has them; None of a
+    number.
+    """
+
+    name: str
+    synthetic: bool
+    levels: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnValues:
+    """The values of one column in several tables.
+
+    Each of `tables` has shape (N,): numbers, or codes 0 to L - 1 of the L `levels`.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None
+    tables: list[Any]
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each level in each table, shape (tables, L)."""
+        width = len(self.levels or ())
+        return np.array([np.bincount(codes, minlength=width) / len(codes) for codes in self.tables])
+
+
+def read_columns(
+    file: Path, privacy: Mapping[str, Any], schema: Schema | None
+) -> list[ReleasedColumn]:
+    """The columns of a dataset in their order; those not released unchanged are synthetic.
+
+    A column is a category if the schema says so, if its model is nominal, or if it holds neither
+    numbers nor truth values.
+    """
+    kept = privacy.get("columns_released_unchanged")
+    unchanged = {str(name) for name in kept} if isinstance(kept, list) else set()
+    with readable(str(file)):
+        kinds = scan(file).collect_schema()
+    models = {one["name"]: one["model"] for one in privacy.get("columns", ())}
+    made = []
+    for name, kind in kinds.items():
+        synthetic = name not in unchanged
+        model = models.get(name, privacy.get("model")) if synthetic else None
+        said = schema.columns.get(name) if schema is not None else None
+        levels: tuple[str, ...] | None = None
+        if said is not None and said.categorical:
+            levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
+        elif model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean):
+            levels = ()
+        made.append(ReleasedColumn(name, synthetic, levels))
+    return made
+
+
+def read_values(
+    column: ReleasedColumn, files: Sequence[Path], *, data: pl.Series | None = None
+) -> ColumnValues:
+    """The values of a column in `data`, if given, and in each file; other columns stay on disk."""
+    parts = {} if data is None else {"data": data}
+    return valued(column, parts | {file.name: _read(file, column) for file in files})
+
+
+def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValues:
+    """A column of several tables as numbers, or as codes of the levels that any table has.
+
+    The tables' names are for the message of an InputError: for text, or an empty cell, in a number.
+    """
+    if column.levels is not None:
+        return _coded(column, list(parts.values()))
+    numbers = []
+    for name, part in parts.items():
+        with readable(f"{name}: its column {column.name!r}"):
+            part = part.cast(pl.Float64)
+        if part.is_null().any():
+            raise InputError(f"{name}: its column {column.name!r} has missing values. {AS_LEFT}")
+        numbers.append(part.to_numpy())
+    return ColumnValues(column.name, None, numbers)
+
+
+def _coded(column: ReleasedColumn, parts: Sequence[pl.Series]) -> ColumnValues:
+    levels = list(column.levels or ())
+    known = set(levels)
+    found = [part.unique() for part in parts]
+    labels = [[_label(value, known) for value in values] for values in found]
+    levels += sorted(set().union(*labels) - known)
+    place = {label: code for code, label in enumerate(levels)}
+    codes = [
+        part.replace_strict(
+            values, pl.Series([place[label] for label in own]), return_dtype=pl.Int64
+        ).to_numpy()
+        for part, values, own in zip(parts, found, labels, strict=True)
+    ]
+    return ColumnValues(column.name, tuple(levels), codes)
+
+
+def _label(value: Any, known: set[str]) -> str:
+    """A cell as a level: by its text, or by the number that the text spells."""
+    if value is None:
+        return _EMPTY
+    label = label_of(value)
+    if label in known:
+        return label
+    number = as_number(label)
+    spelled = label.lower() if number is None else label_of(number)
+    return spelled if spelled in known else label
+
+
+def read_some(columns: Sequence[ReleasedColumn], file: Path, rows: int) -> pl.DataFrame:
+    """Some columns of a dataset of so many rows: all rows, or evenly spread ones of many."""
+    with readable(str(file)):
+        plan = scan(file, text=[one.name for one in columns if one.levels is not None])
+        if rows > MOST_ROWS:
+            place = "place of the row"
+            plan = plan.with_row_index(place).filter(pl.col(place) % -(-rows // MOST_ROWS) == 0)
+        return plan.select(one.name for one in columns).collect(engine="streaming")
+
+
+def dataset_rows(file: Path) -> int:
+    """The number of rows of a dataset."""
+    with readable(str(file)):
+        return int(scan(file).select(pl.len()).collect().item())
+
+
+def _read(file: Path, column: ReleasedColumn) -> pl.Series:
+    text = [] if column.levels is None else [column.name]
+    with readable(f"{file.name}: its column {column.name!r}"):
+        return scan(file, text=text).select(column.name).collect()[column.name]
+
+
+def scan(file: Path, *, text: Sequence[str] = ()) -> pl.LazyFrame:
+    """A plan to read a dataset; the columns of a csv that `text` names keep their spelling."""
+    kind = file.suffix[1:]
+    if kind != "csv":
+        return scan_columns(file, kind)
+    kinds = pl.scan_csv(file, infer_schema_length=_LOOKED_AT).collect_schema()
+    wanted: dict[str, Any] = {
+        name: pl.Float64 if kind.is_integer() else kind for name, kind in kinds.items()
+    }
+    return pl.scan_csv(file, schema_overrides={**wanted, **dict.fromkeys(text, pl.String)})
+
+
+@contextmanager
+def readable(named: str) -> Iterator[None]:
+    """Raise InputError, without a confidential value, if the `named` file cannot be read."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise InputError(f"{named} cannot be read ({type(error).__name__}). {AS_LEFT}") from None

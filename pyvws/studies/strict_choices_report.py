@@ -1,0 +1,261 @@
+"""Print and write the study of strict choices: tables, what is told apart, one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws._base.folders import write_whole
+from pyvws.studies._printed import LEVEL, PairedDifference, paired_difference
+from pyvws.studies._replicates import Key, Report, Result
+from pyvws.studies._tables import terminal_table
+from pyvws.studies.strict_report import MIXED, TITLES, save_picture
+
+__all__ = ["LABELS", "explanation", "means", "report"]
+
+LABELS: Final = {
+    "none": "none",
+    "public": "public: one constant",
+    "reference": "reference",
+    "staged, one": "staged, one dataset",
+    "staged, many": "staged, many datasets",
+    "native": "native",
+    "grid": "grid",
+}
+_NAMES: Final = ("u_m", "mean_weight", "outside", "within", "within_apart", "width")
+
+Line = dict[str, Any]
+
+
+class Rows:
+    """Rows of replicates.csv by part, kind of data, choice and epsilon, replicates in order."""
+
+    def __init__(self, results: Mapping[Key, Result]) -> None:
+        self.of: dict[tuple[str, str, str, float], list[Line]] = {}
+        for result in results.values():
+            for row in result.rows:
+                place = (row["part"], row["data"], row["choice"], row["epsilon"])
+                self.of.setdefault(place, []).append(row)
+
+    def values(self, place: tuple[str, str, str, float], column: str) -> Floats:
+        """One column of the rows that have it."""
+        found = [row[column] for row in self.of.get(place, []) if row[column] is not None]
+        return np.array(found, dtype=np.float64)
+
+    def difference(
+        self, part: str, data: str, names: tuple[str, str], epsilon: float
+    ) -> PairedDifference:
+        """U_m of the second choice less that of the first, over replicates that have both."""
+        first, second = (self.of.get((part, data, name, epsilon), []) for name in names)
+        pairs = [
+            (one["u_m"], other["u_m"])
+            for one, other in zip(first, second, strict=True)
+            if one["u_m"] is not None and other["u_m"] is not None
+        ]
+        one, other = (np.array(side) for side in zip(*pairs, strict=True))
+        return paired_difference(*names, "U_m", one, other)
+
+
+def means(results: Mapping[Key, Result]) -> list[Line]:
+    """A line for each part, kind of data, choice and epsilon: means over the replicates.
+
+    A line also has the largest R-hat, the share of fits whose chains disagree, what statements call
+    the draws, and the numbers of fits that would stop a strict run and of replicates.
+    """
+    lines = []
+    for (part, data, choice, epsilon), rows in Rows(results).of.items():
+        line: Line = {"part": part, "data": data, "choice": choice, "epsilon": epsilon}
+        line |= {"n": rows[0]["n"], "spent": rows[0]["spent"]}
+        for column in _NAMES:
+            found = [row[column] for row in rows if row[column] is not None]
+            line[column] = float(np.mean(found)) if found else None
+        rhat = [row["rhat"] for row in rows if row["rhat"] is not None]
+        line["rhat"] = max(rhat, default=None)
+        line["disagree"] = float(np.mean(np.array(rhat) > MIXED)) if rhat else None
+        line["draws"] = " ".join(sorted({row["draws"] for row in rows if row["draws"]})) or None
+        line["stopped"] = sum(row["u_m"] is None for row in rows)
+        lines.append({**line, "replicates": len(rows)})
+    return lines
+
+
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Write summary.csv, explanation.txt and the picture; show tables and explanation."""
+    import polars as pl
+
+    lines, rows = means(results), Rows(results)
+    text = list(explanation(settings, results))
+    write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
+    write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
+    shown = [_weights_table(settings, lines)]
+    shown += [_engines_table(settings, rows, lines)]
+    shown += [_draws_table(lines, data) for data in settings["draw_data"]]
+    save_picture(_picture(settings, rows), out / "strict-choices.svg")
+    return Report([*shown, *text], ["summary.csv", "explanation.txt", "strict-choices.svg"])
+
+
+def _weights_table(settings: Mapping[str, Any], lines: list[Line]) -> Any:
+    epsilons = settings["epsilons"]
+    made = terminal_table(
+        "U_m by what a dataset costs, deviance clamp",
+        left=["data", "weights"],
+        right=[f"{epsilon:g}" for epsilon in epsilons],
+    )
+    of_part = [line for line in lines if line["part"] == "weights"]
+    for data in dict.fromkeys(line["data"] for line in of_part):
+        choices = dict.fromkeys(line["choice"] for line in of_part if line["data"] == data)
+        for choice in choices:
+            found = {
+                line["epsilon"]: line["u_m"]
+                for line in of_part
+                if (line["data"], line["choice"]) == (data, choice)
+            }
+            cells = [f"{found[epsilon]:.3f}" for epsilon in epsilons]
+            end = choice == list(choices)[-1]
+            made.add_row(TITLES[data], LABELS[choice], *cells, end_section=end)
+    made.caption = (
+        f"means over {of_part[0]['replicates']} databases with {settings['datasets']} datasets "
+        "each; a smaller distance = more useful; staged: the first stage is within the cost"
+    )
+    return made
+
+
+def _engines_table(settings: Mapping[str, Any], rows: Rows, lines: list[Line]) -> Any:
+    made = terminal_table(
+        f"Engines on {TITLES['poisson']}",
+        right=["epsilon", "native", "grid", "grid less native", f"{LEVEL:.0%} interval", "R"],
+    )
+    of_part = {(one["choice"], one["epsilon"]): one for one in lines if one["part"] == "engines"}
+    for epsilon in settings["engine_epsilons"]:
+        pair = rows.difference("engines", "poisson", ("native", "grid"), epsilon)
+        both = (of_part[name, epsilon]["u_m"] for name in ("native", "grid"))
+        made.add_row(
+            *(f"{epsilon:g}", *(f"{u_m:.4f}" for u_m in both), f"{pair.mean:+.4f}"),
+            *(f"[{pair.low:+.4f}, {pair.high:+.4f}]", str(pair.replicates)),
+        )
+    made.caption = "U_m, means over fits that a strict run releases; the interval is paired"
+    return made
+
+
+def _draws_table(lines: list[Line], data: str) -> Any:
+    """U_m and coverage by the number of draws behind the datasets."""
+    made = terminal_table(
+        f"{TITLES[data]}: datasets that share draws",
+        right=[
+            "draws",
+            "epsilon of a draw",
+            "spent",
+            "U_m",
+            "coverage",
+            "as if a draw each",
+            "width",
+        ],
+    )
+    of_part = [line for line in lines if (line["part"], line["data"]) == ("draws", data)]
+    of_part.sort(key=lambda line: (int(line["choice"]), line["epsilon"]))
+    for line, after in zip(of_part, [*of_part[1:], None], strict=True):
+        made.add_row(
+            *(line["choice"], f"{line['epsilon']:g}", f"{line['spent']:g}", f"{line['u_m']:.4f}"),
+            "" if line["within"] is None else f"{line['within']:.1%}",
+            *(f"{line['within_apart']:.1%}", f"{line['width']:.2f}"),
+            end_section=after is None or after["choice"] != line["choice"],
+        )
+    made.caption = (
+        f"{of_part[0]['replicates']} databases; coverage: shares of the 95 % intervals of the mean "
+        "that hold the true one; as if a draw each: datasets taken as independent"
+    )
+    return made
+
+
+def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
+    """Which source of weights wins where, what the engines' statements say, what one draw lacks."""
+    lines, rows = means(results), Rows(results)
+    weighted = [line for line in lines if line["part"] == "weights"]
+    for data in dict.fromkeys(line["data"] for line in weighted):
+        for name in dict.fromkeys(line["choice"] for line in weighted):
+            if name != "none":
+                pairs = {
+                    epsilon: rows.difference("weights", data, ("none", name), epsilon)
+                    for epsilon in settings["epsilons"]
+                }
+                yield f"{TITLES[data]}, weights {LABELS[name]}, beside none: {_told(pairs)}."
+    yield from _engines(settings, lines, rows)
+    for data in settings["draw_data"]:
+        yield from _one_draw(settings, lines, data)
+    unmixed = [line for line in lines if line["disagree"]]
+    for line in unmixed:
+        yield (
+            f"Chains disagree (R-hat above {MIXED}) in {line['disagree']:.0%} of the fits: "
+            f"{TITLES[line['data']]}, {line['part']} {line['choice']}, at {line['epsilon']:g}."
+        )
+
+
+def _told(pairs: Mapping[float, PairedDifference]) -> str:
+    """Where a choice is better, worse, and not told apart."""
+    verdict: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": []}
+    for epsilon, pair in pairs.items():
+        word = "not told apart" if not pair.told_apart else "worse" if pair.mean > 0 else "better"
+        verdict[word].append(f"{epsilon:g}")
+    return "; ".join(f"{word} at {', '.join(at)}" for word, at in verdict.items() if at)
+
+
+def _engines(settings: Mapping[str, Any], lines: list[Line], rows: Rows) -> Iterator[str]:
+    pairs = {
+        epsilon: rows.difference("engines", "poisson", ("native", "grid"), epsilon)
+        for epsilon in settings["engine_epsilons"]
+    }
+    yield f"Engine grid beside native, U_m: {_told(pairs)}."
+    for name in ("native", "grid"):
+        own = [line for line in lines if (line["part"], line["choice"]) == ("engines", name)]
+        stopped, fits = (sum(line[c] for line in own) for c in ("stopped", "replicates"))
+        yield (
+            f"Statements call the draws of engine {name} {own[0]['draws']}. The diagnostics of "
+            f"{stopped} of {fits} fits would stop a strict run."
+        )
+
+
+def _one_draw(settings: Mapping[str, Any], lines: list[Line], data: str) -> Iterator[str]:
+    """The coverage of one draw's intervals beside that of a draw for each dataset."""
+    of_part = [line for line in lines if (line["part"], line["data"]) == ("draws", data)]
+    for count, column in ((1, "within_apart"), (settings["datasets"], "within")):
+        own = [line for line in of_part if line["choice"] == str(count) and line[column]]
+        if own:
+            told = ", ".join(f"{line[column]:.1%} at {line['spent']:g}" for line in own)
+            yield (
+                f"{TITLES[data]}, {settings['datasets']} datasets of {_draws_label(str(count))}: "
+                f"95 % intervals hold the true mean in {told} spent."
+            )
+
+
+def _picture(settings: Mapping[str, Any], rows: Rows) -> Any:
+    """Panels: weights on each kind of data, engines, utility and coverage of shared draws."""
+    from pyvws.plots import choices_against_epsilon
+
+    panels: dict[str, dict[str, dict[float, Floats]]] = {}
+    title = f"{settings['datasets']} datasets of few draws: "
+    utility, coverage = title + "utility", title + "intervals"
+    for place, of_place in rows.of.items():
+        part, data, choice, at = place
+        if part != "draws":
+            columns, label = {f"{part.capitalize()}: {TITLES[data]}": "u_m"}, LABELS[choice]
+        elif data == settings["draw_data"][0]:
+            columns = {utility: "u_m", coverage: "within_apart" if choice == "1" else "within"}
+            label, at = _draws_label(choice), float(of_place[0]["spent"])
+        else:
+            continue
+        for panel, column in columns.items():
+            values = rows.values(place, column)
+            panels.setdefault(panel, {}).setdefault(label, {})[at] = values
+    return choices_against_epsilon(
+        panels,
+        {coverage: 0.95},
+        names={coverage: "share of 95 % intervals with the true mean"},
+        against=dict.fromkeys((utility, coverage), "ε spent in all"),
+    )
+
+
+def _draws_label(count: str) -> str:
+    return "1 draw" if count == "1" else f"{count} draws"

@@ -1,0 +1,165 @@
+"""The k-marginal score: by hand, by double loops, at its ends, and on the ACS excerpt's figures."""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations, product
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from pyvws.errors import InputError
+from pyvws.evaluation.k_marginal import k_marginal, pair_distances
+
+_DATA = Path(__file__).parents[3] / "shared" / "data"
+TEN = [
+    *("AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE"),
+    *("OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"),
+]
+
+
+def test_three_columns_by_hand():
+    original = pl.DataFrame({"a": [1, 1, 2, 2], "b": ["x", "x", "y", "y"], "c": [0.5] * 4})
+    synthetic = pl.DataFrame({"a": [1, 2], "b": ["x", "x"], "c": [0.5, 0.5]})
+    found = k_marginal(original, [synthetic])
+    # a and b: shares 1/2, 0, 0, 1/2 against 1/2, 1/2, 0, 0. a and c agree. b: 1/2, 1/2 and 1, 0.
+    assert dict(found.by_pair) == {("a", "b"): 1.0, ("a", "c"): 0.0, ("b", "c"): 1.0}
+    assert found.score == pytest.approx((2 - 2 / 3) * 500, rel=1e-14)
+    assert found.by_dataset == (found.score,)
+
+
+CODES = st.integers(1, 4).flatmap(
+    lambda width: st.tuples(
+        *(
+            st.lists(
+                st.lists(st.integers(0, 3), min_size=width + 1, max_size=width + 1),
+                min_size=1,
+                max_size=9,
+            )
+            for _ in range(2)
+        )
+    )
+)
+
+
+@given(CODES)
+@settings(max_examples=80, deadline=None)
+def test_double_loops_give_the_same(tables):
+    first, second = (np.array(rows) for rows in tables)
+    by_loops = []
+    for a, b in combinations(range(first.shape[1]), 2):
+        total = 0.0
+        for x, y in product(range(4), repeat=2):
+            p = sum(row[a] == x and row[b] == y for row in first) / len(first)
+            q = sum(row[a] == x and row[b] == y for row in second) / len(second)
+            total += abs(p - q)
+        by_loops.append(total)
+    found = pair_distances(first, second)
+    assert found.distances == pytest.approx(by_loops, abs=1e-14)
+    assert found.score == pytest.approx(500 * (2 - np.mean(by_loops)), abs=1e-10)
+    assert 0.0 <= found.score <= 1000.0 + 1e-9
+    assert pair_distances(second, first).score == pytest.approx(found.score)
+    twice, shuffled = np.repeat(second, 2, axis=0), second[::-1]
+    assert pair_distances(first, twice).score == pytest.approx(found.score)
+    assert pair_distances(first, shuffled).score == pytest.approx(found.score)
+    assert pair_distances(first * 50_000, second * 50_000).score == pytest.approx(found.score)
+
+
+@given(CODES, st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_labels_of_any_kind_against_codes(tables, as_text):
+    """A code as text, as a number or as a bin of numbers gives the codes' own score."""
+    first, second = (np.array(rows) for rows in tables)
+    names = [f"x{place}" for place in range(first.shape[1])]
+    original, synthetic = (
+        pl.DataFrame(dict(zip(names, rows.T, strict=True))) for rows in (first, second)
+    )
+    if as_text:
+        synthetic = synthetic.cast(pl.String)
+    wanted = pair_distances(first, second)
+    found = k_marginal(original, [synthetic], replicates=1)
+    assert found.score == pytest.approx(wanted.score)
+    assert list(found.by_pair.values()) == pytest.approx(wanted.distances.tolist())
+    halves = (original + 0.5).cast(pl.Float64)
+    binned = k_marginal(
+        halves, [synthetic], bins={name: range(1, 4) for name in names}, replicates=1
+    )
+    assert binned.score == pytest.approx(wanted.score)
+
+
+def test_a_copy_scores_1000_and_other_values_score_0():
+    original = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]})
+    other = pd.DataFrame({"a": ["z", "z"], "b": [3, 4]})
+    found = k_marginal(original, [original, other])
+    assert found.by_dataset == (1000.0, 0.0)
+    assert found.score == 500.0
+
+
+def test_independent_columns_and_a_bootstrap_lie_where_they_must():
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 5, 4000)
+    tied = pl.DataFrame({"x": x, "y": x})
+    found = k_marginal(tied, [tied])
+    # Five equal cells against 25: each of the five pairs loses 4/5 of its share.
+    assert found.independent == pytest.approx((2 - 1.6) * 500, abs=10)
+    assert 980 < found.bootstrap < 1000
+    assert found == k_marginal(tied, [tied])
+    assert found.bootstrap != k_marginal(tied, [tied], seed=2).bootstrap
+
+
+def test_bins_hold_their_lower_edge_and_leave_codes_alone():
+    original = pl.DataFrame({"age": ["0", "4", "5", "99", "N", None], "b": ["s"] * 6})
+    numbers = original.with_columns(pl.col("age").cast(pl.Float64, strict=False))
+    same = pl.DataFrame({"age": ["3", "1", "7", "12", "N", None], "b": ["s"] * 6})
+    assert k_marginal(original, [same], bins={"age": [0, 5, 10]}).score == 1000.0
+    same = pl.DataFrame({"age": [2.0, 4.9, 9.9, 10.0, None, None], "b": ["s"] * 6})
+    assert k_marginal(numbers, [same], bins={"age": [0, 5, 10]}).score == 1000.0
+    below = same.with_columns(pl.Series("age", [-0.1, 4.9, 9.9, 10.0, None, None]))
+    expected = (2 - 2 / 6) * 500
+    assert k_marginal(numbers, [below], bins={"age": [0, 5, 10]}).score == pytest.approx(expected)
+
+
+def test_kinds_of_tables_and_types_of_labels_are_alike():
+    columns = {"a": [1, 2, 2], "b": [True, False, True], "c": ["x", None, "y"]}
+    other = {"a": ["1", "2", "1"], "b": ["true", "false", "true"], "c": ["x", None, "x"]}
+    original, synthetic = pl.DataFrame(columns), pl.DataFrame(other)
+    found = k_marginal(original, [synthetic])
+    assert found == k_marginal(original.to_pandas(), [pd.DataFrame(other)])
+    assert found == k_marginal(pa.table(columns), [pa.table(other)])
+    assert found.by_pair["b", "c"] == pytest.approx(2 / 3)
+
+
+def test_bad_arguments_are_said_without_a_value():
+    table = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
+    for call, message in [
+        (lambda: k_marginal(table, [table], columns=["a"]), "columns must be 2 or more"),
+        (lambda: k_marginal(table, [table], columns=["a", "c"]), "original names column 'c'"),
+        (lambda: k_marginal(table, [table.select("a")]), "synthetic dataset 1 names column 'b'"),
+        (lambda: k_marginal(table, [table], bins={"a": [5, 0]}), "bins of 'a' must rise"),
+        (lambda: k_marginal(table, [table], bins={"c": [0, 5]}), "original names column 'c'"),
+        (lambda: k_marginal(table, [table], replicates=0), "replicates must be a whole number"),
+        (lambda: k_marginal(table, []), "synthetic must hold at least one dataset"),
+        (lambda: k_marginal(table, table.to_pandas()), "must be a list of datasets"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            call()
+        assert message in str(caught.value)
+
+
+def test_the_figures_of_the_acs_excerpt():
+    """Independent columns about 918 and a bootstrap about 982, as measured by other means."""
+    path = _DATA / "ma2019.csv"
+    if not path.exists():
+        assert not os.environ.get("CI"), "the ACS excerpt must be there in CI"
+        pytest.skip(f"needs {path.name}, which lies beside the checkout of the developers")
+    table = pl.read_csv(path, infer_schema_length=None)
+    found = k_marginal(table, [table], columns=TEN, bins={"AGEP": np.arange(0, 100, 5)})
+    assert found.score == 1000.0
+    assert found.independent == pytest.approx(918, abs=1.0)
+    assert found.bootstrap == pytest.approx(982, abs=1.5)

@@ -1,0 +1,340 @@
+"""Both pages of a table: its joint cost, margins, pairs, and which column makes records risky."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.evaluation.associations import associations
+from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.report import released_columns
+from pyvws.report.evidence import gather
+from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
+from pyvws.report.output_folder import PublicPart, read_confidential, read_public
+from pyvws.report.page import number, shown
+from pyvws.report.public_page import public_page
+from pyvws.report.released_columns import ReleasedColumn, read_values, valued
+from pyvws.report.reports import write_pages
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+
+N = 150
+_RNG = np.random.default_rng(5)
+_EDU = _RNG.choice(["low", "mid", "high"], N, p=[0.5, 0.3, 0.2])
+_PAY = 9.0 + 1.5 * (_EDU == "high") + _RNG.normal(0.0, 0.5, N)
+TABLE = pd.DataFrame(
+    {
+        "zip": [f"{i % 3:03d}" for i in range(N)],
+        "a <b>": _RNG.poisson(3.0, N),
+        "edu": np.where(_RNG.random(N) < 0.1, None, _EDU),
+        "pay": _PAY.round(2),
+        "owner": _RNG.choice([1, 2], N),
+    }
+)
+SCHEMA = Schema(
+    {
+        "zip": Column(role="public", levels=("000", "001", "002")),
+        "edu": Column(model="ordinal", levels=("low", "mid", "high"), missing=True),
+        "pay": Column(model="normal", range=(0.0, 20.0), decimals=2),
+        "owner": Column(model="logistic", levels=("1", "2"), predictors=("edu",)),
+        "a <b>": Column(model="poisson", range=(0.0, 50.0)),
+    }
+)
+_SYNTHETIC = ["a <b>", "edu", "pay", "owner"]
+
+
+@pytest.fixture(scope="module")
+def release() -> vws.Release:
+    return vws.synthesize(
+        TABLE, schema=SCHEMA, mechanism="lw", datasets=3, draws=60, warmup=150, chains=2, seed=1
+    )
+
+
+@pytest.fixture(scope="module")
+def made(release: vws.Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release.write(tmp_path_factory.mktemp("made") / "out")
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def _evidence(public: PublicPart) -> Any:
+    data = pl.from_pandas(TABLE)
+    columns = (public.values(one, data=data[one.name]) for one in public.synthetic)
+    return gather(columns, same_file=None, alone=False, pairs=pairs_of(public, data=data))
+
+
+def _write(out: Path) -> tuple[str, str]:
+    public = read_public(out)
+    paths = write_pages(out, public, read_confidential(out), _evidence(public))
+    return paths[0].read_text(encoding="utf-8"), paths[1].read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pages(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    copied = tmp_path_factory.mktemp("pages") / "out"
+    shutil.copytree(made, copied)
+    return _write(copied)
+
+
+def _cells(page: str, caption: str) -> list[list[str]]:
+    """The rows of the table whose caption starts so."""
+    for table in re.findall(r"<table.*?</table>", page, flags=re.S):
+        found = re.search(r"<caption>(.*?)</caption>", table, flags=re.S)
+        if found is not None and html.unescape(found[1]).startswith(caption):
+            rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], flags=re.S)
+            return [
+                [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+                for row in rows
+            ]
+    raise AssertionError(f"no table {caption!r}")
+
+
+def _own(out: Path, name: str) -> list[pl.Series]:
+    kept = pl.String if name in ("zip", "edu") else None
+    files = sorted((out / "release").glob("*.csv"))
+    return [pl.read_csv(file, schema_overrides=kept and {name: kept})[name] for file in files]
+
+
+def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
+    shutil.rmtree(out / "confidential")
+    assert public_page(read_public(out)) == pages[0]
+
+
+def test_columns_are_read_as_the_schema_says(made: Path) -> None:
+    public = read_public(made)
+    kinds = {one.name: (one.synthetic, one.levels) for one in public.columns}
+    assert list(kinds) == list(TABLE)
+    assert kinds["zip"] == (False, ("000", "001", "002"))
+    assert kinds["edu"] == (True, ("low", "mid", "high", "(empty)"))
+    assert kinds["owner"] == (True, ("1", "2"))
+    assert kinds["pay"] == kinds["a <b>"] == (True, None)
+    assert (public.outcome, public.predictors) == ("a <b>", ["zip", "edu", "pay", "owner"])
+    for column, (_, levels) in zip(public.columns, kinds.values(), strict=True):
+        for read, values in zip(public.values(column).tables, _own(made, column.name), strict=True):
+            known = read if levels is None else [levels[code] for code in read]
+            cells = values.fill_null("(empty)") if levels else values
+            assert list(known) == [str(cell) if levels else cell for cell in cells]
+
+
+def test_both_pages_have_the_joint_cost_and_each_columns_part(
+    release: vws.Release, pages: tuple[str, str]
+) -> None:
+    privacy, exact = release.privacy, release.summary["privacy"]
+    for page, statement, said in zip(pages, (privacy, exact), (shown, repr), strict=True):
+        rows = _cells(page, "The synthesized columns in their order")
+        assert rows == [
+            [
+                *(one["name"], one["model"], ", ".join(one["predictors"])),
+                said(one["epsilon_alone"]),
+            ]
+            for one in statement["columns"]
+        ]
+    joint, apart = privacy["epsilon_per_dataset"], privacy["epsilon_of_separate_runs"]
+    assert (
+        f"A dataset has ε = {shown(joint)} for all columns together. Runs of their own" in pages[0]
+    )
+    assert f"each column would cost ε = {shown(apart)}, and" in pages[0]
+    assert joint < apart
+    for name in ("epsilon_per_dataset", "epsilon_of_separate_runs", "epsilon_total"):
+        for digits in (4, 6, 17):
+            assert f"{exact[name]:.{digits}g}" not in pages[0]
+
+
+def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:
+    for page, images in zip(pages, (3, 8), strict=True):
+        assert page.count("<img ") == images
+        assert "<b>'" not in page
+        assert "a <b>" not in page
+        assert "&#39;a &lt;b&gt;&#39;, &#39;edu&#39;, &#39;pay&#39; and &#39;owner&#39;" in page
+        levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+        assert all(len(alt) > 30 for alt in re.findall(r'<img [^>]*alt="([^"]*)"', page))
+    assert "combine_formula(datasets, &#39;`a &lt;b&gt;` ~ zip + edu&#39;)" in pages[0]
+
+
+def test_the_public_page_has_margins_and_pairs_of_the_datasets(
+    made: Path, pages: tuple[str, str]
+) -> None:
+    rows = {row[0]: row[1:] for row in _cells(pages[0], "Statistics of the numbers")}
+    means = [values.mean() for values in _own(made, "pay")]
+    assert rows["pay"][3:] == [number(of(means), 6) for of in (np.mean, np.min, np.max)]
+    medians = [values.median() for values in _own(made, "pay")]
+    assert rows["pay"][1] == number(np.mean(medians), 6)
+    files = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
+    found = [associations(file, categories=["zip", "owner"]) for file in files]
+    place = found[0].names.index
+    pairs = {tuple(row[:2]): row[2:] for row in _cells(pages[0], "The pairs of columns that go")}
+    assert len(pairs) == 10
+    for (first, other), kind in (
+        (("edu", "pay"), "correlation ratio"),
+        (("zip", "edu"), "Cramer's V"),
+        (("a <b>", "pay"), "rank correlation"),
+    ):
+        values = [one.matrix[place(first), place(other)] for one in found]
+        figures = [number(of(values)) for of in (np.mean, np.min, np.max)]
+        assert pairs[first, other] == [kind, *figures]
+
+
+def test_the_board_s_page_says_which_column_makes_records_risky(
+    release: vws.Release, pages: tuple[str, str]
+) -> None:
+    records = release.records
+    order = np.argsort(-records["lipschitz_bound_final"].to_numpy(), kind="stable")
+    names = release.privacy["columns_synthesized"]
+    own = records[[f"lipschitz_bound_final_{name}" for name in names]].to_numpy()
+    shares = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)  # LW's last record has 0.
+    first = [int((shares[order[:10]].argmax(axis=1) == place).sum()) for place in range(4)]
+    assert _cells(pages[1], "Each column's share") == [
+        [
+            *(name, number(own[:, place].max()), number(shares[:, place].mean())),
+            *(number(shares[order[:10], place].mean()), str(first[place])),
+        ]
+        for place, name in enumerate(names)
+    ]
+    riskiest = [int(row[0]) - 1 for row in _cells(pages[1], "The ten records with the largest")]
+    before = np.argsort(-records["lipschitz_bound"].to_numpy(), kind="stable")
+    assert riskiest == before[:10].tolist()
+    assert "edu.beta[1] to edu.beta[3] belong to: (Intercept), zip001, zip002." in pages[1]
+
+
+def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[str, str]) -> None:
+    (distances,) = (row for row in _cells(pages[1], "Shares of the levels") if row[0] == "edu")
+    levels = ["low", "mid", "high", "(empty)"]
+    data, *own = (
+        [(values.fill_null("(empty)") == level).sum() / N for level in levels]
+        for values in (pl.from_pandas(TABLE["edu"]), *_own(made, "edu"))
+    )
+    data, own = np.array(data), np.array(own)
+    off = int(np.abs(own.mean(axis=0) - data).argmax())
+    assert distances == [
+        *("edu", "4", number(np.abs(own - data).sum(axis=1).mean() / 2)),
+        *(levels[off], number(data[off]), number(own.mean(axis=0)[off])),
+    ]
+    pay = vws.ecdf_utility(TABLE["pay"], _own(made, "pay"))
+    numbers = {row[0]: row[1:] for row in _cells(pages[1], "Numbers. U_m")}
+    assert numbers["pay"][:2] == [f"{pay.maximum:.4f}", f"{pay.average:.6f}"]
+    changed = {tuple(row[:2]): row[2:] for row in _cells(pages[1], "The pairs of columns whose")}
+    before = associations(TABLE, categories=["zip", "owner"])
+    i, j = before.names.index("edu"), before.names.index("pay")
+    assert changed["edu", "pay"][1] == number(before.matrix[i, j])
+    sizes = [abs(float(row[3])) for row in changed.values()]
+    assert sizes == sorted(sizes, reverse=True)
+    frames = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
+    original = pl.from_pandas(TABLE).with_columns(pl.col("zip").cast(pl.Int64))
+    tenths = {
+        name: np.unique(np.quantile(TABLE[name], np.arange(1, 10) / 10))
+        for name in ("pay", "a <b>")
+    }
+    score = k_marginal(original, frames, bins=tenths).score
+    assert f"The k-marginal score of pairs of columns is {score:.0f} of 1000" in pages[1]
+
+
+def test_without_the_confidential_table_margins_stay_away_from_the_board_s_page(out: Path) -> None:
+    _, board = (
+        path.read_text() for path in write_pages(out, read_public(out), read_confidential(out))
+    )
+    assert 'id="utility"' not in board
+    assert "Each column's share" in html.unescape(board)
+
+
+def test_a_table_whose_schema_is_not_public_yet(out: Path) -> None:
+    (out / "release/schema.toml").unlink()
+    public = read_public(out)
+    kinds = {one.name: one.levels for one in public.columns}
+    assert kinds["edu"] == ()  # It holds text, so it is a category of the levels that occur.
+    assert kinds["owner"] is None  # Its codes are numbers to whoever lacks the schema.
+    edu = public.values(next(one for one in public.columns if one.name == "edu"))
+    assert edu.levels == ("(empty)", "high", "low", "mid")
+    assert "released unchanged" in public_page(public)
+
+
+def test_a_statement_that_names_other_columns_is_refused(out: Path) -> None:
+    statement = out / "release/privacy.json"
+    content = json.loads(statement.read_text())
+    for name, message in (
+        ("columns_released_unchanged", "needs 4 synthesized columns besides"),
+        ("columns_synthesized", "Got 4"),
+    ):
+        statement.write_text(json.dumps({**content, name: []}))
+        with pytest.raises(InputError, match=message):
+            read_public(out)
+
+
+def test_levels_are_found_by_their_text_or_by_their_number() -> None:
+    column = ReleasedColumn("x", True, ("01", "2", "true", "(empty)"))
+    parts = {
+        "data": pl.Series("x", ["01", None, "2", "TRUE"]),
+        "a.csv": pl.Series("x", ["2.0", "01", "new", "also"]),
+        "b.parquet": pl.Series("x", [2, 3, None, 2]),
+    }
+    found = valued(column, parts)
+    assert found.levels == ("01", "2", "true", "(empty)", "3", "also", "new")
+    assert [list(codes) for codes in found.tables] == [[0, 3, 1, 2], [1, 0, 6, 5], [1, 4, 3, 1]]
+    assert found.shares.tolist()[0] == [0.25, 0.25, 0.25, 0.25, 0, 0, 0]
+
+
+def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> None:
+    column = ReleasedColumn("x", True, None)
+    for cells, message in (
+        ([1.0, None], "'x' has missing values"),
+        (["8675309", "87!"], "'x' cannot be read"),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            valued(column, {"a.csv": pl.Series("x", cells)})
+        assert "8675309" not in str(caught.value)
+        assert "87!" not in str(caught.value)
+
+
+def test_rare_levels_are_drawn_as_one() -> None:
+    shares = np.full((2, 40), 0.5 / 37)
+    shares[:, [3, 20, 30]] = [[0.2, 0.1, 0.2], [0.1, 0.2, 0.2]]
+    folded = LevelMargin("x", tuple(map(str, range(40))), shares).folded()
+    assert len(folded.levels) == 12
+    assert folded.levels[-1] == "29 others"
+    assert {"3", "20", "30"} <= set(folded.levels)
+    assert list(map(int, folded.levels[:-1])) == sorted(map(int, folded.levels[:-1]))
+    assert folded.shares.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert folded.shares[:, -1] == pytest.approx([29 * 0.5 / 37] * 2)
+
+
+def test_margins_of_numbers_keep_few_values(tmp_path: Path) -> None:
+    files = [tmp_path / f"{place}.parquet" for place in range(3)]
+    for place, file in enumerate(files):
+        pl.DataFrame({"x": np.arange(50_000.0) + place}).write_parquet(file)
+    margin = margin_of(read_values(ReleasedColumn("x", True, None), files))
+    assert isinstance(margin, NumberMargin)
+    assert margin.statistics[:, 3].tolist() == [24_999.5, 25_000.5, 25_001.5]
+    assert {len(curve) for curve in margin.curves} == {20_000}
+
+
+def test_pairs_of_a_large_table_take_evenly_spread_rows(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    public = read_public(made)
+    from pyvws.report import margins
+
+    for module in (released_columns, margins):
+        monkeypatch.setattr(module, "MOST_ROWS", 40)
+    found = pairs_of(public, data=pl.from_pandas(TABLE))
+    assert found is not None
+    assert [len(table) for table in found.tables] == [38] * 4
+    assert found.tables[0]["pay"].to_list() == TABLE["pay"][::4].to_list()
+    assert found.tables[1]["pay"].to_list() == _own(made, "pay")[0].to_list()[::4]

@@ -1,0 +1,74 @@
+"""The study of whole tables on a small table of one of its designs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.release.synthesize import synthesize
+from pyvws.studies import whole_tables
+
+pytestmark = pytest.mark.runs
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records with the columns of the Consumer Expenditure file."""
+    rng = np.random.default_rng(4)
+    n = 150
+    tenure = rng.choice([1, 2, 4], n)
+    made = {
+        "Age": rng.integers(20, 80, n),
+        "Urban": rng.choice([1, 2], n, p=[0.9, 0.1]),
+        "Tenure": tenure,
+        "Educ": rng.choice([10, 12, 13, 15], n),
+        "Expenditure": rng.lognormal(8.5, 0.5, n).round(2),
+        "Marital": np.where(tenure == 1, 1, rng.choice([1, 3, 5], n)),
+        "Income": (rng.lognormal(10.5, 0.7, n) * (rng.random(n) > 0.1)).round(),
+    }
+    path = tmp_path_factory.mktemp("ce") / "ce.csv"
+    pl.DataFrame(made).write_csv(path)
+    return path
+
+
+def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path) -> None:
+    settings = SamplerSettings(draws=60, warmup=120, chains=2)
+    lines: list[str] = []
+    listener = whole_tables.Listener(fit=lambda _label: None, line=lines.append)
+    result = whole_tables.run(
+        file, synthesize=synthesize, seed=1 << 60, settings=settings, listener=listener
+    )
+    rows = {row.name: row for row in result.rows}
+    assert list(rows) == [
+        *("unweighted", "LW", "LW, re-weighted", "SW at LW's epsilon", "LW, separate runs")
+    ]
+    assert len(lines) == len(rows)
+    for name, row in rows.items():
+        assert row.epsilon <= row.separate * (1 + 1e-12)
+        assert 0.0 < row.score < 1000.0
+        assert (row.guarantee == "none") == (name == "unweighted")
+    assert rows["LW"].epsilon < rows["unweighted"].epsilon
+    assert rows["LW, separate runs"].epsilon == pytest.approx(rows["LW, separate runs"].separate)
+    assert result.independent < result.bootstrap
+    assert whole_tables.table(result).row_count == len(rows) + 2
+    assert whole_tables.write(result, tmp_path) == ["table.csv"]
+    assert pl.read_csv(tmp_path / "table.csv")["name"].to_list() == list(rows)
+
+
+def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1, 2]}).write_csv(tmp_path / "x.csv")
+    with pytest.raises(InputError, match="the columns of no design that this study knows"):
+        whole_tables.run(tmp_path / "x.csv", synthesize=synthesize, seed=1)
+
+
+def test_designs_name_public_levels_alone() -> None:
+    for design in whole_tables.DESIGNS.values():
+        assert design.schema.to_review == ()
+        for name in design.schema.synthesized:
+            alone = design.alone(name)
+            assert (alone.synthesized, alone.predictors_of(name)) == ((name,), ())

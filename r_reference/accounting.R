@@ -55,12 +55,14 @@ in_steps <- function(figure) {
 # one for replacement. Where a setting names it, or `noise` is paid for it, the claim is one for
 # deletion: a dataset shows the noisy number too, which replacement leaves as it is. No other claim
 # is certified: two zeros. Datasets of one draw cost what the draw costs, so `datasets` counts draws.
-statement <- function(bound, datasets, word, records = "exact", noise = 0) {
+# The draw of a first stage costs `stage` once, in any one dataset as in all of them, and twice that
+# where a record is replaced.
+statement <- function(bound, datasets, word, records = "exact", noise = 0, stage = 0) {
   epsilon <- 2 * bound
   draws <- datasets * epsilon
-  total <- draws + noise
-  left_out <- c(up_to_a_tenth(epsilon + noise), up_to_a_tenth(total))
-  replaced <- c(up_to_a_tenth(2 * epsilon), up_to_a_tenth(2 * draws))
+  total <- draws + stage + noise
+  left_out <- c(up_to_a_tenth(epsilon + stage + noise), up_to_a_tenth(total))
+  replaced <- c(up_to_a_tenth(2 * (epsilon + stage)), up_to_a_tenth(2 * (draws + stage)))
   certified <- c(0, 0)
   if (word == 2) {
     certified <- if (records == "exact") replaced else left_out
@@ -130,6 +132,11 @@ draws_statement <- function(outcome, mean, log_scale, datasets, epsilon, draws) 
   statement(epsilon / 2, min(datasets, draws), 2)
 }
 
+# Quantity: the statement of a censored run whose weights come from one draw of a first stage.
+staged_statement <- function(outcome, mean, log_scale, datasets, epsilon, stage) {
+  statement(epsilon / 2, datasets, 2, stage = stage)
+}
+
 # Quantity: the statement of an LW run whose datasets come from one draw.
 one_draw_statement <- function(outcome, mean, log_scale, datasets) {
   log_lik <- log_densities(outcome, mean, log_scale)
@@ -147,4 +154,45 @@ censored_terms <- function(outcome, mean, log_scale, epsilon, weights) {
     }
   }
   in_steps(sums)
+}
+
+# log N(y_i | intercept_s + slope_s z_i, sd_s), S by N, z the predictor on its public scale.
+log_densities_given <- function(outcome, z, intercept, slope, log_scale) {
+  found <- matrix(0, length(intercept), length(outcome))
+  for (s in seq_along(intercept)) {
+    for (i in seq_along(outcome)) {
+      mean <- intercept[s] + slope[s] * z[i]
+      found[s, i] <- dnorm(outcome[i], mean, exp(log_scale[s]), log = TRUE)
+    }
+  }
+  found
+}
+
+# The joint bound of each record of two columns under weights: the larger of |U_i| and |V_i|, the
+# sums of the columns' largest and smallest weighted terms over all pairings of the draws.
+joint_bounds_of_two <- function(first, second, weights) {
+  found <- numeric(length(weights))
+  for (i in seq_along(weights)) {
+    one <- weights[i] * first[, i]
+    other <- weights[i] * second[, i]
+    found[i] <- max(abs(max(one) + max(other)), abs(min(one) + min(other)))
+  }
+  found
+}
+
+# Quantity: the statement of an LW run on a table of two columns, of which the second follows the
+# first. Behind it: what each column alone costs under the same weights, and the sum, exact and as
+# released.
+table_statement <- function(outcome, mean, log_scale, second, intercept, slope, log_scale_2, half_width, datasets) {
+  first_lik <- log_densities(outcome, mean, log_scale)
+  second_lik <- log_densities_given(second, outcome / half_width, intercept, slope, log_scale_2)
+  weights <- weights_of_bounds(joint_bounds_of_two(first_lik, second_lik, rep(1, length(outcome))))
+  joint <- statement(max(joint_bounds_of_two(first_lik, second_lik, weights)), datasets, 1)
+  alone <- c(
+    2 * max(bounds_by_record(first_lik, weights)),
+    2 * max(bounds_by_record(second_lik, weights))
+  )
+  exact <- c(in_steps(alone[1]), in_steps(alone[2]), in_steps(sum(alone)))
+  released <- c(up_to_a_tenth(alone[1]), up_to_a_tenth(alone[2]), up_to_a_tenth(sum(alone)))
+  c(joint, exact, released)
 }

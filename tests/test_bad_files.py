@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,7 +37,6 @@ def written(folder: Path, name: str, **changes: list) -> Path:
 @pytest.mark.parametrize(
     ("original", "synthetic", "outcome", "message"),
     [
-        ({}, {}, "job", f"original.csv: outcome 'job' {NEEDS_NUMBERS}"),
         ({}, {"pay": list("xyz")}, "pay", f"synthetic.csv: outcome 'pay' {NEEDS_NUMBERS}"),
         (
             {},
@@ -59,6 +59,21 @@ def test_outcomes(tmp_path, command, original, synthetic, outcome, message):
     with pytest.raises(InputError) as caught:
         command(files, others, outcome)
     assert str(caught.value) == message
+
+
+def test_a_category_has_no_radius_but_shares(tmp_path, capsys):
+    files = written(tmp_path, "original.csv")
+    others = [written(tmp_path, "synthetic.csv", job=["x", "x", "w"])]
+    with pytest.raises(InputError) as caught:
+        risk(files, others, "job")
+    assert str(caught.value) == f"original.csv: outcome 'job' {NEEDS_NUMBERS}"
+    utility(files, others, "job", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["distance"] == pytest.approx(2 / 3)
+    assert list(told["levels"]) == ["w", "x", "y", "z"]
+    assert told["levels"]["x"] == pytest.approx(
+        {"data": 1 / 3, "average": 2 / 3, "lowest": 2 / 3, "highest": 2 / 3}
+    )
 
 
 @pytest.mark.parametrize(

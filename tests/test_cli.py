@@ -163,7 +163,7 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
         (["--outcome", "visits", "--radius", "0.2"], "'lw' does not take radius", 1),
         (["--outcome", "visits", "--datasets", "0"], "datasets must be a whole number", 1),
         (["--outcome", "visits", "--mechanism", "xyz"], "'--mechanism': 'xyz' is not one of", 2),
-        ([], "outcome", 2),
+        ([], "outcome must be the name of one column", 1),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(

@@ -70,6 +70,21 @@ def out(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.fixture(scope="module")
+def together(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of two columns together."""
+    folder = tmp_path_factory.mktemp("together")
+    (folder / "schema.toml").write_text(
+        '[columns.urban]\nmodel = "logistic"\nlevels = ["no", "yes"]\n'
+        '[columns.visits]\nmodel = "negative-binomial"\n'
+    )
+    run = _pyvws(
+        "synthesize", table, "--schema", folder / "schema.toml", "--out", folder / "out", *_FAST
+    )
+    assert run.returncode == 0, run.stderr
+    return folder / "out"
+
+
 def _spellings() -> list[bytes]:
     """The canaries as text and as numbers of 4 and 8 bytes, either way round."""
     text = [_TEXT, str(_OUTCOME), f"{_OUTCOME:,}", str(_HIDDEN), f"{_HIDDEN:,}", str(int(_HIDDEN))]
@@ -143,6 +158,69 @@ def test_canaries_stay_in_the_confidential_folder(table: Path, tmp_path: Path) -
     assert public.stat().st_size > 10_000
     assert public not in holding
     assert stat.S_IMODE(board.stat().st_mode) == 0o600
+
+
+def test_canaries_of_a_table_stay_in_the_confidential_folder(
+    together: Path, table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(together, out)
+    run = _pyvws("report", out, "--original", table, "--outcome", "visits")
+    assert run.returncode == 0, run.stderr
+    board = out / "confidential/report.html"
+    holding = _holding(tmp_path)
+    assert board in holding
+    assert {path.parent for path in holding} == {out / "confidential"}
+    for canary in _spellings()[:6]:
+        assert canary.decode() not in run.stdout + run.stderr
+    page = board.read_text()
+    assert "An intruder knows a record&#39;s visits within r = 20%, and nothing else." in page
+    assert "Scatter plots of weights against the confidential visits" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--known", "urban"], "Name it by --outcome: one of 'visits'."),
+        (["--unweighted", "nowhere"], "Name it by --outcome: one of 'visits'."),
+        (["--outcome", "visits", "--known", "urban"], "'urban', which is synthetic in"),
+        (["--outcome", "urban"], "'urban' is a category, and a radius needs a number."),
+        (["--outcome", "wealth"], "synthetic values of 'visits', 'urban', not 'wealth'"),
+    ],
+)
+def test_what_a_report_on_a_table_cannot_be_asked(
+    together: Path, table: Path, arguments: list[str], message: str
+) -> None:
+    before = {path: path.read_bytes() for path in together.rglob("*") if path.is_file()}
+    run = _pyvws("report", together, "--original", table, *arguments)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].startswith("Error: ")
+    assert message in run.stderr
+    assert run.stdout == ""
+    assert {path: path.read_bytes() for path in together.rglob("*") if path.is_file()} == before
+
+
+def test_commands_on_a_table_take_its_schema_at_its_word(together: Path, table: Path) -> None:
+    run = _pyvws("utility", table, together, "--outcome", "urban", "--json")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    own = [pl.read_csv(file)["urban"] for file in sorted((together / "release").glob("*.csv"))]
+    shares = [float((values == "no").mean()) for values in own]
+    assert list(told["levels"]) == ["no", "yes"]
+    assert told["levels"]["no"]["average"] == pytest.approx(np.mean(shares))
+    data = float((pl.read_csv(table)["urban"] == "no").mean())
+    assert told["distance"] == pytest.approx(np.mean(np.abs(np.array(shares) - data)))
+    run = _pyvws("combine", together, "--formula", "visits ~ urban", "--json")
+    assert set(json.loads(run.stdout)["coefficients"]) == {"(Intercept)", "urbanyes"}
+    for arguments, message in (
+        (["--outcome", "urban"], "is a category of"),
+        (["--outcome", "visits", "--known", "urban"], "which is synthetic in"),
+    ):
+        run = _pyvws("risk", table, together, *arguments)
+        assert run.returncode == 1
+        assert run.stderr.count("\n") == 1
+        assert message in run.stderr
+    assert _pyvws("risk", table, together, "--outcome", "visits").returncode == 0
 
 
 def test_the_search_finds_a_canary_in_each_spelling(tmp_path: Path) -> None:

@@ -170,6 +170,24 @@ def _utility_by_guarantee() -> Any:
     )
 
 
+def _choices_against_epsilon() -> Any:
+    rng = np.random.default_rng(9)
+    weights = {
+        label: {e: rng.normal(at / e + 0.04, 0.01, 20) for e in (1.0, 2.0, 3.0, 5.0)}
+        for label, at in {"none": 0.3, "public": 0.02, "staged": 0.2}.items()
+    }
+    shares = {
+        label: {e * draws: rng.random(200) < share for e in (1.0, 2.0, 5.0)}
+        for label, draws, share in (("1 draw", 1, 0.84), ("20 draws", 20, 0.95))
+    }
+    return plots.choices_against_epsilon(
+        {"weights": weights, "intervals": shares},
+        {"intervals": 0.95},
+        names={"intervals": "share that hold the true mean"},
+        against={"intervals": "ε spent in all"},
+    )
+
+
 def _risk_examples() -> Any:
     far = 2.2 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 10)])
     near = 0.7 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0.5, 6, 8)])
@@ -196,6 +214,40 @@ def _densities() -> Any:
     return plots.densities({label: made[0] for label, made in SYNTHETIC.items()}, Y, name="income")
 
 
+def _column_densities() -> Any:
+    return plots.column_densities(
+        {
+            name: {"Data": unit * Y, "LW": unit * SYNTHETIC["LW"][0]}
+            for name, unit in (("income", 400.0), ("rent", 9.0), ("hours", 0.3))
+        }
+    )
+
+
+def _level_shares() -> Any:
+    levels = {"sex": ["f", "m"], "region": ["north", "east", "south", "west"]}
+    true = {name: RNG.dirichlet(np.full(len(names), 20.0)) for name, names in levels.items()}
+    return plots.level_shares(
+        {
+            name: {"Data": [share], "LW": RNG.multinomial(900, share, 5) / 900}
+            for name, share in true.items()
+        },
+        levels,
+    )
+
+
+def _association_matrices() -> Any:
+    names = ["age", "sex", "region", "education", "income"]
+    half = np.tril(RNG.uniform(-0.2, 0.8, (5, 5)), -1)
+    data = half + half.T + np.eye(5)
+    return plots.association_matrices({"Data": data, "LW": 0.85 * data + 0.15 * np.eye(5)}, names)
+
+
+def _bound_shares() -> Any:
+    columns = ("age", "region", "education", "income")
+    parts = {name: RNG.gamma(2.0, 1.0, 8) for name in columns}
+    return plots.bound_shares(parts, [f"row {row}" for row in RNG.integers(1, Y.size, 8)])
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
     "bounds_and_weights": _bounds_and_weights,
     "bounds_against_weights": lambda: plots.bounds_against_weights(BOUNDS, WEIGHTS),
@@ -216,6 +268,11 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "replicate_violins": _replicate_violins,
     "utility_against_epsilon": _utility_against_epsilon,
     "utility_by_guarantee": _utility_by_guarantee,
+    "choices_against_epsilon": _choices_against_epsilon,
+    "column_densities": _column_densities,
+    "level_shares": _level_shares,
+    "association_matrices": _association_matrices,
+    "bound_shares": _bound_shares,
 }
 
 

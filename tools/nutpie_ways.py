@@ -18,6 +18,7 @@ from nutpie import compiled_pyfunc
 from pyvws._base.checks import Floats
 from pyvws.engines import nuts
 from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines._nutpie_chains import run_chains
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.validation._stan_case import seeded_target
@@ -79,7 +80,7 @@ def main() -> None:
                 for way, make in ways.items():
                     sampled = make()
                     began = time.perf_counter()
-                    nuts._run(sampled, settings, 3, lambda: None, "")
+                    run_chains(sampled, settings, 3, lambda: None, "")
                     times[way] += [time.perf_counter() - began] if repeat else []
             c, python = (1e6 * np.median(times[way]) / (chains * 1500) for way in ways)
             print(

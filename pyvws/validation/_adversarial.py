@@ -29,6 +29,7 @@ from pyvws.validation._privacy_loss import (
     CensoredRuns,
     SharedDrawRuns,
     StagedRuns,
+    TableTargets,
     WholeScoreRuns,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "CLAIMED",
     "SHARED",
     "STAGED",
+    "TABLES",
     "WHOLE",
     "WHOLE_SCORES",
     "Share",
@@ -274,3 +276,33 @@ STAGED: Final[dict[str, StagedRuns]] = {
     ),
 }
 """Runs with staged weights by name."""
+
+# A grid of two columns has the axes of the first column and then those of the second, whose
+# coefficients are an intercept and a slope with their log scales and their correlation.
+_COINS: Final[dict[str, Any]] = {
+    "models": (Logistic(), Logistic()),
+    "points": grid(
+        *([-30.0, -25.0, 25.0, 30.0], [0.0]),
+        *([-30.0, 0.0, 30.0], [-60.0, 0.0, 60.0], [0.0], [0.0], [0.3]),
+    ),
+    "bases": (((0.0, 0.0),) * 2, ((1.0, 1.0),) * 4, ((0.0, 1.0), (0.0, 1.0), (1.0, 0.0))),
+    "extremes": ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)),
+}
+_COUNT_AND_AMOUNT: Final[dict[str, Any]] = {
+    "models": (Poisson(), _NORMAL),
+    "points": grid(
+        *([-30.0, *_logs(1.0, 1000.0, _LARGEST_COUNT)], [0.0]),
+        *([-700.0, 0.0, 2.0], [0.0, 2.0], [0.0], [0.0], [0.3]),
+        [-7.0, _LEAST_SD - _BEYOND, _LEAST_SD, 5.0],
+    ),
+    "bases": (((0.0, 0.0),) * 3, ((1000.0, 2.0),) * 2, ((0.0, -700.0), (1.0, 2.0), (1.0, 4.0))),
+    "extremes": ((0.0, 0.0), (1000.0, 2.0), (0.0, 1e300), (_LARGEST_COUNT, 2.0), (1.0, -700.0)),
+}
+
+TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
+    "deviance-two-logistic": (TableTargets(clamp="deviance", **_COINS), WHOLE),
+    "censored-two-logistic": (TableTargets(clamp="half", **_COINS), _PART),
+    "deviance-poisson-normal": (TableTargets(clamp="deviance", **_COUNT_AND_AMOUNT), WHOLE),
+    "censored-poisson-normal": (TableTargets(clamp="half", **_COUNT_AND_AMOUNT), _SLOPED),
+}
+"""Targets of tables by name, and the share of the claim that a loss must reach."""

@@ -8,7 +8,7 @@ chain has to converge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,14 +21,31 @@ from pyvws.engines._whole_scores import UNITS_A_NAT, Scores
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
+from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["Enumerating", "GridEngine", "KnownDraws", "SeenGrid", "grid", "joint_log_probability"]
+__all__ = [
+    "Enumerating",
+    "GridEngine",
+    "KnownByWidth",
+    "KnownDraws",
+    "SeenGrid",
+    "grid",
+    "joint_log_probability",
+]
 
 
 def grid(*axes: Sequence[float]) -> Floats:
     """Every combination of the axes' values, one in each row: (G, D)."""
     return np.array(list(itertools.product(*axes)), dtype=np.float64)
+
+
+def log_posterior(target: PseudoPosterior | JointTarget, points: Floats) -> Floats:
+    """Log probability of each point (G, D), unconstrained, where a target has no other points."""
+    density = target.density_and_gradient()
+    values = np.array([density(q)[0] for q in points])
+    values[np.isnan(values)] = -np.inf
+    return np.asarray(values - logsumexp(values))
 
 
 def _posterior(target: PseudoPosterior, q: Floats, chains: int) -> Posterior:
@@ -69,10 +86,7 @@ class GridEngine:
         previous: Posterior | None = None,
     ) -> Posterior:
         """As `Engine.sample`."""
-        density = target.density_and_gradient()
-        values = np.array([density(q)[0] for q in self.points])
-        values[np.isnan(values)] = -np.inf
-        self.log_posterior = values - logsumexp(values)
+        self.log_posterior = log_posterior(target, self.points)
         rng = np.random.default_rng(seed)
         S = settings.draws * settings.chains
         places = rng.choice(len(self.points), size=S, p=np.exp(self.log_posterior))
@@ -108,6 +122,29 @@ class KnownDraws:
         q = self.fits[min(len(self.targets), len(self.fits) - 1)]
         self.targets.append(target)
         return _posterior(target, q, settings.chains)
+
+
+@dataclass(frozen=True)
+class KnownByWidth:
+    """An engine whose draws of a column are known by the number of its coefficients.
+
+    The fits of a table run side by side, so their order tells no columns apart.
+    """
+
+    draws: Mapping[int, Floats]
+    name: str = "known draws"
+
+    def sample(
+        self,
+        target: PseudoPosterior,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        previous: Posterior | None = None,
+    ) -> Posterior:
+        """As `Engine.sample`."""
+        return _posterior(target, self.draws[target.cells.n_coefficients], settings.chains)
 
 
 @dataclass

@@ -25,6 +25,8 @@ def largest_terms(model: str, draws: Draws, y: Floats, X: Floats) -> Floats:
     """The largest term of each encoded record (N,) at each of P draws: (P, N), at least 1."""
     eta = draws["beta"] @ X.T
     steepness = np.maximum(1.0, np.abs(draws["beta"]) @ np.abs(X).T)
+    if steepness.ndim == 3:  # A row of coefficients for each level.
+        steepness = steepness.max(axis=1)
     return np.maximum(1.0, _FAMILIES[model](draws, y, eta, steepness))
 
 
@@ -97,5 +99,6 @@ _FAMILIES: Final[dict[str, Callable[[Draws, Floats, Floats, Floats], Floats]]] =
     "gamma": _gamma,
     "logistic": _logistic,
     "ordinal": _ordinal,
+    "nominal": _logistic,
     "beta": _beta,
 }

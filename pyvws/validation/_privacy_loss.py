@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -30,16 +30,21 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.model import Model
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
+from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
+from pyvws.tables.cells import make_cells
 from pyvws.validation._grid_engine import (
     Enumerating,
     GridEngine,
     KnownDraws,
     SeenGrid,
     joint_log_probability,
+    log_posterior,
 )
 
 __all__ = [
@@ -49,6 +54,7 @@ __all__ = [
     "Runs",
     "SharedDrawRuns",
     "StagedRuns",
+    "TableTargets",
     "WholeScoreRuns",
     "Word",
     "neighbourhood",
@@ -56,7 +62,7 @@ __all__ = [
 ]
 
 Record = float | tuple[float, float]
-"""A record: an outcome, or an outcome and a predictor."""
+"""A record: an outcome, an outcome and a predictor, or the outcomes of two columns."""
 
 Outcomes = tuple[Record, ...]
 Word = tuple[str, str]
@@ -120,8 +126,12 @@ def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outc
 
 @dataclass(frozen=True, kw_only=True)
 class Runs(ABC):
-    """Runs on every base and on all its neighbours; the runs accept every outcome in them."""
+    """Runs on every base and on all its neighbours; the runs accept every outcome in them.
 
+    `function` is what they run.
+    """
+
+    function: ClassVar[str] = "pyvws.release.synthesize:synthesize"
     bases: tuple[Outcomes, ...]
     extremes: Outcomes
 
@@ -197,9 +207,45 @@ class _Clamped(Runs):
 
     def distance(self, one: Floats, other: Floats) -> float:
         """The largest |log ratio|; infinite where only one result gives a point a probability."""
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(one - other)
-        return float(np.where(one == other, 0.0, apart).max())
+        return _largest_ratio(one, other)
+
+
+def _largest_ratio(one: Floats, other: Floats) -> float:
+    """The largest |difference| of log probabilities (G,); 0 where both are -inf."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(one - other)
+    return float(np.where(one == other, 0.0, apart).max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTargets(Runs):
+    """Joint targets of tables of two columns on points (G, D); a record is a pair of outcomes.
+
+    The predictor of the second column says whether the first outcome is above 0. A target states
+    nothing, so the claim is the clamp's epsilon, and twice that under replace-one neighbours.
+    """
+
+    function: ClassVar[str] = "pyvws.posterior.joint_target:JointTarget"
+    models: tuple[Model, Model]
+    clamp: str
+    points: Floats
+
+    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+        """Log posterior of each point of the grid."""
+        first, second = np.array(outcomes, dtype=np.float64).T
+        one = np.ones(len(first))
+        columns = (
+            Conditional("first", self.models[0], make_cells(first, one[:, None])),
+            Conditional(
+                "second", self.models[1], make_cells(second, np.column_stack([one, first > 0]))
+            ),
+        )
+        found.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
+        return log_posterior(JointTarget(columns, one, Clamp(epsilon, self.clamp)), self.points)
+
+    def distance(self, one: Floats, other: Floats) -> float:
+        """The largest |log ratio|; infinite where only one result gives a point a probability."""
+        return _largest_ratio(one, other)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,6 +114,11 @@ def _levels(draws: Draws, trend: Floats) -> Floats:
     return np.asarray(3.0 * places)
 
 
+def _codes(draws: Draws, trend: Floats) -> Floats:
+    """Levels 1 to 4 without an order: those in the middle of the ordered ones come last."""
+    return np.array([1.0, 4.0, 3.0, 2.0])[(_levels(draws, trend) / 3.0).astype(np.intp)]
+
+
 def _groups(draws: Draws, trend: Floats) -> Floats:
     """Two groups far apart; the smaller group has no spread, like incomes of 0 among others."""
     near = draws.uniform(len(trend)) < 0.3
@@ -129,6 +134,7 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "gamma": _positive,
     "logistic": _binary,
     "ordinal": _levels,
+    "nominal": _codes,
     "beta": _shares,
     "normal-mixture": _groups,
 }

@@ -23,6 +23,7 @@ TESTS = Path(__file__).parents[1]
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
     "posterior.clamp": "asks a model; clamped densities are held against plain sums and Stan",
+    "posterior.joint_target": "a class",
     "posterior.diagnostics": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
     "commands": "the command line",
@@ -82,12 +83,26 @@ PROPERTY_TESTS = {
     "risks.balls.amounts": "risks/test_balls.py::test_outcomes_come_as_floats_or_are_refused",
     "risks.balls.count_inside": "risks/test_balls.py::test_against_loops",
     "risks.balls.make_balls": "risks/test_balls.py::test_against_loops",
+    "risks.balls.near": "risks/test_balls.py::test_against_loops",
     "risks.balls.outcomes": "risks/test_balls.py::test_outcomes_come_as_floats_or_are_refused",
     "weights.search.meet": (
         "weights/test_bound_search.py::test_the_first_fit_inside_a_window_ends_the_search"
     ),
     "posterior.censoring.censored_share": "posterior/test_censoring.py::test_against_loops",
     "posterior.censoring.clamp_log_likelihood": "posterior/test_censoring.py::test_against_loops",
+    "evaluation.associations.associations": (
+        "evaluation/test_associations.py::"
+        "test_order_labels_copies_and_rising_functions_change_nothing"
+    ),
+    "evaluation.associations.correlation_ratio": (
+        "evaluation/test_associations.py::test_ratio_against_loops_over_the_records"
+    ),
+    "evaluation.associations.cramers_v": (
+        "evaluation/test_associations.py::test_v_against_loops_over_the_cells"
+    ),
+    "evaluation.associations.rank_correlation": (
+        "evaluation/test_associations.py::test_ranks_against_a_double_loop"
+    ),
     "evaluation.bootstrap.bootstrap_interval": (
         "evaluation/test_bootstrap.py::test_any_datasets_against_loops"
     ),
@@ -100,6 +115,12 @@ PROPERTY_TESTS = {
     "evaluation.ecdf.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
     "evaluation.interval_overlap.interval_overlap": (
         "evaluation/test_interval_overlap.py::test_against_exact_fractions"
+    ),
+    "evaluation.k_marginal.k_marginal": (
+        "evaluation/test_k_marginal.py::test_labels_of_any_kind_against_codes"
+    ),
+    "evaluation.k_marginal.pair_distances": (
+        "evaluation/test_k_marginal.py::test_double_loops_give_the_same"
     ),
     "evaluation.least_squares.fit_formula": (
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
@@ -158,6 +179,9 @@ PROPERTY_TESTS = {
     ),
     "bounds.lipschitz.blockwise_bounds": (
         "bounds/test_lipschitz.py::test_blocks_of_cells_give_the_same_bits"
+    ),
+    "bounds.joint.blockwise_joint_bounds": (
+        "bounds/test_joint.py::test_blocks_of_cells_give_the_same_bits"
     ),
     "bounds.joint.joint_bounds": "bounds/test_joint.py::test_against_all_pairings_of_the_draws",
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",

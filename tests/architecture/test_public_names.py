@@ -22,7 +22,11 @@ FUNCTIONS = {
     name: getattr(pyvws, name) for name in NAMES if inspect.isfunction(getattr(pyvws, name))
 } | {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
 NEEDS_FILES = {"from_cmdstan_csv", "from_stanfit"}
-OF_NO_PAPER = {"plots.parameter_densities"}
+OF_NO_PAPER = {
+    "plots.parameter_densities",
+    *("plots.association_matrices", "plots.bound_shares"),
+    *("plots.column_densities", "plots.level_shares"),
+}
 
 # Names that scripts outside the project rely on: positional parameters, keyword parameters.
 FIXED = {

@@ -12,6 +12,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+_SAMPLERS = tuple(
+    f"pyvws.engines.{name}" for name in ("_stan_run", "nuts", "joint_nuts", "ensemble")
+)
 _SHIFT = int(os.environ.get("PYVWS_TEST_SEED_SHIFT", "0"))
 
 
@@ -30,6 +33,9 @@ def _change(module: ModuleType) -> None:
     if module.__name__ == "pyvws.engines._stan_run":
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
+    if module.__name__ == "pyvws.engines.joint_nuts":
+        module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
+        return
     engine = {"nuts": "NativeEngine", "ensemble": "EnsembleEngine"}[module.__name__.split(".")[-1]]
     made = getattr(module, engine)
     made.sample = _shifted(made.sample, "seed")
@@ -40,7 +46,7 @@ class _AfterImport:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in ("pyvws.engines._stan_run", "pyvws.engines.nuts", "pyvws.engines.ensemble"):
+        if name not in _SAMPLERS:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:

@@ -92,7 +92,7 @@ cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
     for name, values in expected.items():
         assert doubles(found[name]) == [float(value) for value in values], name
     assert found["print"].startswith("<LipschitzBounds of pyvws> $")
-    assert found["names"] == "by_draw by_record"
+    assert found["names"] == "by_column by_draw by_record"
     assert found["combined"] == repr(vws.combine([1, 3], [1, 1]))
     assert found["path"] == "a/b"
 
@@ -195,7 +195,7 @@ refused("na", plain$identification_risk(c(1, NA, 3), radius = 0.2))
 
 # One call of each reference, with a result known by hand or by what it must be.
 CALLS = {
-    "accounting": "all(statement(0.5, 2, 2)[12:13] == c(2, 4))",
+    "accounting": "all(statement(0.5, 2, 2, stage = 1)[12:13] == c(4, 6))",
     "authors": "run_function('f <- function(x) x + 1', 'f', list(x = 2)) == 3",
     "bootstrap": "bootstrap_estimate(list(c(5, 5, 5)), 'mean', 3, 4, 1) == 5",
     "censoring": "all(clamp_log_likelihood(matrix(-c(1, 9), 1), epsilon = 4) == c(-1, -2))",
@@ -206,6 +206,7 @@ CALLS = {
     "identification_risk": "all(identification_risk(c(1, 2, 3, 50)) == 0.75)",
     "interval_overlap": "interval_overlap(cbind(0, 2), cbind(0, 2)) == 1",
     "joint": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
+    "k_marginal": "k_marginal_score(cbind(0:1, 0:1), cbind(0:1, 1:0)) == 0",
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,19 @@ def certified_for_deletion(statement: Any) -> Any:
     return Statement
 
 
+def free_first_stage(statement: Any) -> Any:
+    """Where one record is left out."""
+
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def _left_out(self) -> Any:
+            return self._composed(self.epsilon_per_dataset, once=self.records_epsilon)
+
+    return Statement
+
+
 def squeezed_where_needed(encode: Any) -> Any:
     """All values moved inwards where one lies at an end of the range (0, 1)."""
 
@@ -128,6 +142,21 @@ def squeezed_where_needed(encode: Any) -> Any:
         return (place * (n - 1) + 0.5) / n if at_an_end else place
 
     return encoded
+
+
+def paired_draws(bounds: Any) -> Any:
+    """Bounds over the draws as the fits numbered them, in place of all their pairings."""
+
+    def paired(columns: Any, *, draws: int, weights: Any) -> Any:
+        found, _ = bounds(columns, draws=draws, weights=weights)
+        terms = [
+            column.at(np.arange(column.n_cells))[:, column.cell_of_record] for column in columns
+        ]
+        maxima = np.abs(sum(terms)).max(axis=0)
+        by_record = weights * maxima
+        return replace(found, by_record=by_record, database=by_record.max()), maxima
+
+    return paired
 
 
 def half_the_noise(scale: Any) -> Any:
@@ -144,6 +173,7 @@ _STATEMENT = "pyvws.release.posterior:PrivacyStatement"
 PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "epsilon is Delta": ((_STATEMENT, delta_for_epsilon),),
     "total without m": ((_STATEMENT, one_dataset_for_all),),
+    "a first stage for nothing": ((_STATEMENT, free_first_stage),),
     "figures rounded down": (("pyvws.statement.ledger:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.release.posterior:data_weights", no_data_weights),),
     "clamp at epsilon": (("pyvws.posterior.pseudo_posterior:clamped_terms", clamped_at_epsilon),),
@@ -162,10 +192,15 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
 _MADE = "pyvws.validation.cases.accounting:"
 _KINDS = (
     *("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records"),
-    *("draws", "one_draw"),
+    *("draws", "one_draw", "staged", "table"),
 )
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     *((f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0]) for kind in _KINDS),
+    (_MADE + "staged_statement", *PLANTED["a first stage for nothing"][0]),
+    (
+        *(_MADE + "table_statement", "pyvws.synthesis.fit_sources:blockwise_joint_bounds"),
+        paired_draws,
+    ),
     (_MADE + "reweighted_weights", *PLANTED["uncapped re-weighting"][0]),
     (_MADE + "censored_terms", *PLANTED["the clamp's sign"][0]),
     (_MADE + "censored_terms", *PLANTED["clamp at epsilon"][0]),

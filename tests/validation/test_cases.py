@@ -23,10 +23,12 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
     "pyvws.r_numbers.rarith:extended_sum",
+    "pyvws.bounds.joint:blockwise_joint_bounds",
     "pyvws.bounds.lipschitz:add_largest",
     "pyvws.bounds.lipschitz:blockwise_bounds",
     "pyvws.bounds.lipschitz:largest_sizes",
     "pyvws.evaluation.combining_rules:combine_formula",
+    "pyvws.evaluation.k_marginal:k_marginal",
     "pyvws.evaluation.least_squares:fit_formula",
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.whack_a_mole:risk_summary",

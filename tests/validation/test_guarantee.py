@@ -19,6 +19,7 @@ from statement_mistakes import (
     squeezed_where_needed,
     windows_times,
 )
+from table_mistakes import DENSITY, SHIFT, TABLE_MISTAKES, no_shift, windows_wider
 
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
@@ -32,6 +33,7 @@ from pyvws.validation._privacy_loss import (
     HistogramRuns,
     SharedDrawRuns,
     StagedRuns,
+    TableTargets,
     WholeScoreRuns,
     neighbourhood,
 )
@@ -95,6 +97,8 @@ def test_every_family_that_can_be_clamped_is_among_them() -> None:
     }
     assert shared == {(1, False, True), (1, True, True), (2, False, True)}
     assert {run.model.name for run in runs if isinstance(run, StagedRuns)} == {"poisson", "normal"}
+    tables = {(run.clamp, len(run.models)) for run in runs if isinstance(run, TableTargets)}
+    assert tables == {("deviance", 2), ("half", 2)}
     relations = {run.neighbours for run in runs if isinstance(run, HistogramRuns)}
     assert relations == {"replace", "loo"}
 
@@ -156,7 +160,7 @@ def by_id(name: str) -> ComputedLoss:
     ("place", "wrong", "row"),
     [
         pytest.param(*mistake, id=f"{what} {mistake[-1]}")
-        for what, *mistake in (*CLAMP_MISTAKES, *JOINT_MISTAKES)
+        for what, *mistake in (*CLAMP_MISTAKES, *JOINT_MISTAKES, *TABLE_MISTAKES)
     ],
 )
 def test_an_error_that_costs_more_than_the_claim_is_seen(
@@ -175,6 +179,24 @@ def test_epsilon_that_is_paid_twice_is_seen(monkeypatch: pytest.MonkeyPatch, row
     found = row_of(by_id(f"guarantee/{row}"))
     assert found.verdict == "fail"
     assert all(loss.value < 0.6 * loss.high for loss in found.measurements)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"), [(SHIFT, no_shift), (DENSITY, windows_wider(0.5))], ids=["shift", "half"]
+)
+def test_a_table_that_pays_for_more_than_it_keeps_is_seen(
+    monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong
+) -> None:
+    """Without its shift a count in the thousands is clamped wherever it lies."""
+    case = by_id("guarantee/table-deviance-poisson-normal")
+    counts = ((1000.0, 2.0), (1000.0, 700.0), (2.0**53, 2.0))
+    many = dataclasses.replace(case.runs, bases=(counts[:1] * 12,), extremes=counts)
+    case = dataclasses.replace(case, runs=many)
+    assert row_of(case).verdict == "pass"
+    plant(monkeypatch, place, wrong)
+    found = row_of(case)
+    assert found.verdict == "fail"
+    assert all(loss.value <= loss.high for loss in found.measurements)
 
 
 def test_a_squeeze_that_depends_on_the_data_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def some_ulp_more(steps: int) -> Wrong:
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             parts = {part.name: moved(getattr(result, part.name)) for part in fields(result)}
             return dataclasses.replace(result, **parts)
-        if isinstance(result, str):
+        if result is None or isinstance(result, str):
             return result
         if np.asarray(result).dtype == np.bool_:
             return ~np.asarray(result)
@@ -209,6 +209,14 @@ def first_dataset_only(function: Any) -> Any:
     return lambda original, synthetic, **more: function(original, synthetic[:1], **more)
 
 
+def first_pair_only(function: Any) -> Any:
+    return lambda original, synthetic: function(original[:, :2], synthetic[:, :2])
+
+
+def synthetic_shares_of_the_original(function: Any) -> Any:
+    return lambda original, synthetic: function(original, synthetic[: len(original)])
+
+
 def root_of_the_average(function: Any) -> Any:
     def utility(original: Any, synthetic: Any) -> Any:
         result = function(original, synthetic)
@@ -218,8 +226,8 @@ def root_of_the_average(function: Any) -> Any:
 
 
 def with_the_record_itself(function: Any) -> Any:
-    def covered(ordered: Any, low: Any, high: Any, least: int, others: Any) -> Any:
-        return function(ordered, low, high, least, lambda outside: others(outside + 1))
+    def covered(ordered: Any, balls: Any, least: int, others: Any) -> Any:
+        return function(ordered, balls, least, lambda outside: others(outside + 1))
 
     return covered
 
@@ -227,8 +235,9 @@ def with_the_record_itself(function: Any) -> Any:
 def half_open_balls(function: Any) -> Any:
     """Both ends of a ball outside."""
 
-    def covered(ordered: Any, low: Any, high: Any, *rest: Any) -> Any:
-        return function(ordered, np.nextafter(low, ordered), np.nextafter(high, ordered), *rest)
+    def covered(ordered: Any, balls: Any, *rest: Any) -> Any:
+        smaller = dataclasses.replace(balls, reach=balls.reach * (1.0 - 1e-12))
+        return function(ordered, smaller, *rest)
 
     return covered
 
@@ -477,6 +486,7 @@ TRUNCATED, DOWN = (
     "pyvws.weights.truncation:downscale",
 )
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -589,6 +599,9 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (UTILITY, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY, UTILITY, first_dataset_only),
     (UTILITY, UTILITY, root_of_the_average),
+    (SHARES, SHARES, first_pair_only),
+    (SHARES, SHARES, synthetic_shares_of_the_original),
+    (SHARES, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),

@@ -18,6 +18,7 @@ from pyvws.validation.cases import (
     density,
     evaluation,
     guarantee,
+    k_marginal,
     mixture_density,
     perturbed_histogram,
     posterior,
@@ -42,6 +43,7 @@ CASES: Final[tuple[Case, ...]] = (
     *perturbed_histogram.CASES,
     *simulated_data.CASES,
     *evaluation.CASES,
+    *k_marginal.CASES,
     *accounting.CASES,
 )
 

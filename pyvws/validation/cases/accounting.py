@@ -22,9 +22,11 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
 from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
-from pyvws.validation._grid_engine import KnownDraws
+from pyvws.validation._grid_engine import KnownByWidth, KnownDraws
 
 __all__ = [
     "CASES",
@@ -38,6 +40,8 @@ __all__ = [
     "records_statement",
     "reweighted_statement",
     "reweighted_weights",
+    "staged_statement",
+    "table_statement",
     "unweighted_statement",
     "weighted_epsilon_statement",
 ]
@@ -93,6 +97,12 @@ def draws_statement(epsilon: float, draws: int, **data: Any) -> Floats:
     return _figures(_run(mechanism, draws_per_release=draws, **data)[0])
 
 
+def staged_statement(epsilon: float, stage: float, **data: Any) -> Floats:
+    """The statement of a censored run whose weights come from one draw of a first stage."""
+    mechanism = Censored(epsilon=epsilon, weights="staged", stage_epsilon=stage, clamp="half")
+    return _figures(_run(mechanism, **data)[0])
+
+
 def one_draw_statement(**data: Any) -> Floats:
     """The statement of an LW run whose datasets come from one draw, in numbers."""
     return _figures(_run(LipschitzWeighted(), draws_per_release=1, **data)[0])
@@ -108,6 +118,48 @@ def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
     densities = [one.density_and_gradient() for one in (target, prior)]
     sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
     return _in_steps(sums)
+
+
+def table_statement(
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    second: Any,
+    intercept: Any,
+    slope: Any,
+    log_scale_2: Any,
+    half_width: float,
+    datasets: int,
+) -> Floats:
+    """The statement of an LW run on a table of two columns, in numbers, and each column's part."""
+    S = len(mean)
+    schema = Schema(
+        {
+            "first": Column(model="normal", range=(-half_width, half_width)),
+            "second": Column(model="normal"),
+        }
+    )
+    engine = KnownByWidth(
+        {
+            1: np.column_stack([mean, np.zeros(S), log_scale]),
+            2: np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
+        }
+    )
+    release = synthesize(
+        pl.DataFrame({"first": outcome, "second": second}),
+        schema=schema,
+        mechanism=LipschitzWeighted(),
+        engine=engine,
+        draws=S,
+        chains=1,
+        datasets=datasets,
+        seed=SEED,
+    )
+    parts = []
+    for privacy in (release.summary["privacy"], release.privacy):
+        parts += [one["epsilon_alone"] for one in privacy["columns"]]
+        parts.append(privacy["epsilon_of_separate_runs"])
+    return np.array([*_figures(release), *_in_steps(parts[:3]), *parts[3:]])
 
 
 def _run(
@@ -136,7 +188,7 @@ def _figures(release: Release) -> Floats:
     """The statement's figures in the order of `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
     steps = _in_steps([exact[name] for name in _FIGURES])
-    spent = next(of for of in released["ledger"] if of["epsilon"] != "not accounted")
+    spent = next(of for of in released["ledger"] if of["key"].startswith("datasets"))
     both = [
         released["epsilon_by_neighbours"][neighbours][of]
         for neighbours in ("leave-one-out", "replace-one")
@@ -169,11 +221,25 @@ def outcomes_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+def table_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A second outcome that follows the first, and draws of both columns."""
+    made, (S, N) = outcomes_and_draws(seed, shape), shape
+    stream = Draws(seed + 100)
+    return {
+        **made,
+        "second": 0.5 * made["outcome"] + stream.bell(N, 0.0, 1.0),
+        "intercept": stream.uniform(S, -0.5, 0.5),
+        "slope": stream.uniform(S, 2.0, 6.0),
+        "log_scale_2": stream.uniform(S, -0.9, 0.9),
+    }
+
+
 _several = also(outcomes_and_draws, datasets=(1, 2, 3, 4, 3))
 _factor = also(_several, k=(0.96, 0.97, 0.98, 0.99, 0.995))
 _epsilon = also(_several, epsilon=(24.0, 18.0, 12.5, 15.0, 30.0))
 _CLAMPS: Final = (3.0, 2.625, 2.25, 1.5625, 1.25)
 _rows = also(_several, epsilon=_CLAMPS, noise=(0.5, 0.25, 1.0, 0.125, 2.0))
+_staged = also(_several, epsilon=_CLAMPS, stage=(0.5, 1.0, 4.0, 2.75, 1.25))
 # From one draw for several datasets to a draw for each.
 _shared = also(outcomes_and_draws, epsilon=_CLAMPS, datasets=(4, 3, 5, 2, 3), draws=(1, 2, 3, 1, 3))
 
@@ -184,6 +250,7 @@ _statement = cases_of(
     shapes=((4, 5), (8, 15), (20, 40)),
     kind="statement",
 )
+_table = also(table_and_draws, datasets=(1, 2, 3, 4, 3), half_width=16.0)
 _CENSORED: Final = ("censored likelihood", "global2022")
 
 CASES: Final = tuple(
@@ -209,6 +276,8 @@ CASES: Final = tuple(
             for records in ("public", "noisy")
         ),
         ("draws", "draws_statement", _shared, *_CENSORED),
+        ("staged", "staged_statement", _staged, *_CENSORED),
+        ("table", "table_statement", _table, "Equation 3", "vws2024"),
         ("one-draw", "one_draw_statement", _several, "Algorithm 1", "vws2024"),
         *(
             (

@@ -36,6 +36,10 @@ __all__ = [
 
 # The two sums add the same terms in different orders: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12
+# With 8 columns Stan's transform of a correlation matrix loses digits, and each level of a nominal
+# outcome has its own quadratic form in the inverse. The package's prior, by itself, is within 3e-15
+# of 80-bit arithmetic at such points. Measured against Stan: at most 1.1e-11.
+VALUE_LIMITS: Final[Mapping[str, float]] = {"nominal": 1e-10}
 # A gradient is a difference of sums of the size of its largest entry.
 GRADIENT_LIMIT: Final = 1e-9
 # A log-likelihood is a sum of terms that cancel, and multiplies a rounding of eta = X beta by y and
@@ -72,10 +76,19 @@ def _judgement(
         target = seeded_target(model, RECORDS, K, seed=K)
         return differences(target, engine, seeded_points(target, 2 * K), program, names)
 
-    return judgement(map(at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
+    return judgement(
+        map(at, COLUMNS),
+        pointwise_limit=POINTWISE_LIMIT,
+        value_limit=VALUE_LIMITS.get(model, VALUE_LIMIT),
+    )
 
 
-def judgement(found: Iterable[tuple[float, float, float]], *, pointwise_limit: float) -> Judgement:
+def judgement(
+    found: Iterable[tuple[float, float, float]],
+    *,
+    pointwise_limit: float,
+    value_limit: float = VALUE_LIMIT,
+) -> Judgement:
     """Whether all `differences` are within the limits, and the largest differences."""
     value, gradient, pointwise = np.max(list(found), axis=0)
     measured = (
@@ -84,7 +97,7 @@ def judgement(found: Iterable[tuple[float, float, float]], *, pointwise_limit: f
     )
     return Judgement.of(
         measured,
-        ("log density, relative", value, VALUE_LIMIT),
+        ("log density, relative", value, value_limit),
         ("gradient, relative", gradient, GRADIENT_LIMIT),
         ("log-likelihood, ulp of its largest term", pointwise, pointwise_limit),
     )

@@ -25,6 +25,7 @@ from pyvws.validation._adversarial import (
     CLAIMED,
     SHARED,
     STAGED,
+    TABLES,
     WHOLE,
     WHOLE_SCORES,
     Share,
@@ -204,7 +205,7 @@ def _row(
         id=case.id,
         paper=case.paper,
         level=case.kind,
-        python_function="pyvws.release.synthesize:synthesize",
+        python_function=case.runs.function if isinstance(case, ComputedLoss) else Runs.function,
         seeds=() if seed is None else (seed,),
         verdict=verdict,
         source="the claim",
@@ -258,6 +259,10 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
             epsilons=(4.0,),
         )
         for name, runs in STAGED.items()
+    ),
+    *(
+        ComputedLoss(id=f"guarantee/table-{name}", paper=_CENSORED, runs=runs, share=share)
+        for name, (runs, share) in TABLES.items()
     ),
     *(
         ComputedLoss(

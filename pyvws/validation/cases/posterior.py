@@ -66,7 +66,8 @@ def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
     for rows, columns, block in log_likelihood_blocks(target.model, posterior, target.cells):
         largest_there = (np.abs(block()) * largest[columns]).max(axis=1)
         delta[rows] = np.maximum(delta[rows], largest_there)
-    drawn = [posterior.draws[name] for name in target.model.predicts_from]
+    S = posterior.n_draws
+    drawn = [posterior.draws[name].reshape(S, -1) for name in target.model.predicts_from]
     together = np.column_stack([*drawn, delta])
     return together.reshape(posterior.chains, -1, together.shape[1])
 

@@ -1,0 +1,27 @@
+# k-marginal score with k = 2: how near the joint shares of pairs of columns are. Larger = more
+# useful, from 0 to 1000.
+#
+# After SDNist (2023), National Institute of Standards and Technology. Self-contained.
+
+# Quantity: for each pair of columns the sum over cells of |share of original - share of synthetic|,
+# from 0 to 2. Both tables hold a whole number from 0 on for the category of each cell.
+pair_distances <- function(original, synthetic) {
+  distances <- c()
+  for (a in seq_len(ncol(original) - 1)) {
+    for (b in (a + 1):ncol(original)) {
+      first <- 0:max(original[, a], synthetic[, a])
+      second <- 0:max(original[, b], synthetic[, b])
+      # The second column varies fastest, so its levels are the rows of the cross table.
+      share <- function(table_of) {
+        table(factor(table_of[, b], second), factor(table_of[, a], first)) / nrow(table_of)
+      }
+      distances <- c(distances, sum(abs(share(original) - share(synthetic))))
+    }
+  }
+  distances
+}
+
+# Quantity: 500 (2 - mean distance over all pairs).
+k_marginal_score <- function(original, synthetic) {
+  (2 - mean(pair_distances(original, synthetic))) * 500
+}

@@ -132,17 +132,19 @@ def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
     dL_ij / dy_im = - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 -
     z_im^2). The function reads the lower triangle of by_L alone.
     """
-    L = cholesky_factor(y, K)
+    z, rest, L = np.empty(K), np.empty(K), np.empty(K)
     at = 0
     for i in range(1, K):
-        later = by_L[i, i] * L[i, i]
+        log_rest = 0.0
+        for j in range(i):
+            z[j], log_own = math.tanh(y[at + j]), log_sech_squared(y[at + j])
+            L[j] = z[j] * math.exp(0.5 * log_rest)
+            rest[j] = math.exp(log_own + 0.5 * log_rest)
+            log_rest += log_own
+        later = by_L[i, i] * math.exp(0.5 * log_rest)
         for j in range(i - 1, -1, -1):
-            z = math.tanh(y[at + j])
-            log_rest = log_sech_squared(y[at + j])
-            for m in range(j):
-                log_rest += 0.5 * log_sech_squared(y[at + m])
-            grad[at + j] += by_L[i, j] * math.exp(log_rest) - later * z
-            later += by_L[i, j] * L[i, j]
+            grad[at + j] += by_L[i, j] * rest[j] - later * z[j]
+            later += by_L[i, j] * L[j]
         at += i
 
 

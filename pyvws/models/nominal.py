@@ -96,37 +96,31 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
 
 
 @kernel
-def _shares(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, p: Any) -> float:
-    """Fill p (n + 1,) with P(level | row r); the logarithm of the sum of exponentials of eta.
+def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: Any) -> None:
+    """Fill eta (n + 1,) of row r, 0 for the first level; beta is (K n,), coefficient by coefficient.
 
-    beta is (K n,), coefficient by coefficient. Rows hold the `value` of each `column` that is not 0
-    at the places start_r to start_{r+1} - 1.
+    Rows hold the `value` of each `column` that is not 0 at the places start_r to start_{r+1} - 1.
     """
-    p[:] = 0.0
+    eta[:] = 0.0
     for e in range(start[r], start[r + 1]):
         x, at = value[e], column[e] * n
         for level in range(n):
-            p[level + 1] += x * beta[at + level]
-    top = 0.0
-    for level in range(1, n + 1):
-        top = max(top, p[level])
-    total = 0.0
-    for level in range(n + 1):
-        p[level] = math.exp(p[level] - top)
-        total += p[level]
-    for level in range(n + 1):
-        p[level] /= total
-    return top + math.log(total)
+            eta[level + 1] += x * beta[at + level]
 
 
 @kernel
-def _eta(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, level: int) -> float:
-    """eta of a level, counted from 0, at row r."""
-    found = 0.0
-    if level > 0:
-        for e in range(start[r], start[r + 1]):
-            found += value[e] * beta[column[e] * n + level - 1]
-    return found
+def _shares(eta: Any, p: Any) -> float:
+    """Fill p (n + 1,) with P(level) at eta (n + 1,); the log of the sum of exponentials of eta."""
+    top = 0.0
+    for level in range(len(eta)):
+        top = max(top, eta[level])
+    total = 0.0
+    for level in range(len(eta)):
+        p[level] = math.exp(eta[level] - top)
+        total += p[level]
+    for level in range(len(eta)):
+        p[level] /= total
+    return top + math.log(total)
 
 
 @kernel
@@ -146,15 +140,16 @@ def _log_density(
     """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
     grad[:] = 0.0
     logp = _log_prior(q, K, n, grad)
-    p = np.empty(n + 1)
+    eta, p = np.empty(n + 1), np.empty(n + 1)
     for r in range(len(total)):
         if total[r] == 0.0:
             continue
-        height = _shares(q, n, start, column, value, r, p)
+        _etas(q, n, start, column, value, r, eta)
+        height = _shares(eta, p)
         for j in range(n + 1):
             p[j] *= -total[r]
         for c in range(first_cell[r], first_cell[r + 1]):
-            logp += weight[c] * (_eta(q, n, start, column, value, r, level[c]) - height)
+            logp += weight[c] * (eta[level[c]] - height)
             p[level[c]] += weight[c]
         for e in range(start[r], start[r + 1]):
             x, at = value[e], column[e] * n
@@ -169,12 +164,13 @@ def _cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any) -> 
     n, start, column, value, level = data
     log_lik, _, by_eta = found
     R = len(start) - 1
-    height, p = np.empty(R), np.empty((R, n + 1))
+    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty((R, n + 1))
     for r in range(R):
-        height[r] = _shares(q, n, start, column, value, r, p[r])
+        _etas(q, n, start, column, value, r, eta[r])
+        height[r] = _shares(eta[r], p[r])
     for c in range(len(level)):
         r = row_of_cell[c]
-        log_lik[c] = _eta(q, n, start, column, value, r, level[c]) - height[r]
+        log_lik[c] = eta[r, level[c]] - height[r]
         for j in range(n):
             by_eta[c, j] = (1.0 if level[c] == j + 1 else 0.0) - p[r, j + 1]
 
@@ -202,13 +198,14 @@ def _log_likelihood(
 ) -> None:
     """Fills found (S, C) with log P(level) of each cell under beta (S, K n)."""
     R = len(start) - 1
-    height, p = np.empty(R), np.empty(n + 1)
+    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty(n + 1)
     for s in range(len(beta)):
         for r in range(R):
-            height[r] = _shares(beta[s], n, start, column, value, r, p)
+            _etas(beta[s], n, start, column, value, r, eta[r])
+            height[r] = _shares(eta[r], p)
         for c in range(len(level)):
             r = row_of_cell[c]
-            found[s, c] = _eta(beta[s], n, start, column, value, r, level[c]) - height[r]
+            found[s, c] = eta[r, level[c]] - height[r]
 
 
 @kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
@@ -12,272 +11,19 @@ from scipy.linalg import solve_triangular
 
 from pyvws._base.checks import Floats, told
 from pyvws._base.cores import steady_sums
-from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.models._priors import (
-    LKJ_SHAPE,
-    cholesky_factor,
-    constrain_scales,
-    log_sech_squared,
-    pull_back_factor,
-    unconstrain_scales,
-)
+from pyvws.models import _nominal_kernels as compiled
+from pyvws.models._priors import LKJ_SHAPE, constrain_scales, unconstrain_scales
 from pyvws.models.model import Draws, Family, SampledScale, Start
 from pyvws.models.regression import linear_predictor
 from pyvws.tables.cells import Cells
 
 __all__ = ["Nominal"]
 
-_SCALE_DF: Final = 3.0
 _LARGEST_DENSE: Final = 1500  # Coefficients up to which the sampled scale knows all covariances.
 _ROUNDS, _STEPS, _ENOUGH = 4, 8, 0.1  # Of scales; of Newton's method; a rise in nats that ends it.
-
-
-@kernel
-def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
-    """Log prior of n levels' coefficients under one scale and correlation, with log Jacobians.
-
-    q starts with beta, coefficient by coefficient (K n,), log s (K,) and the partial correlations.
-    Adds the gradient to grad.
-    """
-    first = K * n
-    logp = 0.0
-    inverse = np.empty(K)
-    for k in range(K):
-        u = q[first + k]
-        s2 = math.exp(2.0 * u)
-        inverse[k] = math.exp(-u)
-        logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF) + (n - 1) * u
-        grad[first + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2) + (n - 1)
-    partials = q[first + K : first + K + K * (K - 1) // 2]
-    L = cholesky_factor(partials, K)
-    v, w = np.empty((K, n)), np.empty((K, n))
-    for i in range(K):
-        for level in range(n):
-            v[i, level] = q[i * n + level] * inverse[i]
-        for j in range(i):
-            for level in range(n):
-                v[i, level] -= L[i, j] * v[j, level]
-        for level in range(n):
-            v[i, level] /= L[i, i]
-            logp -= 0.5 * v[i, level] * v[i, level]
-    for i in range(K - 1, -1, -1):
-        for level in range(n):
-            w[i, level] = v[i, level]
-        for j in range(i + 1, K):
-            for level in range(n):
-                w[i, level] -= L[j, i] * w[j, level]
-        for level in range(n):
-            w[i, level] /= L[i, i]
-    by_L = np.empty((K, K))
-    at = 0
-    for i in range(K):
-        total = 0.0
-        for level in range(n):
-            scaled = w[i, level] * inverse[i]
-            grad[i * n + level] -= scaled
-            total += scaled * q[i * n + level]
-        grad[first + i] += total
-        for j in range(i + 1):
-            total = 0.0
-            for level in range(n):
-                total += w[i, level] * v[j, level]
-            by_L[i, j] = total
-        for j in range(i):
-            # As `log_coefficient_prior`, with - log L_ii from each of n normal densities.
-            power = 1.0 - 0.5 * n + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
-            logp += power * log_sech_squared(partials[at])
-            grad[first + K + at] -= 2.0 * power * math.tanh(partials[at])
-            at += 1
-    pull_back_factor(partials, K, by_L, grad[first + K :])
-    return logp
-
-
-@kernel
-def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: Any) -> None:
-    """Fill eta (n + 1,) of row r, 0 for the first level; beta is (K n,), coefficient by coefficient.
-
-    Rows hold the `value` of each `column` that is not 0 at the places start_r to start_{r+1} - 1.
-    """
-    eta[:] = 0.0
-    for e in range(start[r], start[r + 1]):
-        x, at = value[e], column[e] * n
-        for level in range(n):
-            eta[level + 1] += x * beta[at + level]
-
-
-@kernel
-def _shares(eta: Any, p: Any) -> float:
-    """Fill p (n + 1,) with P(level) at eta (n + 1,); the log of the sum of exponentials of eta."""
-    top = 0.0
-    for level in range(len(eta)):
-        top = max(top, eta[level])
-    total = 0.0
-    for level in range(len(eta)):
-        p[level] = math.exp(eta[level] - top)
-        total += p[level]
-    for level in range(len(eta)):
-        p[level] /= total
-    return top + math.log(total)
-
-
-@kernel
-def _log_density(
-    q: Any,
-    K: int,
-    n: int,
-    start: Any,
-    column: Any,
-    value: Any,
-    total: Any,
-    first_cell: Any,
-    level: Any,
-    weight: Any,
-    grad: Any,
-) -> float:
-    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
-    grad[:] = 0.0
-    logp = _log_prior(q, K, n, grad)
-    eta, p = np.empty(n + 1), np.empty(n + 1)
-    for r in range(len(total)):
-        if total[r] == 0.0:
-            continue
-        _etas(q, n, start, column, value, r, eta)
-        height = _shares(eta, p)
-        for j in range(n + 1):
-            p[j] *= -total[r]
-        for c in range(first_cell[r], first_cell[r + 1]):
-            logp += weight[c] * (eta[level[c]] - height)
-            p[level[c]] += weight[c]
-        for e in range(start[r], start[r + 1]):
-            x, at = value[e], column[e] * n
-            for j in range(n):
-                grad[at + j] += x * p[j + 1]
-    return logp
-
-
-@kernel
-def _cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-    """log P(level) of each cell, and its derivatives in the n etas of its row."""
-    n, start, column, value, level = data
-    log_lik, _, by_eta = found
-    R = len(start) - 1
-    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty((R, n + 1))
-    for r in range(R):
-        _etas(q, n, start, column, value, r, eta[r])
-        height[r] = _shares(eta[r], p[r])
-    for c in range(len(level)):
-        r = row_of_cell[c]
-        log_lik[c] = eta[r, level[c]] - height[r]
-        for j in range(n):
-            by_eta[c, j] = (1.0 if level[c] == j + 1 else 0.0) - p[r, j + 1]
-
-
-@kernel
-def _cell_slopes(
-    _q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any, weight: Any, gradient: Any
-) -> None:
-    """Adds the gradient of sum_c weight_c l_c."""
-    n, start, column, value, _ = data
-    by_eta = found[2]
-    for c in range(len(row_of_cell)):
-        if weight[c] == 0.0:
-            continue
-        r = row_of_cell[c]
-        for e in range(start[r], start[r + 1]):
-            x, at = weight[c] * value[e], column[e] * n
-            for j in range(n):
-                gradient[at + j] += x * by_eta[c, j]
-
-
-@kernel
-def _log_likelihood(
-    beta: Any, n: int, start: Any, column: Any, value: Any, row_of_cell: Any, level: Any, found: Any
-) -> None:
-    """Fills found (S, C) with log P(level) of each cell under beta (S, K n)."""
-    R = len(start) - 1
-    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty(n + 1)
-    for s in range(len(beta)):
-        for r in range(R):
-            _etas(beta[s], n, start, column, value, r, eta[r])
-            height[r] = _shares(eta[r], p)
-        for c in range(len(level)):
-            r = row_of_cell[c]
-            found[s, c] = eta[r, level[c]] - height[r]
-
-
-@kernel
-def _information(shares: Any, start: Any, column: Any, value: Any, total: Any, H: Any) -> None:
-    """Adds to the lower half of H (K n, K n) the information on beta; shares (R, n)."""
-    n = shares.shape[1]
-    W = np.empty((n, n))
-    for r in range(len(total)):
-        if total[r] == 0.0:
-            continue
-        for a in range(n):
-            for b in range(n):
-                W[a, b] = -total[r] * shares[r, a] * shares[r, b]
-            W[a, a] += total[r] * shares[r, a]
-        for e in range(start[r], start[r + 1]):
-            for f in range(start[r], e + 1):
-                x = value[e] * value[f]
-                i, j = column[e] * n, column[f] * n
-                for a in range(n):
-                    for b in range(n):
-                        H[i + a, j + b] += x * W[a, b]
-
-
-@kernel
-def _restore(
-    z: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, q: Any
-) -> tuple[float, Any]:
-    """Fill q (D,) from z (D,); the log Jacobian up to a constant, and a state.
-
-    With t = A' z, of the rough posterior's covariance, beta_i = D_i (D_i b_i + t_i) around the
-    rough fit b. D_i = sqrt((h_i + 1 / s0^2) / (h_i + 1 / s^2)) is the posterior's width at scale s
-    over that at the rough scale s0, for information h_i on beta_i alone. So coefficients that the
-    data say little of shrink with their scale, and there is no funnel.
-    """
-    m = K * n
-    for d in range(m, len(z)):
-        q[d] = width[d - m] * z[d] + centre[d]
-    t, D = np.zeros(m), np.empty(m)
-    for i in range(m):
-        for j in range(i + 1):
-            t[j] += A[i, j] * z[i]
-    jacobian = 0.0
-    for k in range(K):
-        now, rough = math.exp(-2.0 * q[m + k]), math.exp(-2.0 * centre[m + k])
-        for i in range(k * n, (k + 1) * n):
-            D[i] = math.sqrt((h[i] + rough) / (h[i] + now))
-            q[i] = D[i] * (D[i] * centre[i] + t[i])
-            jacobian += math.log(D[i])
-    return jacobian, (D, t)
-
-
-@kernel
-def _pull_back(
-    state: Any, q: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, gradient: Any
-) -> None:
-    """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
-    m = K * n
-    D, t = state
-    by_t = np.empty(m)
-    for k in range(K):
-        now = math.exp(-2.0 * q[m + k])
-        for i in range(k * n, (k + 1) * n):
-            by_t[i] = gradient[i] * D[i]
-            rise = now / (h[i] + now)  # Of log D_i in log s.
-            gradient[m + k] += rise * (by_t[i] * (2.0 * D[i] * centre[i] + t[i]) + 1.0)
-    for d in range(m, len(gradient)):
-        gradient[d] *= width[d - m]
-    for i in range(m):
-        total = 0.0
-        for j in range(i + 1):
-            total += A[i, j] * by_t[j]
-        gradient[i] = total
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +55,9 @@ class Nominal(Family):
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
     predicts_from: ClassVar[tuple[str, ...]] = ("beta",)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
+    log_density: ClassVar[Callable[..., float]] = staticmethod(compiled.log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(compiled.cell_terms)
+    cell_slopes: ClassVar[Callable[..., None]] = staticmethod(compiled.cell_slopes)
     levels: tuple[str, ...] = setting((), "Public levels of the outcome; the data's if not given.")
     from_data: int = field(default=0, metadata={"prepared": True})
 
@@ -404,7 +150,9 @@ class Nominal(Family):
             z[:m] = C.T @ (q[:m] / D - D * centre[:m])
             return z
 
-        return Start(centre, scale=SampledScale((_restore, _pull_back), data, inverse))
+        return Start(
+            centre, scale=SampledScale((compiled.restore, compiled.pull_back), data, inverse)
+        )
 
     def constrain(self, q: Floats, K: int) -> Draws:
         m = K * (self.n_levels - 1)
@@ -415,12 +163,19 @@ class Nominal(Family):
         beta = draws["beta"].transpose(0, 2, 1)
         return np.column_stack([beta.reshape(len(beta), -1), unconstrain_scales(draws)])
 
+    def diagnosed(self, q: Floats, K: int) -> Floats:
+        """beta, log sigma_beta and, for all correlations if K > 1, log |L_beta|; (S, K L + 1)."""
+        m = K * self.n_levels
+        y = q[:, m:]
+        determinant = (np.log(2.0) - np.logaddexp(y, -y)).sum(axis=1)
+        return np.column_stack([q[:, :m], determinant]) if K > 1 else q
+
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         beta = np.ascontiguousarray(draws["beta"].transpose(0, 2, 1))
         found = np.empty((len(beta), cells.n_cells))
         n, start, column, value, level = self.term_data(cells)
         flat = beta.reshape(len(beta), -1)
-        _log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, found)
+        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, found)
         return found
 
     def predict(
@@ -470,7 +225,7 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
 
     def precision(shares: Floats) -> Floats:
         H = np.zeros((m, m))
-        _information(np.ascontiguousarray(shares[:, 1:]), start, column, value, total, H)
+        compiled.information(np.ascontiguousarray(shares[:, 1:]), start, column, value, total, H)
         lower = np.tril(H)
         found: Floats = lower + np.tril(lower, -1).T + np.diag(np.repeat(1.0 / variance, n))
         return found
@@ -492,6 +247,8 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
                 break
         expected = np.diag(np.linalg.inv(precision(shares))).reshape(K, n) + beta * beta
         Q = expected.sum(axis=1)
-        b = _SCALE_DF * (n - 1.0) - Q
-        variance = (-b + np.sqrt(b * b + 4.0 * (n + 3.0) * _SCALE_DF * Q)) / (2.0 * (n + 3.0))
+        b = compiled.SCALE_DF * (n - 1.0) - Q
+        variance = (-b + np.sqrt(b * b + 4.0 * (n + 3.0) * compiled.SCALE_DF * Q)) / (
+            2.0 * (n + 3.0)
+        )
     return beta.ravel(), np.sqrt(variance), precision(shares)

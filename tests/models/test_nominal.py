@@ -164,3 +164,18 @@ def test_labels_come_back_as_they_went_in(levels):
 def test_levels_that_are_no_levels_are_refused(levels):
     with pytest.raises(InputError, match="2 or more different labels"):
         Nominal(levels=levels)
+
+
+@given(seed=st.integers(0, 2**32 - 1), K=st.integers(1, 4), L=st.integers(2, 4))
+@settings(max_examples=20, deadline=None)
+def test_chains_are_compared_by_all_coefficients_and_the_correlations_determinant(seed, K, L):
+    family = Nominal(levels=tuple(map(str, range(L))))
+    q = np.random.default_rng(seed).normal(size=(5, family.dimension(K)))
+    compared = family.diagnosed(q, K)
+    assert compared.shape == (5, K * L + (K > 1))
+    np.testing.assert_array_equal(compared[:, : K * L], q[:, : K * L])
+    if K > 1:
+        L_beta = family.constrain(q, K)["L_beta"]
+        np.testing.assert_allclose(compared[:, -1], np.linalg.slogdet(L_beta)[1], atol=1e-12)
+        q[:, -1] = 1000.0  # A correlation of 1: the logarithm stays finite.
+        assert np.isfinite(family.diagnosed(q, K)).all()

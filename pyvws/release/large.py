@@ -34,7 +34,14 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.large_files import COUNT, LargeTable, LazyTable, TalliedTable
+from pyvws.tables.frame import refuse_names
+from pyvws.tables.large_files import (
+    COUNT,
+    LargeTable,
+    LazyTable,
+    TalliedTable,
+    refuse_missing,
+)
 from pyvws.tables.outcome_copies import OutcomeCopies
 from pyvws.tables.row_order import (
     RELEASED_ROW,
@@ -83,13 +90,14 @@ def large_release(
         source = source.tallied(columns.modelled, columns.public)
     rows, typed = source.tally(columns.modelled, by_schema=settings.schema is not None)
     _refuse_too_few(typed)
-    checked = check_table(typed.drop(COUNT), settings, least=1)
+    _refuse_missing_numbers(settings, typed, columns)
+    counts = typed[COUNT].to_numpy().astype(np.float64)
+    checked = check_table(typed.drop(COUNT), settings, counts=counts)
     predictors = [name for name in columns.modelled if name in columns.public]
     for early, y in _searches(predictors, source.columns, checked):
         early.look(typed.to_dict(), y)
         early.refuse()
     checked = replace(checked, released=columns.released)
-    counts = typed[COUNT].to_numpy().astype(np.float64)
     run = fitted_run(
         settings, mechanism, checked, seed=seed, listener=listener, multiplicity=counts
     )
@@ -126,6 +134,7 @@ def large_release(
 
 
 def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
+    refuse_names(table.columns)
     if COUNT in table.columns or _PLACE in table.columns:
         raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
     return run_columns(settings, table)
@@ -135,6 +144,18 @@ def _refuse_too_few(tally: pl.DataFrame) -> None:
     records = int(tally[COUNT].sum())
     if records < 2:
         raise InputError(f"The table needs at least 2 records. Got {records}.")
+
+
+def _refuse_missing_numbers(
+    settings: RunSettings, tally: pl.DataFrame, columns: RunColumns
+) -> None:
+    """Raise InputError for missing values other than those that a schema may know of."""
+    schema = settings.public_table
+    if schema is not None:
+        mechanism = cast(Mechanism, settings.mechanism)
+        read = {*mechanism.known, mechanism.weight_column}
+        read |= {name for name in schema.used if not schema.columns[name].categorical}
+        refuse_missing(tally, [name for name in columns.modelled if name in read])
 
 
 def _tally_digest(rows: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files import UNREADABLE, scan_columns
+from pyvws.tables.files import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.schema import Schema
 
@@ -176,11 +176,14 @@ def scan(file: Path, *, text: Sequence[str] = ()) -> pl.LazyFrame:
     kind = file.suffix[1:]
     if kind != "csv":
         return scan_columns(file, kind)
-    kinds = pl.scan_csv(file, infer_schema_length=_LOOKED_AT).collect_schema()
+    with file.open("rb") as opened:
+        given: Any = {"new_columns": csv_header(opened)}
+    kinds = pl.scan_csv(file, infer_schema_length=_LOOKED_AT, **given).collect_schema()
     wanted: dict[str, Any] = {
         name: pl.Float64 if kind.is_integer() else kind for name, kind in kinds.items()
     }
-    return pl.scan_csv(file, schema_overrides={**wanted, **dict.fromkeys(text, pl.String)})
+    wanted |= dict.fromkeys(text, pl.String)
+    return pl.scan_csv(file, schema_overrides=wanted, **given)
 
 
 @contextmanager

@@ -33,29 +33,33 @@ from pyvws.tables.schema import Schema
 __all__ = ["check_table"]
 
 
-def check_table(table: Any, settings: RunSettings, *, least: int = 2) -> ConfidentialTable:
+def check_table(
+    table: Any, settings: RunSettings, *, counts: Floats | None = None
+) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
 
-    `least` is the smallest number of rows: 1 for a tally, whose rows stand for several records. A
-    tally lacks the columns that are only released.
+    `counts` (N,) are the records that each row of a tally stands for. A tally lacks the columns
+    that are only released.
     """
-    frame = open_frame(table, least=least)
+    frame = open_frame(table, least=2 if counts is None else 1)
     if settings.public_table is not None:
-        return _several_outcomes(frame, settings, settings.public_table)
-    return _one_outcome(frame, settings, tally=least == 1)
+        return _several_outcomes(frame, settings, settings.public_table, counts)
+    return _one_outcome(frame, settings, counts)
 
 
 def _one_outcome(
-    frame: nw.DataFrame[Any], settings: RunSettings, *, tally: bool
+    frame: nw.DataFrame[Any], settings: RunSettings, counts: Floats | None
 ) -> ConfidentialTable:
     outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
     modelled = mechanism.fits_model
     labels = model.outcome_labels if modelled else None
-    coded = None if labels is None else coded_column(frame, outcome, labels, role="outcome")
+    coded = None
+    if labels is not None:
+        coded = coded_column(frame, outcome, labels, role="outcome", counts=counts)
     found = outcome_column(frame, outcome) if coded is None else coded.codes
     y = np.rint(found) if round else found
-    prepared = model.prepare(y, outcome) if modelled else model
+    prepared = _prepared(model, y, outcome, counts) if modelled else model
     whole = modelled and prepared.whole_numbers
     kind: OutcomeKind = "whole" if round or whole else "real"
     if coded is not None:
@@ -66,7 +70,7 @@ def _one_outcome(
     mechanism.check_outcome(y, outcome, categories=categories)
     design = make_design(frame, formula, outcome=outcome)
     known = _known(frame, mechanism)
-    keep = () if tally else settings.keep
+    keep = settings.keep if counts is None else ()
     kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
@@ -102,10 +106,10 @@ def _one_outcome(
 
 
 def _several_outcomes(
-    frame: nw.DataFrame[Any], settings: RunSettings, schema: Schema
+    frame: nw.DataFrame[Any], settings: RunSettings, schema: Schema, counts: Floats | None
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
-    values = schema.coded(frame)
+    values = schema.coded(frame, counts=counts)
     outcomes = []
     for name in schema.synthesized:
         family, design = family_of(schema, name), public_design(schema, name)
@@ -117,7 +121,7 @@ def _several_outcomes(
                 name=name,
                 y=y,
                 unrounded=y,
-                model=family.prepare(y - first, name),
+                model=_prepared(family, y - first, name, counts),
                 design=design.matrix(values),
                 terms=design.names,
                 predictors=predictors,
@@ -138,6 +142,16 @@ def _several_outcomes(
         public={name: values[name] for name in schema.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
     )
+
+
+def _prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model:
+    """The family prepared for the outcome (N,), whose rows stand for `counts` (N,) records."""
+    try:
+        return model.prepare(y, name)
+    except InputError:
+        if counts is not None:  # The message of a tally counts its rows; this one counts records.
+            model.prepare(np.repeat(y, counts.astype(np.intp)), name)
+        raise
 
 
 def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:

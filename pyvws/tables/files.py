@@ -121,8 +121,9 @@ def read_table(path: Path) -> TableFile:
         if kind == "csv":
             content = path.read_bytes()
             records = refuse_uneven_rows(io.BytesIO(content), path.name)
-            as_written = pl.read_csv(content, infer_schema=False)
-            frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS)
+            given: Any = {"new_columns": csv_header(io.BytesIO(content))}
+            as_written = pl.read_csv(content, infer_schema=False, **given)
+            frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
         else:
             refuse_damaged(path, kind)
             frame = as_written = scan_columns(path, kind).collect()
@@ -197,7 +198,10 @@ def file_kind(path: Path) -> str:
 
 
 def csv_header(file: BinaryIO) -> list[str]:
-    """The first row of a csv that is not empty; the call reads the file up to this row."""
+    """The first row of a csv that is not empty; the call reads the file up to this row.
+
+    polars would leave each quote within a name doubled.
+    """
     return next(filter(None, csv.reader(line.decode("utf-8-sig") for line in file)), [])
 
 

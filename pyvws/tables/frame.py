@@ -13,7 +13,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
-from pyvws.tables.headers import named, names_or_number, record_instead
+from pyvws.tables.headers import named, names_or_number, placed, record_instead
 
 __all__ = [
     "HasColumns",
@@ -26,7 +26,7 @@ __all__ = [
     "outcome_column",
     "outcome_series",
     "plain_columns",
-    "refuse_repeated",
+    "refuse_names",
     "with_columns",
 ]
 
@@ -49,10 +49,10 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
             + (" Read the file first." if isinstance(table, (str, Path)) else "")
         ) from None
     except nw.exceptions.DuplicateError:
-        refuse_repeated(list(getattr(table, "column_names", None) or table.columns))
+        refuse_names(list(getattr(table, "column_names", None) or table.columns))
         raise
     columns = column_names(frame)
-    refuse_repeated(columns)
+    refuse_names(columns)
     if not all(isinstance(name, str) for name in columns):
         raise InputError("Every column needs a name that is a string. Rename the columns.")
     return frame
@@ -75,9 +75,15 @@ def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
     return list(frame.columns)
 
 
-def refuse_repeated(names: Sequence[Any]) -> None:
-    """Raise InputError for a column name that a table has twice."""
+def refuse_names(names: Sequence[Any]) -> None:
+    """Raise InputError for a name that a table has twice, or that has a zero byte.
+
+    Arrow and DuckDB cut a name at its first zero byte.
+    """
     texts = [str(name) for name in names]
+    cut = [name for name in texts if "\0" in name]
+    if cut:
+        raise InputError(f"No column name can have a zero byte. Rename {placed(cut, texts)}.")
     twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
     if twice:
         raise InputError(
@@ -120,8 +126,7 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
         _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
         if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
             column = column.cast(nw.String if role == "known" else nw.Float64)
-        plain = column.alias("cells").to_pandas()  # polars panics at a name with a zero byte.
-        columns[name] = plain.rename(name).reset_index(drop=True)
+        columns[name] = column.to_pandas().reset_index(drop=True)
     return columns
 
 

@@ -111,11 +111,17 @@ class LargeTable:
     def _typed(self, rows: pl.DataFrame) -> pl.DataFrame:
         if self.format != "csv":
             return rows
-        types = {name: self.schema[name] for name in rows.columns}
+        plain = _plain_names(rows.columns)
+        types = {one: self.schema[name] for one, name in plain.items()}
         text = io.BytesIO()
-        rows.write_csv(text)
+        rows.rename({name: one for one, name in plain.items()}).write_csv(text)
         text.seek(0)
-        return pl.read_csv(text, schema=types, null_values=CSV_NULLS)
+        return pl.read_csv(text, schema=types, null_values=CSV_NULLS).rename(plain)
+
+
+def _plain_names(columns: Sequence[str]) -> dict[str, str]:
+    """The columns' names by names that every engine takes: a.b is b of a to DuckDB, for example."""
+    return {f"c{place}": name for place, name in enumerate(columns)}
 
 
 def in_steps(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
@@ -178,8 +184,10 @@ def open_large(path: Path) -> LargeTable:
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
             refuse_uneven_rows(file, path.name)
-        typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS)
-        written = pl.scan_csv(path, infer_schema=False)
+            file.seek(0)
+            given: Any = {"new_columns": csv_header(file)}
+        typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
+        written = pl.scan_csv(path, infer_schema=False, **given)
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)
 
 
@@ -226,11 +234,12 @@ class LazyTable:
     def tallied(self, modelled: Sequence[str], public: Sequence[str]) -> TalliedTable:
         """Count the distinct rows of the public and the modelled columns, on the engine."""
         columns = list(dict.fromkeys([*public, *modelled]))
+        plain = _plain_names(columns)
         with named_errors(self.name, columns, self.columns):
-            counted = (
-                self.frame.select(columns).group_by(*columns).agg(nw.len().alias(COUNT))
-            ).collect(backend="polars")
-            rows = counted.to_native().with_columns(pl.col(COUNT).cast(pl.Int64)).sort(columns)
+            chosen = self.frame.select(nw.col(name).alias(one) for one, name in plain.items())
+            counted = chosen.group_by(*plain).agg(nw.len().alias(COUNT)).collect(backend="polars")
+            rows = counted.to_native().rename(plain)
+            rows = rows.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(columns)
         return TalliedTable(rows, self.columns, self.name)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
@@ -25,6 +26,7 @@ __all__ = [
     "coded_column",
     "distinct",
     "has_labels",
+    "how_many",
     "label_of",
     "labelled",
     "level_codes",
@@ -55,7 +57,12 @@ class CodedColumn:
 
 
 def coded_column(
-    frame: nw.DataFrame[Any], name: str, labels: Sequence[str] = (), *, role: str
+    frame: nw.DataFrame[Any],
+    name: str,
+    labels: Sequence[str] = (),
+    *,
+    role: str,
+    counts: Floats | None = None,
 ) -> CodedColumn:
     """Code a column of text, categories, booleans or numbers by its levels.
 
@@ -64,7 +71,8 @@ def coded_column(
     are those that occur: categories in their own order, text by code point, numbers by size.
 
     Raises InputError for missing values, dates, labels that the column's type cannot have, and
-    values that are not among the labels. The message counts these records and names no value.
+    values that are not among the labels. The message counts these records and names no value;
+    `counts` (N,) says how many records each row stands for, one by default.
     """
     check_columns(frame, [name], role=role)
     source = frame[name]
@@ -73,7 +81,7 @@ def coded_column(
         factor = make_factor(factor_values(source, column, role=role))
         unused = set(factor.unused())
         labels = [label for label in factor.levels if label not in unused]
-    codes = level_codes(source, labels, name)
+    codes = level_codes(source, labels, name, counts)
     return CodedColumn(codes, tuple(labels), native_levels(labels, name, source))
 
 
@@ -109,7 +117,7 @@ def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
 
     if column.dtype.is_integer() and column.null_count():
         column = column.cast(nw.String)  # pandas would turn large integers into rounded floats.
-    native = column.alias("cells").to_native()  # polars panics at a name with a zero byte.
+    native = column.to_native()
     cells = native if column.implementation.is_pandas() else native.to_pandas()
     try:
         places, values = pd.factorize(cells)
@@ -120,11 +128,16 @@ def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
     return places, [label_of(value) for value in values]
 
 
-def level_codes(column: nw.Series[Any], levels: Sequence[str | None], name: str) -> Floats:
+def level_codes(
+    column: nw.Series[Any],
+    levels: Sequence[str | None],
+    name: str,
+    counts: Floats | None = None,
+) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
 
     Raises InputError for a cell with none of the levels, by the number of such cells, and for a
-    level that a column of this type cannot hold.
+    level that a column of this type cannot hold. A row counts as `counts` (N,) cells, or as one.
     """
     native_levels(levels, name, column)  # Refuses levels of another type.
     natives = _natives(levels, name, column)
@@ -135,18 +148,22 @@ def level_codes(column: nw.Series[Any], levels: Sequence[str | None], name: str)
     empty = len(levels) if levels[-1] is None else 0
     of_label = np.array([*(codes.get(label, -1) for label in labels), empty], dtype=np.float64)
     found = np.asarray(of_label[places])
-    if (found == 0).any():
+    if empty_cells := how_many(found == 0, counts):
         raise InputError(
-            f"Column {name!r} has {int((found == 0).sum())} empty cells. Add missing = true to "
-            "the column in the schema, or remove these records."
+            f"Column {name!r} has {empty_cells} empty cells. Add missing = true to the column in "
+            "the schema, or remove these records."
         )
-    if (found < 0).any():
+    if others := how_many(found < 0, counts):
         raise InputError(
-            f"Column {name!r} has {int((found < 0).sum())} values that are not among the given "
-            "levels. Give every possible level, in the schema or by --levels (levels=(...) in "
-            "Python)."
+            f"Column {name!r} has {others} values that are not among the given levels. Give every "
+            "possible level, in the schema or by --levels (levels=(...) in Python)."
         )
     return found
+
+
+def how_many(rows: NDArray[np.bool_], counts: Floats | None) -> int:
+    """The number of records in the true `rows` (N,), which stand for `counts` (N,) or one each."""
+    return int(rows.sum() if counts is None else counts[rows].sum())
 
 
 def native_levels(levels: Sequence[str | None], name: str, like: nw.Series[Any]) -> nw.Series[Any]:

@@ -18,7 +18,13 @@ from pyvws.errors import InputError
 from pyvws.tables.column import ENTRIES, Column, near
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, numeric_column, open_frame
-from pyvws.tables.levels import labelled, level_codes, native_levels, whole_numbers
+from pyvws.tables.levels import (
+    how_many,
+    labelled,
+    level_codes,
+    native_levels,
+    whole_numbers,
+)
 from pyvws.tables.proposal import proposed_columns
 
 __all__ = ["Schema"]
@@ -211,20 +217,21 @@ class Schema:
                 "them out, or drop the columns."
             )
 
-    def coded(self, frame: Any) -> dict[str, Floats]:
+    def coded(self, frame: Any, *, counts: Floats | None = None) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
-        for numbers outside their public range; the message counts the records.
+        for numbers outside their public range. The message counts the records: a row stands for
+        `counts` (N,) of them, or for one.
         """
         table = open_frame(frame, least=1)
         check_columns(table, [*self.public, *self.used], role="The schema")
-        return {name: self._coded(table[name], name, table) for name in self.used}
+        return {name: self._coded(table, name, counts) for name in self.used}
 
-    def _coded(self, values: nw.Series[Any], name: str, table: nw.DataFrame[Any]) -> Floats:
-        column = self.columns[name]
+    def _coded(self, table: nw.DataFrame[Any], name: str, counts: Floats | None) -> Floats:
+        column, values = self.columns[name], table[name]
         if column.categorical:
-            return level_codes(values, column.coded_levels, name)
+            return level_codes(values, column.coded_levels, name, counts)
         if not values.dtype.is_numeric():
             kind = str(values.dtype).partition("(")[0]
             raise InputError(
@@ -234,7 +241,7 @@ class Schema:
         numbers = numeric_column(table, name, role="schema")
         if column.range is not None:
             low, high = column.range
-            outside = int(((numbers < low) | (numbers > high)).sum())
+            outside = how_many((numbers < low) | (numbers > high), counts)
             if outside:
                 raise InputError(
                     f"Column {name!r} has {outside} records outside the range of the schema. Widen "

@@ -43,7 +43,11 @@ def on_spark(table: pl.DataFrame) -> Any:
     return spark.getOrCreate().createDataFrame(table.rows(), schema=table.columns)
 
 
-ENGINES = pytest.mark.parametrize("on", [on_duckdb, on_dask, on_spark])
+def on_ibis(table: pl.DataFrame) -> Any:
+    return pytest.importorskip("ibis").memtable(table)
+
+
+ENGINES = pytest.mark.parametrize("on", [on_duckdb, on_dask, on_spark, on_ibis])
 On = Callable[[pl.DataFrame], Any]
 
 

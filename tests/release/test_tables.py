@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning, InputError, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.posterior import fitted_run
@@ -165,6 +165,38 @@ def test_each_mechanism_takes_a_table(mechanism: str) -> None:
     assert list(made.datasets[0].columns) == ["visits", "sex", "edu", "pay"]
 
 
+@pytest.mark.runs
+def test_marginal_takes_a_table_whole_or_by_a_public_column() -> None:
+    alike = released(mechanism="marginal", datasets=1)
+    patterns = released(mechanism="marginal", datasets=1, known=("sex",))
+    for made in (alike, patterns):
+        assert made.privacy["guarantee"] == "asymptotic-dp"
+        bounds = made.records["lipschitz_bound_final"]
+        assert made.summary["privacy"]["epsilon_per_dataset"] == 2.0 * max(bounds)
+        assert ((made.records["weight"] >= 0.0) & (made.records["weight"] <= 1.0)).all()
+    assert not alike.records["weight"].equals(patterns.records["weight"])
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("mechanism", ["lw", "marginal"])
+def test_downscale_meets_its_epsilon_for_the_table(mechanism: str) -> None:
+    made = released(mechanism=mechanism, epsilon=9.0, downscale=True, passes=20, datasets=1)
+    assert made.privacy["guarantee"] == "asymptotic-dp"
+    assert made.privacy["epsilon_target"] == 9.0
+    assert made.summary["privacy"]["epsilon_per_dataset"] <= 9.0
+    assert "above-target" not in [said["key"] for said in made.privacy["caveat_keys"]]
+
+
+@pytest.mark.runs
+def test_a_miss_of_downscale_releases_nothing_or_is_said() -> None:
+    settings: dict[str, Any] = {"epsilon": 0.2, "downscale": True, "passes": 1, "datasets": 1}
+    with pytest.raises(SearchError, match="lies above the epsilon that was asked for"):
+        released(**settings)
+    made = released(**settings, accept_above_target=True)
+    assert made.summary["privacy"]["epsilon_per_dataset"] > 0.2
+    assert "above-target" in [said["key"] for said in made.privacy["caveat_keys"]]
+
+
 def test_risks_count_records_in_products_of_balls() -> None:
     run = _fitted(mechanism="cw", radius=0.3)
     inside = (
@@ -251,6 +283,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "histogram of one outcome",
     ),
     "grid": ({"engine": "grid", "mechanism": vws.Censored(epsilon=3)}, "up to three parameters"),
+    "downscale without epsilon": ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
+    "downscale without weights": ({"epsilon": 8.0, "downscale": True}, "is for the mechanisms lw"),
+    "downscale of a clamp": (
+        {"mechanism": vws.Censored(epsilon=3), "epsilon": 3.0, "downscale": True},
+        "is for the mechanisms lw",
+    ),
+    "passes alone": ({"mechanism": "marginal", "epsilon": 8.0, "passes": 2}, "Add downscale"),
+    "radius below 0": ({"mechanism": "marginal", "radius": -1.0}, "radius must be above 0"),
     "unknown column": (
         {"schema": Schema({"pai": Column(model="normal", range=(0.0, 20.0))})},
         "'pai'.*Did you mean 'pay'",

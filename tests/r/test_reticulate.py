@@ -243,3 +243,37 @@ def test_each_reference_is_usable_alone(rscript: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = {line.partition(" ")[0]: line.partition(" ")[2] for line in done.stdout.splitlines()}
     assert said == dict.fromkeys(CALLS, "TRUE ")
+
+
+@pytest.mark.slow
+def test_a_whole_table_from_r_keeps_its_types_and_levels(rscript: Run, tmp_path: Path) -> None:
+    """Factors, logical, integer and character columns by a schema file, which names each level."""
+    (tmp_path / "schema.toml").write_text(
+        '[columns.sex]\nrole = "public"\nlevels = ["f", "m"]\n'
+        '[columns.own]\nmodel = "nominal"\nlevels = ["false", "true"]\n'
+        '[columns.code]\nmodel = "nominal"\nlevels = [1, 2, 3]\n'
+        '[columns.text]\nmodel = "nominal"\nlevels = ["x y", "z"]\n'
+        '[columns.edu]\nmodel = "nominal"\nlevels = ["lo", "mid", "hi"]\n'
+        '[columns.rank]\nmodel = "ordinal"\nlevels = ["lo", "hi"]\n'
+    )
+    code = """
+n <- 60
+table <- data.frame(
+  sex = factor(rep(c("m", "f"), n / 2)), own = rep(c(TRUE, FALSE, FALSE), n / 3),
+  code = rep(1:3, n / 3), text = rep(c("x y", "z"), n / 2),
+  edu = factor(rep(c("lo", "hi"), n / 2), levels = c("lo", "mid", "hi")),
+  rank = factor(rep(c("hi", "lo"), n / 2), levels = c("lo", "hi"), ordered = TRUE))
+release <- suppressWarnings(vws$synthesize(table, schema = "schema.toml",
+  mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1, seed = 1))
+made <- release$datasets[[1]]
+cat("rows", nrow(made), "\\n")
+for (name in names(table))
+  cat(name, identical(class(made[[name]]), class(table[[name]])),
+    identical(levels(made[[name]]), levels(table[[name]])), !anyNA(made[[name]]), "\\n")
+cat("names", names(made), "\\n")
+"""
+    found = lines(rscript, code, tmp_path)
+    assert found["rows"] == "60"
+    assert found["names"] == "sex own code text edu rank"
+    for name in found["names"].split():
+        assert found[name] == "TRUE TRUE TRUE", name

@@ -114,6 +114,7 @@ def synthesize(
     smallest_sd: float | None = None,
     largest_shape: float | None = None,
     levels: tuple[float, ...] | None = None,
+    concentration: float | None = None,
     range: tuple[float, float] | None = None,
     squeeze: float | None = None,
     largest_kappa: float | None = None,

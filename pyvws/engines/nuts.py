@@ -33,9 +33,9 @@ from pyvws.engines._remedies import failure_remedy
 from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
-from pyvws.models.model import SampledScale, Start
+from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose
+from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -71,6 +71,15 @@ class NativeEngine:
         began = time.perf_counter()
         if target.clamp is not None:
             previous = None  # Its draws can lie where a clamp leaves no slope.
+        exact = _exact_draws(target, settings, seed)
+        if exact is not None:
+            return Posterior(
+                draws=exact,
+                chains=settings.chains,
+                diagnostics=independent_draws(settings.chains * settings.draws),
+                seconds=time.perf_counter() - began,
+                engine=self.name,
+            )
         settings = settings.after(previous, share=_REFIT_SHARE)
         remedy = failure_remedy(target.cells.rows)
         total = settings.chains * (settings.draws + settings.warmup)
@@ -124,6 +133,14 @@ class NativeEngine:
     ) -> Posterior:
         """As `TableEngine.sample_table`."""
         return sample_joint(target, settings, seed=seed, progress=progress)
+
+
+def _exact_draws(target: PseudoPosterior, settings: SamplerSettings, seed: int) -> Draws | None:
+    """Independent draws where the pseudo posterior is known; a clamp leaves none that is."""
+    if target.clamp is not None:
+        return None
+    S, rng = settings.chains * settings.draws, np.random.default_rng(seed)
+    return target.model.exact_draws(target.cells, target.weights, S, rng)
 
 
 def _shared(

@@ -179,6 +179,14 @@ class Model(Protocol):
     def start(self, cells: Cells, weights: Floats) -> Start:
         """A rough fit to start from."""
 
+    def exact_draws(
+        self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
+    ) -> Draws | None:
+        """S independent draws of the pseudo posterior under weights (N,), or None.
+
+        None where only a sampler draws from it, as for most families.
+        """
+
     def constrain(self, q: Floats, K: int) -> Draws:
         """Parameters by name from unconstrained draws of shape (S, D)."""
 
@@ -257,6 +265,11 @@ class Family:
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return ()
+
+    def exact_draws(
+        self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
+    ) -> Draws | None:
+        return None
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
         return q

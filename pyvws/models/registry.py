@@ -8,6 +8,7 @@ from typing import Any
 from pyvws._base.checks import choice, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
 from pyvws.models.model import Model
@@ -28,6 +29,7 @@ _FAMILIES: tuple[Model, ...] = (
     Logistic(),
     Ordinal(),
     Nominal(),
+    ConditionalTable(),
     Beta(),
     NormalMixture(),
 )

@@ -56,9 +56,13 @@ def independent_draws(S: int) -> Diagnostics:
 
 
 def together(fits: Sequence[Diagnostics]) -> Diagnostics:
-    """The worst values over several independent fits, and the sum of their divergences."""
+    """The worst values over several independent fits, and the sum of their divergences.
+
+    R-hat is of the fits with chains.
+    """
+    chains = [fit.rhat_max for fit in fits if not fit.independent]
     return Diagnostics(
-        rhat_max=float(np.max([fit.rhat_max for fit in fits])),
+        rhat_max=float(np.max(chains)) if chains else float("nan"),
         ess_bulk_min=float(np.min([fit.ess_bulk_min for fit in fits])),
         ess_tail_min=float(np.min([fit.ess_tail_min for fit in fits])),
         divergences=sum(fit.divergences for fit in fits),

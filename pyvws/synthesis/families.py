@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.tables.schema import Schema
@@ -27,7 +29,28 @@ def family_of(schema: Schema, name: str) -> Model:
         given["levels"] = tuple(range(1, len(column.coded_levels) + 1))
     if "range" in takes and column.range is not None:
         given["range"] = column.range
-    return find_model(cast(str, column.model), **given)
+    family = find_model(cast(str, column.model), **given)
+    if isinstance(family, ConditionalTable):
+        return replace(family, predictor_levels=_pattern_levels(schema, name))
+    return family
+
+
+def _pattern_levels(schema: Schema, name: str) -> tuple[int, ...]:
+    """The numbers of levels of a column's predictors, which make its patterns."""
+    if schema.columns[name].formula is not None:
+        raise InputError(
+            f"Column {name!r} has a formula, and model table takes all patterns of its predictors. "
+            "Name its predictors instead."
+        )
+    predictors = schema.predictors_of(name)
+    for one in predictors:
+        if not schema.columns[one].categorical:
+            raise InputError(
+                f"Column {one!r} is a number, and model table of column {name!r} takes predictors "
+                "with levels. Give the column levels, such as age in bands, or take it out of "
+                f"the predictors of {name!r}."
+            )
+    return tuple(len(schema.columns[one].coded_levels) for one in predictors)
 
 
 def refuse_table(

@@ -16,13 +16,14 @@ from pyvws.tables.levels import label_of
 __all__ = ["CATEGORICAL", "ENTRIES", "FAMILIES", "ROLES", "Column", "near"]
 
 ROLES: Final = ("public", "synthesize", "drop")
-CATEGORICAL: Final = ("nominal", "ordinal", "logistic")
+CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
 """Families of categories: their columns need levels."""
 
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "nominal": (),
     "ordinal": (),
     "logistic": (),
+    "table": ("concentration",),
     "poisson": (),
     "negative-binomial": (),
     "normal": ("outcome_scale", "smallest_sd"),

@@ -91,6 +91,13 @@ def without_shift(function: Any) -> Any:
     return lambda risk, c, g: function(risk, c, 0.0)
 
 
+def records_for_weights(function: Any) -> Any:
+    """The counts of records, whatever their weights."""
+    return lambda pattern, level, weights, P, L: function(
+        pattern, level, np.ones(len(np.asarray(weights))), P, L
+    )
+
+
 def over_paired_draws(_: Any) -> Any:
     """The bound over one pairing of the columns' draws, which the order of draws decides."""
 
@@ -487,6 +494,7 @@ TRUNCATED, DOWN = (
 )
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
+COUNTS = "pyvws.models.conditional_table:weighted_counts"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -513,6 +521,8 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (WEIGHTED, BOUNDS, wrong_axis),
     (WEIGHTED, BOUNDS, without_threshold),
     (WEIGHTED, BOUNDS, one_ulp_more),
+    (COUNTS, COUNTS, records_for_weights),
+    (COUNTS, COUNTS, one_ulp_more),
     (LW, "pyvws.weights.weights:_scaled", unclipped),
     (LW, "pyvws.weights.weights:_scaled", without_shift),
     (LW, FROM_BOUNDS, scaled_by_the_largest),

@@ -15,6 +15,7 @@ from pyvws.validation.cases import (
     censored_density,
     censoring,
     clamp,
+    conditional_table,
     density,
     evaluation,
     guarantee,
@@ -44,6 +45,7 @@ CASES: Final[tuple[Case, ...]] = (
     *simulated_data.CASES,
     *evaluation.CASES,
     *k_marginal.CASES,
+    *conditional_table.CASES,
     *accounting.CASES,
 )
 

@@ -1,0 +1,172 @@
+"""Conditional tables: counts, exact Dirichlet draws, and runs on whole tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import digamma, polygamma
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.models.conditional_table import ConditionalTable, weighted_counts
+from pyvws.synthesis.families import family_of
+from pyvws.tables.cells import make_cells
+from pyvws.tables.column import Column
+from pyvws.tables.public_design import public_design
+from pyvws.tables.schema import Schema
+
+pytestmark = pytest.mark.runs
+
+SCHEMA = Schema(
+    {
+        "a": Column(model="table", levels=("x", "y")),
+        "b": Column(model="table", levels=("1", "2", "3"), predictors=("a",)),
+        "c": Column(model="table", levels=("n", "m"), predictors=("b", "a"), missing="?"),
+    }
+)
+SMALL = {"draws": 100, "warmup": 100, "chains": 2, "datasets": 2, "seed": 1}
+
+
+def table(N=120, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.integers(2, size=N)
+    b = np.minimum(a + rng.integers(2, size=N), 2)
+    c = np.where(b == 0, 2, (a + rng.integers(2, size=N)) % 2)
+    return pl.DataFrame(
+        {
+            "a": np.array(["x", "y"])[a],
+            "b": np.array([1, 2, 3])[b],
+            "c": np.array(["n", "m", "?"])[c],
+        }
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1), P=st.integers(1, 5), L=st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_counts_are_a_loops_sums(seed, P, L):
+    rng = np.random.default_rng(seed)
+    N = int(rng.integers(0, 30))
+    pattern, level = rng.integers(P, size=N), rng.integers(L, size=N)
+    alpha = rng.random(N) * (rng.random(N) < 0.8)
+    expected = np.zeros((P, L))
+    for p, j, weight in zip(pattern, level, alpha, strict=True):
+        expected[p, j] += weight
+    np.testing.assert_array_equal(weighted_counts(pattern, level, alpha, P, L), expected)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "level", "weights"), [([0, 2], [0, 0], [1, 1]), ([0], [-1], [1]), ([0], [0], [])]
+)
+def test_places_outside_the_table_are_refused(pattern, level, weights):
+    with pytest.raises(InputError):
+        weighted_counts(pattern, level, weights, 2, 2)
+
+
+def conditional(name, frame=None):
+    frame = table() if frame is None else frame
+    values = SCHEMA.coded(frame)
+    family = family_of(SCHEMA, name)
+    assert isinstance(family, ConditionalTable)
+    return family, make_cells(values[name], public_design(SCHEMA, name).matrix(values)), values
+
+
+@pytest.mark.parametrize("shift", [0.02, 1.0])
+def test_draws_have_the_dirichlet_posteriors_moments(shift):
+    """E log theta_l = digamma(a_l) - digamma(sum a), with a variance of trigammas."""
+    family, cells, values = conditional("c")
+    family = replace(family, concentration=3 * shift)
+    rng = np.random.default_rng(4)
+    weights = rng.random(cells.n_records)
+    S = 4_000
+    log_theta = family.exact_draws(cells, weights, S, rng)["log_theta"]
+    np.testing.assert_allclose(np.exp(log_theta).sum(axis=2), 1.0, atol=1e-12)
+    pattern = (values["b"] - 1) * 2 + values["a"] - 1
+    counts = np.zeros((6, 3))
+    for p, j, weight in zip(pattern, values["c"] - 1, weights, strict=True):
+        counts[int(p), int(j)] += weight
+    shape = counts + shift
+    mean = digamma(shape) - digamma(shape.sum(axis=1, keepdims=True))
+    variance = polygamma(1, shape) - polygamma(1, shape.sum(axis=1, keepdims=True))
+    assert np.abs((log_theta.mean(axis=0) - mean) / np.sqrt(variance / S)).max() < 5
+    assert np.abs(log_theta.var(axis=0) / variance - 1).max() < 0.3
+
+
+def test_a_record_has_the_log_share_of_its_pattern_and_level():
+    family, cells, values = conditional("c")
+    log_theta = np.random.default_rng(1).normal(size=(3, 6, 3))
+    found = family.log_likelihood({"log_theta": log_theta}, cells)[:, cells.cell_of_record]
+    pattern = ((values["b"] - 1) * 2 + values["a"] - 1).astype(int)
+    np.testing.assert_array_equal(found, log_theta[:, pattern, values["c"].astype(int) - 1])
+
+
+def test_synthetic_levels_have_the_patterns_shares():
+    family = conditional("c")[0]
+    theta = np.random.default_rng(2).dirichlet(np.ones(3), size=6)
+    n = 60_000
+    codes = {"a": np.repeat([1.0, 2.0], n), "b": np.full(2 * n, 3.0)}
+    design = public_design(SCHEMA, "c").matrix(codes)
+    draw = {"log_theta": np.log(theta)[None]}
+    made = family.predict(draw, design, np.random.default_rng(3))
+    for at, pattern in ((0, 4), (1, 5)):
+        shares = np.bincount(made[at * n : (at + 1) * n].astype(int) - 1, minlength=3) / n
+        assert np.abs(shares - theta[pattern]).max() < 0.01
+
+
+@pytest.mark.parametrize("mechanism", ["unweighted", "lw", "sw", "cw"])
+def test_runs(mechanism):
+    frame = table()
+    release = vws.synthesize(frame, schema=SCHEMA, mechanism=mechanism, **SMALL)
+    for made in release.datasets:
+        assert made.schema == frame.schema
+        assert set(made["c"]) <= {"n", "m", "?"}
+    diagnostics = release.summary["fits"][-1]["diagnostics"]
+    assert diagnostics["independent"]
+    assert release.privacy["epsilon_per_dataset"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+def test_a_column_with_chains_beside_gives_the_tables_r_hat():
+    mixed = Schema(dict(SCHEMA.columns) | {"b": replace(SCHEMA.columns["b"], model="nominal")})
+    release = vws.synthesize(table(), schema=mixed, mechanism="unweighted", **SMALL)
+    diagnostics = release.summary["fits"][-1]["diagnostics"]
+    assert np.isfinite(diagnostics["rhat_max"])
+    assert "independent" not in diagnostics
+
+
+def test_what_a_table_cannot_do_is_refused_before_any_work():
+    frame = table()
+    numbers = Schema(
+        {
+            "b": Column(role="public", range=(1, 3)),
+            "a": Column(model="table", levels=("x", "y")),
+        }
+    )
+    with pytest.raises(InputError, match="is a number"):
+        vws.synthesize(frame, schema=numbers, mechanism="lw", **SMALL)
+    formula = Schema(
+        {
+            "b": Column(role="public", levels=("1", "2", "3")),
+            "a": Column(model="table", levels=("x", "y"), formula="~ b"),
+        }
+    )
+    with pytest.raises(InputError, match="has a formula"):
+        vws.synthesize(frame, schema=formula, mechanism="lw", **SMALL)
+    with pytest.raises(InputError, match="from a schema"):
+        vws.synthesize(frame, outcome="a", model="table", mechanism="lw", **SMALL)
+    with pytest.raises(InputError, match="cannot be censored"):
+        vws.synthesize(frame, schema=SCHEMA, mechanism="censored", epsilon=4, **SMALL)
+    for engine in ("ensemble", "pystan"):
+        with pytest.raises(InputError):
+            vws.synthesize(frame, schema=SCHEMA, mechanism="lw", engine=engine, **SMALL)
+    large = SMALL | {"draws": 10_000_000}
+    with pytest.raises(InputError, match="too many"):
+        vws.synthesize(frame, schema=SCHEMA, mechanism="lw", **large)
+    with pytest.raises(InputError, match="concentration"):
+        ConditionalTable(concentration=0.0)
+    with pytest.raises(InputError, match="levels"):
+        ConditionalTable(levels=("a",))

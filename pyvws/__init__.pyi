@@ -124,6 +124,7 @@ def synthesize(
     labels: str | None = None,
     c: float | None = None,
     g: float | None = None,
+    by_column: bool | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: tuple[str, ...] | None = None,

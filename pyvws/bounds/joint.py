@@ -141,27 +141,27 @@ class ColumnTerms:
 def blockwise_joint_bounds(
     columns: Sequence[ColumnTerms], *, draws: int, weights: Floats
 ) -> tuple[LipschitzBounds, Floats]:
-    """Joint bounds of alpha_i l_i, and the unweighted bounds (N,), without any (S, N) matrix.
+    """Joint bounds of the weighted l_i, and the unweighted bounds (N,), without any (S, N) matrix.
 
-    `weights` alpha_i are (N,). The bounds have the same bits as `joint_bounds` of the whole
-    matrices. Only the records of the largest bounds have a part in `by_draw`.
+    `weights` are alpha_i (N,) or alpha_ik (N, K). The bounds have the same bits as `joint_bounds`
+    of the whole matrices. Only the records of the largest bounds have a part in `by_draw`.
     """
     K = len(columns)
     high, low = (np.empty((len(weights), K)) for _ in range(2))
     for k, column in enumerate(columns):
         most, least = _ends(column)
         high[:, k], low[:, k] = most[column.cell_of_record], least[column.cell_of_record]
-    alpha = np.repeat(weights[:, None], K, axis=1)
+    alpha = _by_column(weights, len(weights), K)
     by_record, by_column = _of_ends(high, low, alpha)
     maxima, _ = _of_ends(high, low, np.ones_like(alpha))
     top = np.argsort(by_record)[-_SEEN:]
     sums = np.zeros((draws, len(top)))
     with np.errstate(invalid="ignore"):
-        for column in columns:
+        for k, column in enumerate(columns):
             used, place = np.unique(column.cell_of_record[top], return_inverse=True)
             terms = np.nan_to_num(column.at(used), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
             of_top = np.sort(terms, axis=0)[:, place]
-            sums += np.where(weights[top] > 0.0, of_top * weights[top], 0.0)
+            sums += np.where(alpha[top, k] > 0.0, of_top * alpha[top, k], 0.0)
     by_draw = np.abs(sums).max(axis=1)
     by_draw[np.isnan(by_draw)] = np.inf
     database = float(by_record.max())

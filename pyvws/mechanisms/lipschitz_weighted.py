@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pyvws._base.checks import Floats, finite_number, non_negative
+from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.matching import refuse_needless
@@ -36,7 +37,8 @@ def refuse_constant(y: Floats, column: str) -> None:
 class LipschitzWeighted(MechanismBase):
     """LW: weights fall with the by-record bounds of the unweighted fit (Algorithm 1).
 
-    c (at least 0) scales and g shifts the weights; larger = less protected.
+    c (at least 0) scales and g shifts the weights; larger = less protected. With `by_column` record
+    i of a table has a weight alpha_ik for each column, from the column's own bounds Delta_ik.
     """
 
     name: ClassVar[str] = "lw"
@@ -52,10 +54,21 @@ class LipschitzWeighted(MechanismBase):
 
     c: float = setting(1.0, SCALE)
     g: float = setting(0.0, SHIFT)
+    by_column: bool = setting(
+        False,
+        "Give each column of a table weights of its own, from the column's own bounds.",
+        more="A record can then be protected in one column and not in another. Only with `schema`, "
+        "and without `reweight`, `downscale` and a searched `epsilon`.",
+    )
 
     def __post_init__(self) -> None:
         non_negative(self.c, "c")
         finite_number(self.g, "g")
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """The caveat of weights by column."""
+        return (Phrase("weights-by-column"),) if self.by_column else ()
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Refuse a constant outcome."""
@@ -65,7 +78,8 @@ class LipschitzWeighted(MechanismBase):
         """The LW fit at the setting c, or at the c that brings the bound below the target."""
         risk, window = bound_risk(loop), request.window
         if window is None:
-            return Weighting(loop.lipschitz(c=self.c, g=self.g), risk)
+            fit = loop.lipschitz(c=self.c, g=self.g, by_column=self.by_column)
+            return Weighting(fit, risk)
         bounds = loop.unweighted().bounds.by_record
         refuse_needless(loop, window.high)
         fit, c = loop.below(

@@ -98,6 +98,10 @@ class Mechanism(Protocol):
         """Whether the mechanism can search its constant for a `Request.epsilon`."""
 
     @property
+    def by_column(self) -> bool:
+        """Whether a record of a table has a weight for each column."""
+
+    @property
     def names_bound(self) -> bool:
         """Whether the settings name a bound to meet, which excludes a target."""
 
@@ -106,7 +110,10 @@ class Mechanism(Protocol):
         """Whether the mechanism protects the number of records too."""
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value."""
+        """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value.
+
+        Of a table, `by_column` asks for the check of each column.
+        """
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
         """Raise InputError for predictors or released columns that the mechanism cannot have."""
@@ -140,6 +147,7 @@ class MechanismBase:
     counts_in_radius: ClassVar[Any] = False
     reweights: ClassVar[bool] = False
     takes_target: ClassVar[bool] = False
+    by_column: Any = False
     names_bound: ClassVar[Any] = False
     protects_records: ClassVar[Any] = False
 

@@ -36,8 +36,8 @@ class WeightedFit:
     ----------
     label : str
         The purpose of the fit.
-    weights : ndarray, shape (N,)
-        alpha_i in [0, 1].
+    weights : ndarray, shape (N,) or (N, K)
+        alpha_i in [0, 1], or alpha_ik of each column of a table.
     posterior : Posterior
         S draws of the pseudo posterior.
     bounds : LipschitzBounds
@@ -200,7 +200,10 @@ class Loop(Protocol):
     def fit(
         self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
     ) -> WeightedFit:
-        """Sample the pseudo posterior under weights (N,); with a `clamp` each term is clamped."""
+        """Sample the pseudo posterior under weights (N,); with a `clamp` each term is clamped.
+
+        A table of K columns also takes weights (N, K).
+        """
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
         """The fit that the loop keeps under a key; `make` makes a missing fit."""
@@ -217,8 +220,8 @@ class Loop(Protocol):
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,) from the unweighted fit."""
 
-    def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
-        """The LW fit, made once for each c and g."""
+    def lipschitz(self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False) -> WeightedFit:
+        """The LW fit, made once for each c and g, and for weights by column."""
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """A longer fit under the same weights, with the larger bounds of both."""

@@ -40,7 +40,9 @@ class Release:
         order, and records are sorted by their cells). weight and lipschitz_bound (nats) are of the
         mechanism's own fit, and risk (in [0, 1], larger = riskier) gave its weights. weight_final
         and lipschitz_bound_final are of the fit that made the datasets; without re-weighting they
-        equal weight and lipschitz_bound.
+        equal weight and lipschitz_bound. Of a table, lipschitz_bound_final_COLUMN is the bound in
+        a column. With `by_column`, weight_final_COLUMN is the weight in it, and weight and
+        weight_final are means over the columns.
     posterior : table, S rows
         Confidential. chain, draw and every parameter of the fit that made the datasets.
     summary : dict

@@ -142,18 +142,31 @@ def record_columns(
 ) -> dict[str, Floats]:
     """Columns of records.parquet: weights and bounds (nats) of the own and the last fit, risks.
 
-    Of a table, each column's own bound in the last fit stands behind them.
+    Of a table, each column's own bound in the last fit stands behind them, and its own weights if
+    it has any: the weight of a record is then the mean of its columns' weights.
     """
-    by_column = final.bounds.by_column
-    own = {} if by_column is None else dict(zip(names, by_column.T, strict=True))
+    by_column = {
+        "lipschitz_bound_final": final.bounds.by_column,
+        "weight_final": final.weights if final.weights.ndim == 2 else None,
+    }
     return {
-        "weight": weighting.fit.weights,
+        "weight": _of_record(weighting.fit.weights),
         "lipschitz_bound": weighting.fit.bounds.by_record,
         "risk": weighting.risk,
-        "weight_final": final.weights,
+        "weight_final": _of_record(final.weights),
         "lipschitz_bound_final": final.bounds.by_record,
-        **{f"lipschitz_bound_final_{name}": np.ascontiguousarray(x) for name, x in own.items()},
+        **{
+            f"{figure}_{name}": np.ascontiguousarray(values)
+            for figure, matrix in by_column.items()
+            if matrix is not None
+            for name, values in zip(names, matrix.T, strict=True)
+        },
     }
+
+
+def _of_record(weights: Floats) -> Floats:
+    """The weights (N,), or the means (N,) of weights by column."""
+    return weights if weights.ndim == 1 else weights.mean(axis=1)
 
 
 def _diagnostics(fit: WeightedFit) -> dict[str, Any]:

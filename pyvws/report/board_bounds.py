@@ -47,6 +47,16 @@ def bounds_section(
             "Of a table, the bound is that of the record's sum over its synthesized columns, over "
             "all combinations of the columns' draws."
         )
+    own = {
+        name: records[weight][kept]
+        for name in _columns(public)
+        if (weight := f"weight_final_{name}") in records
+    }
+    if own:
+        text.append(
+            "Each column has weights of its own. The weight of a record here is the mean of its "
+            "columns' weights; the table of quantiles has each column's."
+        )
     if not kept.all():
         text.append(f"{int((~kept).sum())} records without a finite bound are not drawn.")
     if not kept.any():
@@ -71,9 +81,14 @@ def bounds_section(
                 alt=f"Scatter plots of weights against the confidential {risk.name}.",
             )
         )
-    parts += [_quantiles(weights, bounds), _riskiest(records, fits)]
+    parts += [_quantiles(weights | own, bounds), _riskiest(records, fits)]
     parts += _by_column(public, records, kept)
     return Section("bounds", "Bounds and weights", text, parts)
+
+
+def _columns(public: PublicPart) -> list[str]:
+    """The synthesized columns of a table; none for one outcome."""
+    return [one["name"] for one in public.privacy.get("columns", ())]
 
 
 def _numbers(confidential: ConfidentialPart) -> dict[str, Any]:
@@ -124,7 +139,7 @@ def _by_column(
     public: PublicPart, records: dict[str, Floats], kept: NDArray[np.bool_]
 ) -> list[Picture | Table]:
     """Which column of a table makes which records risky: shares of the columns' own bounds."""
-    names = [one["name"] for one in public.privacy.get("columns", ())]
+    names = _columns(public)
     if len(names) < 2:
         return []
     rows = np.flatnonzero(kept)

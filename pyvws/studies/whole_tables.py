@@ -52,19 +52,16 @@ class Design:
         """What is public of the table."""
         return Schema(dict(self.columns))
 
-    def alone(self, name: str) -> Schema:
-        """The schema of a run that synthesizes one of the columns without the others."""
-        column = asdict(self.columns[name]) | {"predictors": ()}
-        return Schema({name: Column(**column)})
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One way to make the table.
 
     `epsilon` is the cost of one dataset and `separate` that of its columns in runs of their own
-    under the same weights; larger = less private. `score` is the mean k-marginal score of the
-    datasets, from 0 to 1000; larger = more useful. `rhat` is the worst R-hat of the fits.
+    under the same weights; larger = less private. By column the weights are those that LW gives
+    each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
+    `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
+    `rhat` is the worst R-hat of the fits.
     """
 
     name: str
@@ -188,7 +185,7 @@ def run(
         study.add("LW", "lw")
         study.add("LW, re-weighted", "lw", reweight=True)
         study.add("SW at LW's epsilon", "sw")
-        study.add_separate_runs()
+        study.add("LW by column", "lw", by_column=True)
         for epsilon in _STRICT if strict else ():
             mechanism = make_mechanism("censored", epsilon=epsilon, weights="none")
             study.add(f"deviance clamp {epsilon:g}", mechanism, accept_unconverged=True)
@@ -223,11 +220,13 @@ class _Study:
         made = k_marginal(self.frame, datasets or [self.frame], bins=self.design.bins)
         return made.score, made.independent, made.bootstrap
 
-    def _release(self, schema: Schema, mechanism: str | Mechanism, **settings: Any) -> Any:
+    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
+        """Add the row of one run on the whole table."""
+        began = time.perf_counter()
         sampler = asdict(self.sampler)
-        return self.synthesize(
+        release = self.synthesize(
             self.frame,
-            schema=schema,
+            schema=self.design.schema,
             mechanism=mechanism,
             datasets=DATASETS,
             seed=self.seed,
@@ -235,41 +234,18 @@ class _Study:
             **{name: sampler[name] for name in ("draws", "warmup", "chains")},
             **settings,
         )
-
-    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
-        """Add the row of one run on the whole table."""
-        began = time.perf_counter()
-        release = self._release(self.design.schema, mechanism, **settings)
         seconds = time.perf_counter() - began
-        self._row(name, [release], release.datasets, seconds)
-
-    def add_separate_runs(self) -> None:
-        """Add the row of one LW run a column: their epsilons add up, and nothing ties columns."""
-        began = time.perf_counter()
-        names = self.design.schema.synthesized
-        releases = [self._release(self.design.alone(name), "lw") for name in names]
-        public = self.frame.select(self.design.schema.public)
-        datasets = [
-            public.hstack(
-                [made.datasets[at][name] for name, made in zip(names, releases, strict=True)]
-            )
-            for at in range(DATASETS)
-        ]
-        self._row("LW, separate runs", releases, datasets, time.perf_counter() - began)
-
-    def _row(self, name: str, releases: list[Any], datasets: list[Any], seconds: float) -> None:
-        exact = [release.summary["privacy"] for release in releases]
-        final = [release.summary["fits"][-1] for release in releases]
+        exact, final = release.summary["privacy"], release.summary["fits"][-1]
         self.listener.line(f"  {name}: {seconds:.0f} s")
         self.rows.append(
             Row(
                 name,
-                releases[0].privacy["guarantee"],
-                sum(one["epsilon_per_dataset"] for one in exact),
-                sum(one["epsilon_of_separate_runs"] for one in exact),
-                self.scored(datasets)[0],
-                sum(fit["mean_weight"] for fit in final) / len(final),
-                max(fit["diagnostics"]["rhat_max"] for fit in final),
+                release.privacy["guarantee"],
+                exact["epsilon_per_dataset"],
+                exact["epsilon_of_separate_runs"],
+                self.scored(release.datasets)[0],
+                final["mean_weight"],
+                final["diagnostics"]["rhat_max"],
                 seconds,
             )
         )

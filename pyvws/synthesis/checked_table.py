@@ -116,6 +116,9 @@ def _several_outcomes(
         first, predictors = first_code(family), schema.predictors_of(name)
         follows = any(one in schema.synthesized for one in predictors)
         y, like = values[name], frame[name]
+        categorical = schema.columns[name].categorical
+        if mechanism.by_column:
+            mechanism.check_outcome(y, name, categories=categorical)
         outcomes.append(
             OutcomeColumn(
                 name=name,
@@ -129,7 +132,7 @@ def _several_outcomes(
                 written=_decoder(schema, name, like),
                 coded=design.matrix if follows else None,
                 first=first,
-                categorical=schema.columns[name].categorical,
+                categorical=categorical,
             )
         )
     weighed = mechanism.weight_column

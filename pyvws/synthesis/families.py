@@ -13,7 +13,7 @@ from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.tables.schema import Schema
 
-__all__ = ["family_of", "first_code", "refuse_table"]
+__all__ = ["family_of", "first_code", "refuse_by_column", "refuse_table"]
 
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
@@ -85,6 +85,25 @@ def refuse_table(
         raise InputError("threshold and an own Stan program are for one outcome. Leave them out.")
     if exact:
         raise InputError("Engine grid is for models of up to three parameters. Choose native.")
+
+
+def refuse_by_column(mechanism: Mechanism, schema: Any, changing: Sequence[str]) -> None:
+    """Raise InputError for weights by column without a schema, or with what changes weights.
+
+    `changing` names settings that were given and that change the one weight of a record.
+    """
+    if not mechanism.by_column:
+        return
+    if schema is None:
+        raise InputError(
+            "by_column gives each column of a table weights of its own, and a run on one outcome "
+            "has one column. Give a schema (--schema), or leave by_column (--by-column) out."
+        )
+    if changing:
+        raise InputError(
+            "by_column gives a record several weights, and reweight, downscale and epsilon are for "
+            f"one weight a record. Leave {', '.join(changing)} out, or by_column (--by-column)."
+        )
 
 
 def first_code(model: Model) -> float:

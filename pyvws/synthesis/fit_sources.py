@@ -45,7 +45,10 @@ _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken o
 
 
 class FitSource(Protocol):
-    """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood."""
+    """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood.
+
+    The source of a table also takes a weight for each column, (N, K).
+    """
 
     def sample(
         self,
@@ -146,6 +149,7 @@ class TableSource:
     ) -> Posterior:
         columns = self.model.columns
         K = len(columns)
+        own = weights.T if weights.ndim == 2 else [weights] * K
         seeds = np.random.SeedSequence(seed).generate_state(K, np.uint64)
         tell = _Told(progress, K)
 
@@ -155,7 +159,7 @@ class TableSource:
             if previous is not None:
                 before = replace(previous, draws=draws_of(previous.draws, one.column))
             return self.engine.sample(
-                PseudoPosterior(one.model, one.cells, weights),
+                PseudoPosterior(one.model, one.cells, own[place]),
                 settings,
                 seed=int(seeds[place] >> np.uint64(1)),
                 progress=tell.of(place),

@@ -92,6 +92,7 @@ class SynthesisLoop:
     ) -> WeightedFit:
         """Sample the pseudo posterior under weights (N,) and compute the fit's bounds.
 
+        Weights (N, K) are of each of the K columns of a table.
         With a `clamp` the source keeps each record's term in the clamp's window. The chains start
         from draws of the latest fit, and have `longer` times the settings' draws.
         """
@@ -165,20 +166,39 @@ class SynthesisLoop:
             "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
         )
 
-    def lipschitz(self, *, c: float = 1.0, g: float = 0.0) -> WeightedFit:
-        """The LW fit of Algorithm 1, made once for each c and g."""
-        return self.once((c, g), lambda: self.fit(self.lipschitz_weights(c=c, g=g), "LW"))
+    def lipschitz(self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False) -> WeightedFit:
+        """The LW fit of Algorithm 1, made once for each c and g, and for weights by column."""
+        return self.once(
+            (c, g, by_column),
+            lambda: self.fit(self.lipschitz_weights(c=c, g=g, by_column=by_column), "LW"),
+        )
 
-    def lipschitz_weights(self, *, c: float, g: float) -> Floats:
-        """LW's weights (N,), from the unweighted fit; tells the listener of many weights of 0."""
-        weights = weights_from_bounds(self.unweighted().bounds.by_record, c=c, g=g)
+    def lipschitz_weights(self, *, c: float, g: float, by_column: bool = False) -> Floats:
+        """LW's weights (N,), from the unweighted fit; tells the listener of many weights of 0.
+
+        With `by_column` the weights are (N, K): each column's are made from its own bounds. One
+        column has weights (N,).
+        """
+        bounds = self.unweighted().bounds
+        if not by_column or bounds.by_column is None:
+            return self._told(weights_from_bounds(bounds.by_record, c=c, g=g))
+        each = zip(self.cells.columns, bounds.by_column.T, strict=True)
+        return np.column_stack(
+            [
+                self._told(weights_from_bounds(own, c=c, g=g), f" in column {one.column!r}")
+                for one, own in each
+            ]
+        )
+
+    def _told(self, weights: Floats, where: str = "") -> Floats:
+        """LW's weights (N,), after a word to the listener where many of them are 0."""
         total = self.cells.total_records
         left_out = round(self.cells.mean(weights == 0.0) * total)
         if left_out >= max(2, _LEFT_OUT * total):
             self._listener.line(
-                f"  LW gives weight 0 to {left_out} of {total} records, those of the largest "
-                "bound. Where records are alike, other draws can put another kind there, and "
-                "epsilon then differs by a factor. With g above 0 every record keeps a weight."
+                f"  LW gives weight 0 to {left_out} of {total} records{where}, those of the "
+                "largest bound. Where records are alike, other draws can put another kind there, "
+                "and epsilon then differs by a factor. With g above 0 every record keeps a weight."
             )
         return weights
 

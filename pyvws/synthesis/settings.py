@@ -21,7 +21,7 @@ from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
-from pyvws.synthesis.families import family_of, refuse_table
+from pyvws.synthesis.families import family_of, refuse_by_column, refuse_table
 from pyvws.tables.schema import Schema
 
 __all__ = ["SCHEMA_FILE", "RunSettings", "check_needs", "mechanisms_that"]
@@ -33,8 +33,6 @@ _LEAST_DRAWS = 4  # Of any SamplerSettings.
 _DATASETS_OF_TABLE: Final = 5
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
-
-
 _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
 
 
@@ -483,6 +481,8 @@ class RunSettings:
 
     def _check_outcome(self) -> None:
         """Refuse both of outcome and schema, none of them, and settings that a schema has."""
+        changing = [name for name in ("reweight", "downscale", "epsilon") if getattr(self, name)]
+        refuse_by_column(cast(Mechanism, self.mechanism), self.schema, changing)
         if self.schema is None:
             if not isinstance(self.outcome, str):
                 raise InputError(

@@ -45,8 +45,8 @@ class Records:
         return self.n_records if self.multiplicity is None else int(self.multiplicity.sum())
 
     def mean(self, values: Floats) -> float:
-        """Mean over the whole table of the records' `values` (N,)."""
-        return float(np.average(values, weights=self.multiplicity))
+        """Mean over the whole table of the records' `values` (N,), or of all of (N, K)."""
+        return float(np.average(values, axis=0, weights=self.multiplicity).mean())
 
     def one_by_one(self) -> NDArray[np.intp]:
         """The place among the N of each record of the whole table, in the order of the N."""

@@ -64,7 +64,6 @@ def test_blocks_of_cells_give_the_same_bits(table):
     matrices, alpha = table
     S = max(len(matrix) for matrix in matrices)  # A run's fits have as many draws.
     matrices = [np.resize(matrix / 3.0, (S, matrix.shape[1])) for matrix in matrices]
-    weights = alpha.reshape(len(alpha), -1)[:, 0]
     columns = []
     for matrix in matrices:
         cells, first, place = np.unique(matrix, axis=1, return_index=True, return_inverse=True)
@@ -76,8 +75,8 @@ def test_blocks_of_cells_give_the_same_bits(table):
         columns.append(
             ColumnTerms(lambda of=blocks: of, lambda at, of=cells: of[:, at], place, len(first))
         )
-    found, maxima = blockwise_joint_bounds(columns, draws=S, weights=weights)
-    whole, unweighted = joint_bounds(matrices, weights=weights), joint_bounds(matrices)
+    found, maxima = blockwise_joint_bounds(columns, draws=S, weights=alpha)
+    whole, unweighted = joint_bounds(matrices, weights=alpha), joint_bounds(matrices)
     assert found.by_record.tolist() == whole.by_record.tolist()
     assert found.by_column.tolist() == whole.by_column.tolist()
     assert (found.database, found.separate.sum()) == (
@@ -87,6 +86,18 @@ def test_blocks_of_cells_give_the_same_bits(table):
     assert maxima.tolist() == unweighted.by_record.tolist()
     # Place s pairs the s-th smallest terms, so the ends are the record's own ends.
     assert found.by_draw.max() == pytest.approx(found.database, rel=1e-12, abs=1e-300)
+
+
+@given(tables())
+@few
+def test_the_same_weight_in_each_column_is_one_weight_a_record_to_the_bit(table):
+    matrices, alpha = [matrix / 3.0 for matrix in table[0]], table[1].reshape(len(table[1]), -1)
+    one, each = (
+        joint_bounds(matrices, weights=weights)
+        for weights in (alpha[:, 0], np.repeat(alpha[:, :1], len(matrices), axis=1))
+    )
+    assert one.by_record.tolist() == each.by_record.tolist()
+    assert one.by_column.tolist() == each.by_column.tolist()
 
 
 @given(tables(), st.randoms(use_true_random=False))

@@ -247,6 +247,34 @@ def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[st
     assert f"The k-marginal score of pairs of columns is {score:.0f} of 1000" in pages[1]
 
 
+def test_the_board_s_page_has_the_weights_of_each_column(
+    tmp_path: Path, pages: tuple[str, str]
+) -> None:
+    made = vws.synthesize(
+        TABLE,
+        schema=SCHEMA,
+        mechanism="lw",
+        by_column=True,
+        datasets=3,
+        draws=60,
+        warmup=150,
+        chains=2,
+        seed=1,
+    )
+    out = made.write(tmp_path / "out")
+    _, board = (
+        path.read_text() for path in write_pages(out, read_public(out), read_confidential(out))
+    )
+    words = "the mean of its columns' weights"
+    assert words in html.unescape(board)
+    assert words not in html.unescape(pages[1])
+    rows = {row[0]: row[1:] for row in _cells(board, "Quantiles over the records")}
+    for name in ("edu", "pay", "owner", "a <b>"):
+        least, *_, median, _, _, most = rows[f"weight, {name}"]
+        weights = made.records[f"weight_final_{name}"]
+        assert [least, median, most] == [number(of(weights)) for of in (np.min, np.median, np.max)]
+
+
 def test_without_the_confidential_table_margins_stay_away_from_the_board_s_page(out: Path) -> None:
     _, board = (
         path.read_text() for path in write_pages(out, read_public(out), read_confidential(out))

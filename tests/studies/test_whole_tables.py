@@ -45,7 +45,7 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
     )
     rows = {row.name: row for row in result.rows}
     assert list(rows) == [
-        *("unweighted", "LW", "LW, re-weighted", "SW at LW's epsilon", "LW, separate runs")
+        *("unweighted", "LW", "LW, re-weighted", "SW at LW's epsilon", "LW by column")
     ]
     assert len(lines) == len(rows)
     for name, row in rows.items():
@@ -53,7 +53,9 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
         assert 0.0 < row.score < 1000.0
         assert (row.guarantee == "none") == (name == "unweighted")
     assert rows["LW"].epsilon < rows["unweighted"].epsilon
-    assert rows["LW, separate runs"].epsilon == pytest.approx(rows["LW, separate runs"].separate)
+    by_column = rows["LW by column"]
+    assert by_column.epsilon < by_column.separate < rows["unweighted"].separate
+    assert by_column.mean_weight != rows["LW"].mean_weight
     assert result.independent < result.bootstrap
     assert whole_tables.table(result).row_count == len(rows) + 2
     assert whole_tables.write(result, tmp_path) == ["table.csv"]
@@ -69,6 +71,3 @@ def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
 def test_designs_name_public_levels_alone() -> None:
     for design in whole_tables.DESIGNS.values():
         assert design.schema.to_review == ()
-        for name in design.schema.synthesized:
-            alone = design.alone(name)
-            assert (alone.synthesized, alone.predictors_of(name)) == ((name,), ())

@@ -114,7 +114,7 @@ def test_settings_stay_as_they_were_made(name):
         ),
         (
             lambda: make_mechanism("lw", radius=0.2, known=()),
-            "mechanism 'lw' does not take known, radius. It takes c, g.",
+            "mechanism 'lw' does not take known, radius. It takes c, g, by_column.",
         ),
         (
             lambda: make_mechanism("unweighted", c=1.0),

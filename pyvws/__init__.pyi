@@ -113,7 +113,7 @@ def synthesize(
     outcome_scale: str | None = None,
     smallest_sd: float | None = None,
     largest_shape: float | None = None,
-    levels: tuple[float, ...] | None = None,
+    levels: tuple[float, ...] | tuple[str, ...] | None = None,
     concentration: float | None = None,
     range: tuple[float, float] | None = None,
     squeeze: float | None = None,

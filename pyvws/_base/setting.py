@@ -12,6 +12,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import reduce
+from operator import or_
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -27,6 +29,7 @@ __all__ = [
     "setting",
     "settings_of",
     "shown_default",
+    "shown_kind",
 ]
 
 T = TypeVar("T")
@@ -143,6 +146,11 @@ def shown_default(alike: list[Setting]) -> Any:
     return alike[0].default if len(alike) == 1 and not alike[0].takers else None
 
 
+def shown_kind(alike: list[Setting]) -> Any:
+    """The type of a setting's name: any that one of its declarations has."""
+    return reduce(or_, dict.fromkeys(one.kind for one in alike))
+
+
 def described(alike: list[Setting]) -> str:
     """The description of a setting's name: its help, its takers and its default."""
     said = []
@@ -163,7 +171,8 @@ def explained(alike: list[Setting]) -> tuple[str, str]:
     one = alike[0]
     kinds = ["{" + ", ".join(map(repr, one.choices)) + "}"] if one.choices else []
     left_out = ("None", "str") if kinds else ("None",)
-    kind = " or ".join([*kinds, *(text for text in one.type.split(" | ") if text not in left_out)])
+    texts = dict.fromkeys(text for each in alike for text in each.type.split(" | "))
+    kind = " or ".join([*kinds, *(text for text in texts if text not in left_out)])
     optional = ", optional" if one.takers or one.default is None else ""
     return kind + optional, " ".join([described(alike), *(one.more for one in alike)]).strip()
 

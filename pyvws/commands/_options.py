@@ -23,6 +23,7 @@ _HINTS = {
     "COL,COL": "Names with commas between them.",
     "L,U": "Two numbers, as in 0,1.",
     "N,N": "Numbers, as in 1,2,3.",
+    "A,B": "Numbers or labels with commas between them.",
     int: "A whole number.",
     float: "A number.",
 }
@@ -74,8 +75,8 @@ def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
+    kind, metavar = _kind(alike)
     one = alike[0]
-    kind, metavar = _kind(one)
     usual = shown_default(alike)
     said = f" One of {', '.join(one.choices)}." if metavar == "NAME" else ""
     option = typer.Option(
@@ -93,8 +94,11 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
     )
 
 
-def _kind(one: Setting) -> tuple[Any, str | None]:
+def _kind(alike: list[Setting]) -> tuple[Any, str | None]:
     """An option's type, and the word for its value in --help; None leaves typer's own word."""
+    one = alike[0]
+    if one.several and any(other.several != one.several for other in alike):
+        return str, "A,B"
     if one.several:
         if one.several[0] is str:
             return str, "COL,COL"
@@ -112,10 +116,12 @@ def _kind(one: Setting) -> tuple[Any, str | None]:
 def given_settings(context: typer.Context) -> dict[str, Any]:
     """The declared settings that the command line or its file gives, as Python values."""
     found = {}
+    chosen = {str(context.params[role]) for role in ("model", "mechanism")}
     for name, alike in _declared().items():
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
-            value = _value(alike[0], context.params[name])
+            one = next((one for one in alike if chosen & set(one.takers)), alike[0])
+            value = _value(one, context.params[name])
             if not (value is None or value is False or value == ()):
                 found[name] = value
     return found
@@ -176,7 +182,7 @@ def template_options(command: Any) -> list[tuple[str, Any, str]]:
         default, said = parameter.default, parameter.help or ""
         if parameter.name in declared:
             one = declared[parameter.name][0]
-            kind, metavar = _kind(one)
+            kind, metavar = _kind(declared[parameter.name])
             default = one.default if default is None and one.default is not ... else default
             hint = _HINTS.get(metavar) or (_HINTS.get(kind) if default is None else None)
             said += f" {hint}" if hint else ""

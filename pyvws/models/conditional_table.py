@@ -98,7 +98,9 @@ class ConditionalTable(Family):
     categorical: ClassVar[bool] = True
     predicts_from: ClassVar[tuple[str, ...]] = ("log_theta",)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_refused)
-    levels: tuple[str, ...] = setting((), "Public levels of the outcome; the data's if not given.")
+    levels: tuple[str, ...] = setting(
+        (), "Public labels of the outcome, all that there can be; the data's if not given."
+    )
     concentration: float = setting(1.0, "Records that the prior of a pattern counts for.")
     predictor_levels: tuple[int, ...] | None = field(default=None, metadata={"prepared": True})
 

@@ -58,7 +58,9 @@ class Nominal(Family):
     log_density: ClassVar[Callable[..., float]] = staticmethod(compiled.log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(compiled.cell_terms)
     cell_slopes: ClassVar[Callable[..., None]] = staticmethod(compiled.cell_slopes)
-    levels: tuple[str, ...] = setting((), "Public levels of the outcome; the data's if not given.")
+    levels: tuple[str, ...] = setting(
+        (), "Public labels of the outcome, all that there can be; the data's if not given."
+    )
     from_data: int = field(default=0, metadata={"prepared": True})
 
     def __post_init__(self) -> None:

@@ -225,6 +225,9 @@ def _tables(
     strict: Annotated[
         bool, typer.Option("--strict", help="Run the deviance clamp too; it takes the longest.")
     ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Conditional tables of few predictors: exact draws.")
+    ] = False,
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
@@ -236,7 +239,7 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    own = {"synthesize": synthesize, "strict": strict, "copies": copies}
+    own = {"synthesize": synthesize, "strict": strict, "exact": exact, "copies": copies}
     _run(study, file, out, overwrite, seed=seed, **own)
 
 

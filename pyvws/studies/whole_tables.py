@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,17 +40,21 @@ class Design:
     """A file's columns in the order of synthesis, and what turns the file into them.
 
     `bins` are public edges of numbers for the score. `source` names the columns that the file has.
+    `patterns` names the few predictors that each category has as a conditional table.
     """
 
     columns: Mapping[str, Column]
+    patterns: Mapping[str, tuple[str, ...]]
     source: tuple[str, ...]
     prepare: Callable[[pl.DataFrame], pl.DataFrame]
     bins: Mapping[str, tuple[float, ...]]
 
-    @property
-    def schema(self) -> Schema:
-        """What is public of the table."""
-        return Schema(dict(self.columns))
+    def schema(self, *, exact: bool = False) -> Schema:
+        """What is public of the table; `exact` makes the categories conditional tables."""
+        columns = dict(self.columns)
+        for name, predictors in self.patterns.items() if exact else ():
+            columns[name] = replace(columns[name], model="table", predictors=predictors)
+        return Schema(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Row:
     under the same weights; larger = less private. By column the weights are those that LW gives
     each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
     `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
-    `rhat` is the worst R-hat of the fits.
+    `rhat` is the worst R-hat of the last fits, None
+    where all draws are exact.
     """
 
     name: str
@@ -70,7 +75,7 @@ class Row:
     separate: float
     score: float
     mean_weight: float
-    rhat: float
+    rhat: float | None
     seconds: float
 
 
@@ -108,6 +113,18 @@ _ACS: Final = {
     "DVET": _nominal((*range(1, 7), "N")),
     "DEYE": _nominal((1, 2)),
 }
+_ACS_PATTERNS: Final[dict[str, tuple[str, ...]]] = {
+    "SEX": (),
+    "AGEP": ("SEX",),
+    "MSP": ("AGEP", "SEX"),
+    "EDU": ("AGEP", "MSP"),
+    "PINCP_DECILE": ("EDU", "AGEP", "SEX"),
+    "OWN_RENT": ("PINCP_DECILE", "AGEP", "MSP"),
+    "HOUSING_TYPE": ("OWN_RENT", "AGEP"),
+    "RAC1P": ("OWN_RENT", "AGEP", "MSP"),
+    "DVET": ("AGEP", "SEX"),
+    "DEYE": ("AGEP", "RAC1P"),
+}
 _CE: Final = {
     "Age": Column(role="public", range=(15.0, 90.0)),
     "Urban": Column(role="public", levels=("1", "2")),
@@ -121,9 +138,10 @@ _CE: Final = {
 }
 
 DESIGNS: Final[dict[str, Design]] = {
-    "ma2019": Design(_ACS, tuple(_ACS), _five_years, {}),
+    "ma2019": Design(_ACS, _ACS_PATTERNS, tuple(_ACS), _five_years, {}),
     "ce_2017": Design(
         _CE,
+        {"Marital": ("Urban",), "Educ": ("Marital",), "Tenure": ("Marital", "Educ")},
         tuple(_CE),
         lambda frame: frame,
         {
@@ -142,6 +160,7 @@ def run(
     synthesize: Callable[..., Any],
     seed: int,
     strict: bool = False,
+    exact: bool = False,
     copies: int = 1,
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
@@ -158,6 +177,9 @@ def run(
         Seed of every run.
     strict : bool
         Run the deviance clamp as well; it takes the longest.
+    exact : bool
+        Make categories conditional tables of few predictors, whose draws are exact, in the place of
+        regressions on all earlier columns.
     copies : int
         How many times each record stands in the table: a larger table of the same kind.
     settings : SamplerSettings, optional
@@ -172,13 +194,16 @@ def run(
     Raises
     ------
     InputError
-        For a file that has the columns of no design.
+        For a file that has the columns of no design, and for `strict` and `exact` together.
     """
+    if strict and exact:
+        raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
     whole = read_table(Path(file)).frame
     design = _design(whole.columns)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
     sampler = settings or SamplerSettings(draws=250, warmup=250)
-    study = _Study(frame, design, sampler, seed, synthesize, listener, [], [])
+    schema = design.schema(exact=exact)
+    study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], [])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # The table has each run's R-hat.
         study.add("unweighted", "unweighted")
@@ -208,6 +233,7 @@ class _Study:
 
     frame: pl.DataFrame
     design: Design
+    schema: Schema
     sampler: SamplerSettings
     seed: int
     synthesize: Callable[..., Any]
@@ -226,7 +252,7 @@ class _Study:
         sampler = asdict(self.sampler)
         release = self.synthesize(
             self.frame,
-            schema=self.design.schema,
+            schema=self.schema,
             mechanism=mechanism,
             datasets=DATASETS,
             seed=self.seed,
@@ -266,7 +292,7 @@ def table(result: TableStudy) -> Any:
             f"{row.separate:.1f}",
             f"{row.score:.0f}",
             f"{row.mean_weight:.2f}",
-            f"{row.rhat:.3f}",
+            "exact" if row.rhat is None else f"{row.rhat:.3f}",
             f"{row.seconds:.0f}",
         )
     made.add_section()

@@ -62,6 +62,24 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
     assert pl.read_csv(tmp_path / "table.csv")["name"].to_list() == list(rows)
 
 
+def test_conditional_tables_have_exact_draws_and_no_clamp(tmp_path: Path) -> None:
+    design = whole_tables.DESIGNS["ma2019"]
+    rng = np.random.default_rng(2)
+    made = {
+        name: rng.choice([level for level in column.levels or () if level != "N"][:3], 60)
+        for name, column in design.columns.items()
+    }
+    path = tmp_path / "acs.csv"
+    pl.DataFrame(made).write_csv(path)
+    given = {"synthesize": synthesize, "seed": 1, "exact": True}
+    settings = SamplerSettings(draws=60, warmup=100, chains=2)
+    result = whole_tables.run(path, settings=settings, **given)
+    assert all(row.rhat is None and row.score > 0 for row in result.rows)
+    assert whole_tables.table(result).row_count == len(result.rows) + 2
+    with pytest.raises(InputError, match="No clamp takes conditional tables"):
+        whole_tables.run(path, strict=True, **given)
+
+
 def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1, 2]}).write_csv(tmp_path / "x.csv")
     with pytest.raises(InputError, match="the columns of no design that this study knows"):
@@ -70,4 +88,5 @@ def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
 
 def test_designs_name_public_levels_alone() -> None:
     for design in whole_tables.DESIGNS.values():
-        assert design.schema.to_review == ()
+        for exact in (False, True):
+            assert design.schema(exact=exact).to_review == ()

@@ -90,3 +90,16 @@ def test_designs_name_public_levels_alone() -> None:
     for design in whole_tables.DESIGNS.values():
         for exact in (False, True):
             assert design.schema(exact=exact).to_review == ()
+
+
+def test_the_page_shows_the_figures_of_the_kept_table() -> None:
+    """docs/tables-study.csv is the table.csv that the page's command wrote."""
+    docs = Path(__file__).parents[2] / "docs"
+    page = " ".join((docs / "tables.md").read_text().split())
+    rows = pl.read_csv(docs / "tables-study.csv").to_dicts()
+    for row in rows:
+        figures = f"{row['epsilon']:.1f} | {row['separate']:.1f} | {row['score']:.0f}"
+        assert f"| {row['name']} | {row['guarantee']} | {figures} | {row['seconds']:.0f} |" in page
+    by_name = {row["name"]: row for row in rows}
+    share = by_name["LW"]["epsilon"] / by_name["LW by column"]["separate"]
+    assert f"costs {share:.2f} of it" in page

@@ -21,7 +21,7 @@ from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.report import Measurement, Row, Verdict
 
-__all__ = ["FAMILIES", "Judgement", "StanCase", "seeded_target"]
+__all__ = ["FAMILIES", "SAMPLED", "Judgement", "StanCase", "seeded_target"]
 
 
 class Judgement(NamedTuple):
@@ -138,6 +138,9 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "beta": _shares,
     "normal-mixture": _groups,
 }
+
+SAMPLED: Final = tuple(sorted(_OUTCOMES))
+"""All families that a sampler draws: every one whose draws are not exact."""
 
 FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
 """Regressions that `seeded_target` makes outcomes for; the mixture has separate cases."""

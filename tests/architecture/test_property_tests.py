@@ -146,9 +146,6 @@ PROPERTY_TESTS = {
     "evaluation.whack_a_mole.whack_a_mole": (
         "evaluation/test_whack_a_mole.py::test_against_a_loop"
     ),
-    "models.conditional_table.weighted_counts": (
-        "models/test_conditional_table.py::test_counts_are_a_loops_sums"
-    ),
     "synthesis.existing_fit.from_log_lik": (
         "synthesis/test_existing_fit.py::test_any_matrix_against_loops"
     ),

@@ -14,11 +14,13 @@ from scipy.special import digamma, polygamma
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
+from pyvws.models.registry import MODELS
 from pyvws.synthesis.families import family_of
 from pyvws.tables.cells import make_cells
 from pyvws.tables.column import Column
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
+from pyvws.validation._stan_case import SAMPLED
 
 pytestmark = pytest.mark.runs
 
@@ -170,3 +172,9 @@ def test_what_a_table_cannot_do_is_refused_before_any_work():
         ConditionalTable(concentration=0.0)
     with pytest.raises(InputError, match="levels"):
         ConditionalTable(levels=("a",))
+
+
+def test_every_other_family_has_a_sampled_target():
+    own = {name for name, model in MODELS.items() if isinstance(model, ConditionalTable)}
+    assert own == {"table"}
+    assert set(SAMPLED) == set(MODELS) - own

@@ -20,6 +20,7 @@ from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
 from pyvws.models.model import Model
 from pyvws.models.negative_binomial import NegativeBinomial
+from pyvws.models.nominal import Nominal
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
@@ -151,6 +152,13 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
         grid([-30.0, 27.0, 82.0, 140.0], [0.0, 2.0], [-4.0, 4.0], [-4.0, 4.0]),
         _LEVELS,
     ),
+    "nominal": (
+        Nominal(levels=("1", "2", "3", "4")),
+        # The coefficients of the levels 2, 3 and 4, and the log of their scale: no two levels are
+        # alike at a point, so the highest coefficient above 0 leaves one level.
+        grid([-30.0, 30.0], [-30.0, 60.0], [-30.0, 90.0], [2.0, 4.0]),
+        _LEVELS,
+    ),
     "beta": (
         _BETA,
         grid(
@@ -171,7 +179,14 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
     ),
 }
 
-_MASSES: Final = ("poisson", "negative-binomial", "poisson-predictor", "logistic", "ordinal")
+_MASSES: Final = (
+    "poisson",
+    "negative-binomial",
+    "poisson-predictor",
+    "logistic",
+    "ordinal",
+    "nominal",
+)
 WHOLE: Final = {"leave-one-out": 0.985, "replace-one": 0.9}
 _SLOPED: Final = {"leave-one-out": 0.985, "replace-one": 0.5}
 _PART: Final = {"leave-one-out": 0.35, "replace-one": 0.175}

@@ -206,7 +206,7 @@ CALLS = {
     "identification_risk": "all(identification_risk(c(1, 2, 3, 50)) == 0.75)",
     "interval_overlap": "interval_overlap(cbind(0, 2), cbind(0, 2)) == 1",
     "joint": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
-    "conditional_table": "all(weighted_counts(c(0, 1), c(1, 0), c(0.5, 1), 2, 2) == c(0, 1, 0.5, 0))",
+    "conditional_table": "all(weighted_counts(0:1, 1:0, c(0.5, 1), 2, 2) == c(0, 1, 0.5, 0))",
     "k_marginal": "k_marginal_score(cbind(0:1, 0:1), cbind(0:1, 1:0)) == 0",
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from pyvws.errors import InputError
 __all__ = [
     "choice",
     "dataset_list",
+    "distinct_labels",
     "finite_number",
     "finite_vector",
     "half_epsilon",
@@ -201,6 +202,14 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.")
     return value
+
+
+def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:
+    """The labels of a family as text: none, or two or more that differ."""
+    labels = tuple(str(label) for label in given)
+    if labels and (len(labels) < 2 or len(set(labels)) < len(labels)):
+        raise InputError(f"levels must be 2 or more different labels. Got {told(labels)}.")
+    return labels
 
 
 def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, type]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, positive, same_length, told
+from pyvws._base.checks import Floats, distinct_labels, positive, same_length
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
@@ -105,10 +105,7 @@ class ConditionalTable(Family):
     predictor_levels: tuple[int, ...] | None = field(default=None, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
-        given = tuple(str(level) for level in self.levels)
-        if given and (len(given) < 2 or len(set(given)) < len(given)):
-            raise InputError(f"levels must be 2 or more different labels. Got {told(given)}.")
-        object.__setattr__(self, "levels", given)
+        object.__setattr__(self, "levels", distinct_labels(self.levels))
         positive(self.concentration, "concentration")
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from pyvws._base.checks import Floats, told
+from pyvws._base.checks import Floats, distinct_labels
 from pyvws._base.cores import steady_sums
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -64,10 +64,7 @@ class Nominal(Family):
     from_data: int = field(default=0, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
-        given = tuple(str(level) for level in self.levels)
-        if given and (len(given) < 2 or len(set(given)) < len(given)):
-            raise InputError(f"levels must be 2 or more different labels. Got {told(given)}.")
-        object.__setattr__(self, "levels", given)
+        object.__setattr__(self, "levels", distinct_labels(self.levels))
 
     @property
     def n_levels(self) -> int:

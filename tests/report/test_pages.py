@@ -23,6 +23,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from page_tables import rows_of
 
 import pyvws as vws
 from pyvws.errors import InputError, OutputError
@@ -92,19 +93,6 @@ def _write(out: Path, evidence: Any = None, **settings: Any) -> tuple[str, str]:
     return public, board
 
 
-def _cells(page: str, caption: str) -> list[list[str]]:
-    """The rows of the table whose caption starts so."""
-    for table in re.findall(r"<table.*?</table>", page, flags=re.S):
-        found = re.search(r"<caption>(.*?)</caption>", table, flags=re.S)
-        if found is not None and html.unescape(found[1]).startswith(caption):
-            rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], flags=re.S)
-            return [
-                [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
-                for row in rows
-            ]
-    raise AssertionError(f"no table {caption!r}")
-
-
 def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
     shutil.rmtree(out / "confidential")
     assert public_page(read_public(out)) == pages[0]
@@ -116,12 +104,12 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
     public, board = pages
     privacy = json.loads((out / "release/privacy.json").read_text())
     exact = json.loads((out / "confidential/summary.json").read_text())["privacy"]
-    rows = {row[0]: row for row in _cells(public, "Figures are rounded up")}
+    rows = {row[0]: row for row in rows_of(public, "Figures are rounded up")}
     assert set(rows) == {name for name in FIELDS if name in privacy}
     for name, (_, value, _meaning, span, direction) in rows.items():
         assert value == shown(privacy[name])
         assert (span, direction) == (FIELDS[name].range, FIELDS[name].direction)
-    for entry, (use, cost) in zip(privacy["ledger"], _cells(public, "Epsilon"), strict=True):
+    for entry, (use, cost) in zip(privacy["ledger"], rows_of(public, "Epsilon"), strict=True):
         assert (use, cost) == (entry["use"], shown(entry["epsilon"]))
     for said in [*privacy["caveats"], *privacy["trust_assumptions"]]:
         assert html.escape(said, quote=False) in public.replace("&#39;", "'")
@@ -130,7 +118,7 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
         assert repr(exact[name]) in board
         for digits in (4, 6, 17):
             assert f"{exact[name]:.{digits}g}" not in public
-    assert "asymptotic-dp" in {row[1] for row in _cells(public, "The guarantee") if row[0]}
+    assert "asymptotic-dp" in {row[1] for row in rows_of(public, "The guarantee") if row[0]}
 
 
 def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> None:
@@ -145,13 +133,13 @@ def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:
     y = _table()[_NAME].to_numpy()
     by_record = evidence.risk.by_record
     expected = np.argsort(-by_record["Data"], kind="stable")[:10]
-    rows = _cells(board, "The ten riskiest records")
+    rows = rows_of(board, "The ten riskiest records")
     assert [int(row[0]) - 1 for row in rows] == expected.tolist()
     assert [row[2] for row in rows] == [number(v) for v in by_record["Data"][expected]]
-    largest = _cells(board, "The ten largest records")
+    largest = rows_of(board, "The ten largest records")
     assert [float(row[1]) for row in largest] == sorted(y, reverse=True)[:10]
     rose = by_record["Synthetic"] - by_record["Unweighted"]
-    changes = [float(row[3]) for row in _cells(board, "The ten records whose risk rose")]
+    changes = [float(row[3]) for row in rows_of(board, "The ten records whose risk rose")]
     assert changes == pytest.approx(sorted(rose, reverse=True)[:10], rel=1e-3)
     assert f"{int((rose >= 0.25).sum())} records, in orange" in board
     assert len(re.findall("<img ", board)) == 11
@@ -364,7 +352,7 @@ def test_earlier_statements_are_still_reported_on(
 
 def test_both_pages_say_what_the_guarantee_relies_on(pages: tuple[str, str]) -> None:
     for page in pages:
-        parts = {part: value for part, value, _ in _cells(page, "Each part that the guarantee")}
+        parts = {part: value for part, value, _ in rows_of(page, "Each part that the guarantee")}
         assert parts["sampler"] == "engine: native, draws: as-if-converged"
         assert parts["weights"] == "source: table, epsilon: 0"
         assert parts["clamp"] == "none"
@@ -533,9 +521,9 @@ def test_a_click_on_a_heading_sorts_a_table(
     (tmp_path / "clicked.html").write_text(free.replace("</body>", click + "</body>"))
     dom, said = visit(tmp_path / "clicked.html")
     assert said == []
-    sizes = [float(row[1]) for row in _cells(dom, "The ten largest records")]
+    sizes = [float(row[1]) for row in rows_of(dom, "The ten largest records")]
     assert sizes == sorted(sizes)
-    assert sizes != [float(row[1]) for row in _cells(board, "The ten largest records")]
+    assert sizes != [float(row[1]) for row in rows_of(board, "The ten largest records")]
     assert 'aria-sort="ascending"' in dom
 
 

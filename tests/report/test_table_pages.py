@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from page_tables import rows_of
 
 import pyvws as vws
 from pyvws.errors import InputError
@@ -94,19 +95,6 @@ def pages(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, st
     return _write(copied)
 
 
-def _cells(page: str, caption: str) -> list[list[str]]:
-    """The rows of the table whose caption starts so."""
-    for table in re.findall(r"<table.*?</table>", page, flags=re.S):
-        found = re.search(r"<caption>(.*?)</caption>", table, flags=re.S)
-        if found is not None and html.unescape(found[1]).startswith(caption):
-            rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], flags=re.S)
-            return [
-                [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
-                for row in rows
-            ]
-    raise AssertionError(f"no table {caption!r}")
-
-
 def _own(out: Path, name: str) -> list[pl.Series]:
     kept = pl.String if name in ("zip", "edu") else None
     files = sorted((out / "release").glob("*.csv"))
@@ -139,7 +127,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
 ) -> None:
     privacy, exact = release.privacy, release.summary["privacy"]
     for page, statement, said in zip(pages, (privacy, exact), (shown, repr), strict=True):
-        rows = _cells(page, "The synthesized columns in their order")
+        rows = rows_of(page, "The synthesized columns in their order")
         assert rows == [
             [
                 *(one["name"], one["model"], ", ".join(one["predictors"])),
@@ -174,7 +162,7 @@ def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> Non
 def test_the_public_page_has_margins_and_pairs_of_the_datasets(
     made: Path, pages: tuple[str, str]
 ) -> None:
-    rows = {row[0]: row[1:] for row in _cells(pages[0], "Statistics of the numbers")}
+    rows = {row[0]: row[1:] for row in rows_of(pages[0], "Statistics of the numbers")}
     means = [values.mean() for values in _own(made, "pay")]
     assert rows["pay"][3:] == [number(of(means), 6) for of in (np.mean, np.min, np.max)]
     medians = [values.median() for values in _own(made, "pay")]
@@ -182,7 +170,7 @@ def test_the_public_page_has_margins_and_pairs_of_the_datasets(
     files = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
     found = [associations(file, categories=["zip", "owner"]) for file in files]
     place = found[0].names.index
-    pairs = {tuple(row[:2]): row[2:] for row in _cells(pages[0], "The pairs of columns that go")}
+    pairs = {tuple(row[:2]): row[2:] for row in rows_of(pages[0], "The pairs of columns that go")}
     assert len(pairs) == 10
     for (first, other), kind in (
         (("edu", "pay"), "correlation ratio"),
@@ -203,21 +191,21 @@ def test_the_board_s_page_says_which_column_makes_records_risky(
     own = records[[f"lipschitz_bound_final_{name}" for name in names]].to_numpy()
     shares = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)  # LW's last record has 0.
     first = [int((shares[order[:10]].argmax(axis=1) == place).sum()) for place in range(4)]
-    assert _cells(pages[1], "Each column's share") == [
+    assert rows_of(pages[1], "Each column's share") == [
         [
             *(name, number(own[:, place].max()), number(shares[:, place].mean())),
             *(number(shares[order[:10], place].mean()), str(first[place])),
         ]
         for place, name in enumerate(names)
     ]
-    riskiest = [int(row[0]) - 1 for row in _cells(pages[1], "The ten records with the largest")]
+    riskiest = [int(row[0]) - 1 for row in rows_of(pages[1], "The ten records with the largest")]
     before = np.argsort(-records["lipschitz_bound"].to_numpy(), kind="stable")
     assert riskiest == before[:10].tolist()
     assert "edu.beta[1] to edu.beta[3] belong to: (Intercept), zip001, zip002." in pages[1]
 
 
 def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[str, str]) -> None:
-    (distances,) = (row for row in _cells(pages[1], "Shares of the levels") if row[0] == "edu")
+    (distances,) = (row for row in rows_of(pages[1], "Shares of the levels") if row[0] == "edu")
     levels = ["low", "mid", "high", "(empty)"]
     data, *own = (
         [(values.fill_null("(empty)") == level).sum() / N for level in levels]
@@ -230,9 +218,9 @@ def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[st
         *(levels[off], number(data[off]), number(own.mean(axis=0)[off])),
     ]
     pay = vws.ecdf_utility(TABLE["pay"], _own(made, "pay"))
-    numbers = {row[0]: row[1:] for row in _cells(pages[1], "Numbers. U_m")}
+    numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers. U_m")}
     assert numbers["pay"][:2] == [f"{pay.maximum:.4f}", f"{pay.average:.6f}"]
-    changed = {tuple(row[:2]): row[2:] for row in _cells(pages[1], "The pairs of columns whose")}
+    changed = {tuple(row[:2]): row[2:] for row in rows_of(pages[1], "The pairs of columns whose")}
     before = associations(TABLE, categories=["zip", "owner"])
     i, j = before.names.index("edu"), before.names.index("pay")
     assert changed["edu", "pay"][1] == number(before.matrix[i, j])
@@ -269,7 +257,7 @@ def test_the_board_s_page_has_the_weights_of_each_column(
     words = "the mean of its columns' weights"
     assert words in html.unescape(board)
     assert words not in html.unescape(pages[1])
-    rows = {row[0]: row[1:] for row in _cells(board, "Quantiles over the records")}
+    rows = {row[0]: row[1:] for row in rows_of(board, "Quantiles over the records")}
     for name in ("edu", "pay", "owner", "a <b>"):
         least, *_, median, _, _, most = rows[f"weight, {name}"]
         weights = made.records[f"weight_final_{name}"]

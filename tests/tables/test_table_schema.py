@@ -331,18 +331,21 @@ SAME = [
 ]
 
 
+def native_table(column):
+    """A table of the one column, in the library that the column is of."""
+    if isinstance(column, pa.ChunkedArray):
+        return pa.table({"y": column})
+    return (
+        pl.DataFrame({"y": column})
+        if isinstance(column, pl.Series)
+        else pd.DataFrame({"y": column})
+    )
+
+
 @pytest.mark.parametrize(("column", "levels"), SAME, ids=[str(n) for n in range(len(SAME))])
 def test_labels_come_out_as_they_went_in(column, levels):
     schema = levels_of(levels)
-    table = (
-        pa.table({"y": column})
-        if isinstance(column, pa.ChunkedArray)
-        else (
-            pl.DataFrame({"y": column})
-            if isinstance(column, pl.Series)
-            else pd.DataFrame({"y": column})
-        )
-    )
+    table = native_table(column)
     frame = nw.from_native(table, eager_only=True)
     coded = schema.coded(table)["y"]
     assert coded.tolist() == [1.0, 2.0, 1.0]
@@ -383,15 +386,7 @@ GAPS = [
 @pytest.mark.parametrize("column", GAPS, ids=[str(n) for n in range(len(GAPS))])
 def test_empty_cells_are_a_level_and_come_out_empty(column):
     schema = levels_of(["a", "b"], missing=True)
-    native = (
-        pa.table({"y": column})
-        if isinstance(column, pa.ChunkedArray)
-        else (
-            pl.DataFrame({"y": column})
-            if isinstance(column, pl.Series)
-            else pd.DataFrame({"y": column})
-        )
-    )
+    native = native_table(column)
     source = nw.from_native(native, eager_only=True)["y"]
     coded = schema.coded(native)["y"]
     assert coded.tolist() == [1.0, 3.0, 2.0]

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from pyvws.commands._options import read_numbers
+from pyvws.errors import InputError
 from pyvws.studies.registry import STUDIES
 
 __all__ = ["study"]
@@ -231,6 +232,13 @@ def _tables(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=FOLDER: score the csv files that another tool made of the file. Repeatable.",
+            metavar="NAME=FOLDER",
+        ),
+    ] = None,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,
@@ -240,7 +248,17 @@ def _tables(
     from pyvws.studies import whole_tables as study
 
     own = {"synthesize": synthesize, "strict": strict, "exact": exact, "copies": copies}
+    own["beside"] = dict(map(_tables_of_others, beside or ()))
     _run(study, file, out, overwrite, seed=seed, **own)
+
+
+def _tables_of_others(text: str) -> tuple[str, list[Path]]:
+    """The name of a row and the csv files of its folder, from text such as mst=made/mst."""
+    name, _, folder = text.partition("=")
+    files = sorted(Path(folder).glob("*.csv")) if folder else []
+    if not name or not files:
+        raise InputError(f"--beside takes NAME=FOLDER with csv files in the folder. Got {text!r}.")
+    return name, files
 
 
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:

@@ -22,6 +22,7 @@ __all__ = ["cache_folder", "compiled"]
 
 _MARK = "ok"
 _UNUSED_DAYS = 180
+_WAIT_SECONDS = 0.2
 
 
 def cache_folder() -> Path:
@@ -42,13 +43,16 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
 
     `version` names the Stan that compiles the program: each version has its own folder. `build`
     writes into an empty folder; an error in `build` is passed on, and the cache keeps nothing. The
-    folder's mark is written last, so a build that was cut short does not count.
+    folder's mark is written last, so a build that was cut short does not count. Where another
+    process builds the program, this one waits for it.
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()
+    while not _complete(folder) and _others_build(folder):
+        time.sleep(_WAIT_SECONDS)
     if not _complete(folder):
         _prune(folder.parent)
-        made = folder.with_name(f"{folder.name[:16]}.{os.getpid()}-{secrets.token_hex(4)}")
+        made = folder.with_name(f"{_build_of(folder)}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with claimed_folder(made):
                 compiling()
@@ -62,6 +66,23 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
 
 def _complete(folder: Path) -> bool:
     return (folder / _MARK).is_file()
+
+
+def _build_of(folder: Path) -> str:
+    """How the names of a program's builds begin, before the number of the process."""
+    return folder.name[:16]
+
+
+def _others_build(folder: Path) -> bool:
+    """Whether another process builds the program; of two that begin at once both build."""
+    builds = [(build, _owner(build)) for build in folder.parent.glob(f"{_build_of(folder)}.*-*")]
+    return any(owner != os.getpid() and not abandoned(build, owner) for build, owner in builds)
+
+
+def _owner(build: Path) -> int:
+    """The number of the process that a build's name gives; 0 for no number."""
+    text = build.suffix[1:].partition("-")[0]
+    return int(text) if text.isdigit() else 0
 
 
 def _place(made: Path, folder: Path) -> None:
@@ -84,6 +105,6 @@ def _prune(parent: Path) -> None:
         if mark.stat().st_mtime < oldest:
             shutil.rmtree(mark.parent, ignore_errors=True)
     for left in parent.glob("*.*-*"):
-        owner = left.suffix[1:].partition("-")[0]
-        if owner.isdigit() and abandoned(left, int(owner), surely=True):
+        owner = _owner(left)
+        if owner and abandoned(left, owner, surely=True):
             shutil.rmtree(left, ignore_errors=True)

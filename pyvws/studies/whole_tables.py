@@ -3,15 +3,16 @@
 Two public files have a design here, which names the columns, their order and their levels from the
 files' own documentation: NIST's excerpt of the American Community Survey 2019 for Massachusetts
 (ma2019.csv) [nist2023], and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021].
-Each row of the study is a whole run. The k-marginal score stands beside the score of independent
-columns and of a bootstrap, since its scale is short.
+Each row of the study is a whole run, or the tables that another tool made of the same file. The
+k-marginal score stands beside the score of independent columns and of a bootstrap, since its scale
+is short.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,7 @@ __all__ = ["DESIGNS", "Design", "Row", "TableStudy", "run", "table", "write"]
 
 DATASETS: Final = 5
 _STRICT: Final = (16.0, 12.0)
+_CONCENTRATION: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,16 @@ class Design:
         """What is public of the table; `exact` makes the categories conditional tables."""
         columns = dict(self.columns)
         for name, predictors in self.patterns.items() if exact else ():
-            columns[name] = replace(columns[name], model="table", predictors=predictors)
+            columns[name] = replace(
+                columns[name],
+                model="table",
+                predictors=predictors,
+                settings={"concentration": _CONCENTRATION},
+            )
         return Schema(columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One way to make the table.
 
@@ -65,18 +72,18 @@ class Row:
     under the same weights; larger = less private. By column the weights are those that LW gives
     each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
     `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
-    `rhat` is the worst R-hat of the last fits, None
-    where all draws are exact.
+    `rhat` is the worst R-hat of the last fits, None where all draws are exact. Tables of another
+    tool have a score alone.
     """
 
     name: str
-    guarantee: str
-    epsilon: float
-    separate: float
+    guarantee: str | None = None
+    epsilon: float | None = None
+    separate: float | None = None
     score: float
-    mean_weight: float
-    rhat: float | None
-    seconds: float
+    mean_weight: float | None = None
+    rhat: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +109,9 @@ def _five_years(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 _ACS: Final = {
-    "SEX": _nominal((1, 2)),
     "AGEP": _nominal(range(0, 100, 5)),
     "MSP": _nominal((1, 2, 3, 4, 5, 6, "N")),
+    "SEX": _nominal((1, 2)),
     "EDU": _nominal((*range(1, 13), "N")),
     "PINCP_DECILE": _nominal((*range(10), "N")),
     "OWN_RENT": _nominal((0, 1, 2)),
@@ -114,16 +121,16 @@ _ACS: Final = {
     "DEYE": _nominal((1, 2)),
 }
 _ACS_PATTERNS: Final[dict[str, tuple[str, ...]]] = {
-    "SEX": (),
-    "AGEP": ("SEX",),
-    "MSP": ("AGEP", "SEX"),
-    "EDU": ("AGEP", "MSP"),
-    "PINCP_DECILE": ("EDU", "AGEP", "SEX"),
-    "OWN_RENT": ("PINCP_DECILE", "AGEP", "MSP"),
-    "HOUSING_TYPE": ("OWN_RENT", "AGEP"),
-    "RAC1P": ("OWN_RENT", "AGEP", "MSP"),
+    "AGEP": (),
+    "MSP": ("AGEP",),
+    "SEX": ("MSP",),
+    "EDU": ("AGEP",),
+    "PINCP_DECILE": ("AGEP", "SEX"),
+    "OWN_RENT": ("AGEP", "MSP"),
+    "HOUSING_TYPE": ("OWN_RENT",),
+    "RAC1P": ("OWN_RENT",),
     "DVET": ("AGEP", "SEX"),
-    "DEYE": ("AGEP", "RAC1P"),
+    "DEYE": ("AGEP",),
 }
 _CE: Final = {
     "Age": Column(role="public", range=(15.0, 90.0)),
@@ -162,6 +169,7 @@ def run(
     strict: bool = False,
     exact: bool = False,
     copies: int = 1,
+    beside: Mapping[str, Sequence[Path]] | None = None,
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> TableStudy:
@@ -182,6 +190,8 @@ def run(
         regressions on all earlier columns.
     copies : int
         How many times each record stands in the table: a larger table of the same kind.
+    beside : mapping of str to sequence of path, optional
+        Tables that other tools made of the same file, by the name of their row.
     settings : SamplerSettings, optional
         Draws of each fit; four chains of 250 if not given.
     listener : Listener
@@ -194,13 +204,18 @@ def run(
     Raises
     ------
     InputError
-        For a file that has the columns of no design, and for `strict` and `exact` together.
+        For a file that has the columns of no design, for `strict` and `exact` together, and for a
+        table of another tool without the design's columns.
     """
     if strict and exact:
         raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
     whole = read_table(Path(file)).frame
     design = _design(whole.columns)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
+    others = {
+        name: [_others(design, Path(one), name) for one in files]
+        for name, files in (beside or {}).items()
+    }
     sampler = settings or SamplerSettings(draws=250, warmup=250)
     schema = design.schema(exact=exact)
     study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], [])
@@ -209,11 +224,17 @@ def run(
         study.add("unweighted", "unweighted")
         study.add("LW", "lw")
         study.add("LW, re-weighted", "lw", reweight=True)
-        study.add("SW at LW's epsilon", "sw")
+        study.add("SW", "sw")
         study.add("LW by column", "lw", by_column=True)
+        if exact:  # A search takes many fits, and these cost little.
+            most = study.rows[1].epsilon
+            study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, epsilon=most)
+            study.add("SW, at most LW's epsilon", "sw", epsilon=most)
         for epsilon in _STRICT if strict else ():
-            mechanism = make_mechanism("censored", epsilon=epsilon, weights="none")
-            study.add(f"deviance clamp {epsilon:g}", mechanism, accept_unconverged=True)
+            clamp = make_mechanism("censored", epsilon=epsilon, weights="none")
+            study.add(f"deviance clamp {epsilon:g}", clamp, accept_unconverged=True)
+    for name, made in others.items():
+        study.rows.append(Row(name=name, score=study.scored(made)[0]))
     scale = study.scored([])
     return TableStudy(len(frame), study.rows, scale[1], scale[2], study.problems)
 
@@ -225,6 +246,17 @@ def _design(columns: list[str]) -> Design:
     raise InputError(
         f"The file has the columns of no design that this study knows: {', '.join(DESIGNS)}."
     )
+
+
+def _others(design: Design, file: Path, name: str) -> pl.DataFrame:
+    """A table that another tool made, prepared as the study's own."""
+    frame = read_table(file).frame
+    absent = [column for column in design.source if column not in frame.columns]
+    if absent:
+        raise InputError(
+            f"The table of {name!r} in {file.name} lacks columns of the study: {', '.join(absent)}."
+        )
+    return design.prepare(frame.select(design.source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +297,14 @@ class _Study:
         self.listener.line(f"  {name}: {seconds:.0f} s")
         self.rows.append(
             Row(
-                name,
-                release.privacy["guarantee"],
-                exact["epsilon_per_dataset"],
-                exact["epsilon_of_separate_runs"],
-                self.scored(release.datasets)[0],
-                final["mean_weight"],
-                final["diagnostics"]["rhat_max"],
-                seconds,
+                name=name,
+                guarantee=release.privacy["guarantee"],
+                epsilon=exact["epsilon_per_dataset"],
+                separate=exact["epsilon_of_separate_runs"],
+                score=self.scored(release.datasets)[0],
+                mean_weight=final["mean_weight"],
+                rhat=final["diagnostics"]["rhat_max"],
+                seconds=seconds,
             )
         )
 
@@ -285,15 +317,15 @@ def table(result: TableStudy) -> Any:
         right=["epsilon", "separate runs", "k-marginal", "mean weight", "R-hat", "seconds"],
     )
     for row in result.rows:
+        own = row.epsilon is not None
         made.add_row(
             row.name,
-            row.guarantee,
-            f"{row.epsilon:.1f}",
-            f"{row.separate:.1f}",
+            row.guarantee or "",
+            *(_shown(of, "{:.1f}") for of in (row.epsilon, row.separate)),
             f"{row.score:.0f}",
-            f"{row.mean_weight:.2f}",
-            "exact" if row.rhat is None else f"{row.rhat:.3f}",
-            f"{row.seconds:.0f}",
+            _shown(row.mean_weight, "{:.2f}"),
+            "exact" if own and row.rhat is None else _shown(row.rhat, "{:.3f}"),
+            _shown(row.seconds, "{:.0f}"),
         )
     made.add_section()
     for name, score in (
@@ -302,6 +334,10 @@ def table(result: TableStudy) -> Any:
     ):
         made.add_row(name, "", "", "", f"{score:.0f}", "", "", "")
     return made
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
 
 
 def write(result: TableStudy, folder: Path) -> list[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,37 @@ def test_a_build_that_another_process_finished_first_is_used():
 
     folder = compiled("model {}", version="Stan 2.35", build=other)
     assert (folder / "model").read_text() == "machine code"
+
+
+_ANOTHER = """
+import sys, time
+from pathlib import Path
+from pyvws.engines import _stan_cache
+
+_stan_cache.user_cache_path = lambda *_, **__: Path(sys.argv[1])
+
+def build(folder):
+    print("begun", flush=True)
+    sys.stdin.read()
+    (folder / "model").write_text(sys.argv[2])
+    if sys.argv[2] == "nothing":
+        raise SystemExit
+
+_stan_cache.compiled("model {}", version="Stan 2.35", build=build)
+"""
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize(("leaves", "built_here"), [("code", 0), ("nothing", 1)])
+def test_a_build_that_another_process_is_at_is_waited_for(cache, leaves, built_here):
+    command = [sys.executable, "-c", _ANOTHER, str(cache.parent), leaves]
+    build = Builder()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"begun\n"
+        threading.Timer(1.0, other.stdin.close).start()
+        folder = compiled("model {}", version="Stan 2.35", build=build)
+    assert build.times == built_here
+    assert (folder / "model").read_text() == ("machine code" if built_here else leaves)
 
 
 def test_programs_unused_for_long_are_removed():

@@ -44,9 +44,7 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
         file, synthesize=synthesize, seed=1 << 60, settings=settings, listener=listener
     )
     rows = {row.name: row for row in result.rows}
-    assert list(rows) == [
-        *("unweighted", "LW", "LW, re-weighted", "SW at LW's epsilon", "LW by column")
-    ]
+    assert list(rows) == ["unweighted", "LW", "LW, re-weighted", "SW", "LW by column"]
     assert len(lines) == len(rows)
     for name, row in rows.items():
         assert row.epsilon <= row.separate * (1 + 1e-12)
@@ -72,10 +70,22 @@ def test_conditional_tables_have_exact_draws_and_no_clamp(tmp_path: Path) -> Non
     path = tmp_path / "acs.csv"
     pl.DataFrame(made).write_csv(path)
     given = {"synthesize": synthesize, "seed": 1, "exact": True}
-    settings = SamplerSettings(draws=60, warmup=100, chains=2)
-    result = whole_tables.run(path, settings=settings, **given)
+    settings = SamplerSettings(draws=150, warmup=150, chains=2)
+    pl.DataFrame(made).head(40).write_csv(tmp_path / "other.csv")
+    others = {"another tool": [path, tmp_path / "other.csv"]}
+    result = whole_tables.run(path, settings=settings, beside=others, **given)
+    *rows, other = result.rows
+    for row in rows[-2:]:
+        assert row.name.endswith("at most LW's epsilon")
+        assert row.epsilon <= rows[1].epsilon
+    assert (other.name, other.epsilon, other.seconds) == ("another tool", None, None)
+    alone = whole_tables.run(path, settings=settings, beside={"itself": [path]}, **given).rows[-1]
+    assert alone.score == 1000.0 > other.score
     assert all(row.rhat is None and row.score > 0 for row in result.rows)
     assert whole_tables.table(result).row_count == len(result.rows) + 2
+    pl.DataFrame(made).drop("SEX", "EDU").write_csv(path)
+    with pytest.raises(InputError, match=r"'x' in acs\.csv lacks columns of the study: SEX, EDU"):
+        whole_tables.run(tmp_path / "other.csv", beside={"x": [path]}, **given)
     with pytest.raises(InputError, match="No clamp takes conditional tables"):
         whole_tables.run(path, strict=True, **given)
 

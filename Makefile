@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV ?= .venv
 OUT ?= demo
 R ?= yes
+# A file's tests share what they have fitted, so one process takes the whole file.
+TWO_AT_ONCE = --numprocesses 2 --dist loadfile
 
 .PHONY: demo docs quick test bench validate lint clean
 
@@ -17,9 +19,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-for-tests
 ifneq ($(R),no)
 	@sh tools/need-r.sh
-	PYVWS_REQUIRE_R=1 $(VENV)/bin/python -m pytest
+	PYVWS_REQUIRE_R=1 $(VENV)/bin/python -m pytest $(TWO_AT_ONCE)
 else
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest $(TWO_AT_ONCE)
 endif
 
 quick: $(VENV)/.installed-for-tests

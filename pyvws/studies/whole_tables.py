@@ -2,7 +2,8 @@
 
 Two public files have a design here, which names the columns, their order and their levels from the
 files' own documentation: NIST's excerpt of the American Community Survey 2019 for Massachusetts
-(ma2019.csv) [nist2023], and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021].
+(ma2019.csv) [nist2023], and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021]. The
+predictors of conditional tables, and their prior, were chosen by scores on the first, public file.
 Each row of the study is a whole run, or the tables that another tool made of the same file. The
 k-marginal score stands beside the score of independent columns and of a bootstrap, since its scale
 is short.

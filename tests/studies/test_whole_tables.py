@@ -102,14 +102,21 @@ def test_designs_name_public_levels_alone() -> None:
             assert design.schema(exact=exact).to_review == ()
 
 
-def test_the_page_shows_the_figures_of_the_kept_table() -> None:
-    """docs/tables-study.csv is the table.csv that the page's command wrote."""
+def _or_nothing(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+@pytest.mark.parametrize("file", ["tables-study.csv", "tables-study-10.csv"])
+def test_the_page_shows_the_figures_of_the_kept_table(file: str) -> None:
+    """Each file is the table.csv that a command of the page wrote."""
     docs = Path(__file__).parents[2] / "docs"
     page = " ".join((docs / "tables.md").read_text().split())
-    rows = pl.read_csv(docs / "tables-study.csv").to_dicts()
+    rows = pl.read_csv(docs / file).to_dicts()
     for row in rows:
-        figures = f"{row['epsilon']:.1f} | {row['separate']:.1f} | {row['score']:.0f}"
-        assert f"| {row['name']} | {row['guarantee']} | {figures} | {row['seconds']:.0f} |" in page
+        cost = f"{_or_nothing(row['epsilon'], 1)} | {_or_nothing(row['separate'], 1)}"
+        figures = f"{cost} | {row['score']:.0f} | {_or_nothing(row['seconds'], 0)} |"
+        shown = f"| {row['name']} | {row['guarantee'] or ''} | {figures}"
+        assert " ".join(shown.split()) in page
     by_name = {row["name"]: row for row in rows}
     share = by_name["LW"]["epsilon"] / by_name["LW by column"]["separate"]
-    assert f"costs {share:.2f} of it" in page
+    assert f"costs {share:.2f} of" in page

@@ -9,6 +9,7 @@
 
 import_pyvws <- function(module = "pyvws") {
   registerS3method("$", "pyvws_object", `$.pyvws_object`, envir = baseenv())
+  registerS3method("$", "pyvws_class", `$.pyvws_class`, envir = baseenv())
   registerS3method("print", "pyvws_object", print.pyvws_object, envir = baseenv())
   registerS3method(".DollarNames", "pyvws_object", .DollarNames.pyvws_object,
     envir = asNamespace("utils")
@@ -18,6 +19,11 @@ import_pyvws <- function(module = "pyvws") {
 
 `$.pyvws_object` <- function(x, name) {
   from_python(reticulate::py_get_attr(.subset2(x, "python"), name))
+}
+
+# A class is called as a function, and has functions of its own: vws$Schema$read("schema.toml").
+`$.pyvws_class` <- function(x, name) {
+  from_python(reticulate::py_get_attr(attr(x, "python"), name))
 }
 
 print.pyvws_object <- function(x, ...) {
@@ -39,6 +45,7 @@ print.pyvws_object <- function(x, ...) {
 
 to_python <- function(x) {
   if (inherits(x, "pyvws_object")) return(.subset2(x, "python"))
+  if (inherits(x, "pyvws_class")) return(attr(x, "python"))
   if (is.null(x) || inherits(x, "python.builtin.object")) return(reticulate::r_to_py(x))
   if (is.function(x)) return(callback_to_python(x))
   if (is.data.frame(x)) return(frame_to_python(x))
@@ -126,9 +133,11 @@ from_python <- function(x) {
   if (any(grepl("^pathlib[._].*PurePath$", class(x)))) return(reticulate::py_str(x))
   calls <- sprintf("python.builtin.%s", c("function", "method", "type", "builtin_function_or_method"))
   if (inherits(x, calls)) {
-    return(function(...) {
+    called <- function(...) {
       from_python(do.call(reticulate::py_call, c(list(x), lapply(list(...), to_python))))
-    })
+    }
+    if (!inherits(x, "python.builtin.type")) return(called)
+    return(structure(called, python = x, class = c("pyvws_class", "function")))
   }
   structure(list(python = x), class = "pyvws_object")
 }

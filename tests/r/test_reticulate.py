@@ -267,6 +267,11 @@ table <- data.frame(
 release <- suppressWarnings(vws$synthesize(table, schema = "schema.toml",
   mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1, seed = 1))
 made <- release$datasets[[1]]
+read <- vws$Schema$read("schema.toml")
+read$write("again.toml")
+again <- suppressWarnings(vws$synthesize(table, schema = read,
+  mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1, seed = 1))
+cat("same", identical(again$datasets[[1]], made), is.function(vws$Schema), "\\n")
 cat("rows", nrow(made), "\\n")
 for (name in names(table))
   cat(name, identical(class(made[[name]]), class(table[[name]])),
@@ -275,6 +280,9 @@ cat("names", names(made), "\\n")
 """
     found = lines(rscript, code, tmp_path)
     assert found["rows"] == "60"
+    assert found["same"] == "TRUE TRUE"
+    again = vws.Schema.read(tmp_path / "again.toml")
+    assert again == vws.Schema.read(tmp_path / "schema.toml")
     assert found["names"] == "sex own code text edu rank"
     for name in found["names"].split():
         assert found[name] == "TRUE TRUE TRUE", name

@@ -6,7 +6,11 @@ programs <- new.env()
 # Compile the program in `source` and keep it, machine code included, in `file`.
 compile_program <- function(source, file) {
   rstan::rstan_options(boost_lib = boost_folder())
-  without_debug_symbols()
+  flags <- without_debug_symbols()
+  if (!is.null(flags)) {
+    Sys.setenv(R_MAKEVARS_SITE = flags)
+    on.exit(Sys.unsetenv("R_MAKEVARS_SITE"))
+  }
   model <- rstan::stan_model(file = source, model_name = "pyvws", save_dso = TRUE)
   saveRDS(model, file)
   # A copy read from the file finds its machine code only once this object's is unloaded, which
@@ -16,15 +20,14 @@ compile_program <- function(source, file) {
   TRUE
 }
 
-# R's own flags ask for debug symbols, which take a sixth of the compiler's time. A site or a session
-# that has flags of its own keeps them.
+# A file of compiler flags: R's own ask for debug symbols, which take a sixth of the compiler's time.
+# NULL where the site or the session has flags of its own.
 without_debug_symbols <- function() {
-  own <- Sys.getenv("R_MAKEVARS_SITE", file.path(R.home("etc"), "Makevars.site"))
-  if (!file.exists(own)) {
-    flags <- file.path(tempdir(), "Makevars.site")
-    writeLines(paste(c("CXXFLAGS", "CXX14FLAGS", "CXX17FLAGS"), "+= -g0"), flags)
-    Sys.setenv(R_MAKEVARS_SITE = flags)
-  }
+  given <- nzchar(Sys.getenv("R_MAKEVARS_SITE"))
+  if (given || file.exists(file.path(R.home("etc"), "Makevars.site"))) return(NULL)
+  flags <- file.path(tempdir(), "Makevars.site")
+  writeLines(paste(c("CXXFLAGS", "CXX14FLAGS", "CXX17FLAGS"), "+= -g0"), flags)
+  flags
 }
 
 # Where Debian puts Boost's headers, if the BH package does not hold them itself.

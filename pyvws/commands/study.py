@@ -247,8 +247,11 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
+    others = dict(map(_tables_of_others, beside or ()))
+    if len(others) < len(beside or ()):
+        raise InputError("--beside has a name twice. Give each folder a name of its own.")
     own = {"synthesize": synthesize, "strict": strict, "exact": exact, "copies": copies}
-    own["beside"] = dict(map(_tables_of_others, beside or ()))
+    own["beside"] = others
     _run(study, file, out, overwrite, seed=seed, **own)
 
 

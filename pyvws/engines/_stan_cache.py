@@ -48,6 +48,8 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()
+    if not _complete(folder):
+        compiling()
     while not _complete(folder) and _others_build(folder):
         time.sleep(_WAIT_SECONDS)
     if not _complete(folder):
@@ -55,7 +57,6 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
         made = folder.with_name(f"{_build_of(folder)}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with claimed_folder(made):
-                compiling()
                 build(made)
                 _place(made, folder)
         finally:

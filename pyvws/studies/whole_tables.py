@@ -206,31 +206,31 @@ def run(
     ------
     InputError
         For a file that has the columns of no design, for `strict` and `exact` together, and for a
-        table of another tool without the design's columns.
+        table of another tool without the design's columns or with labels that the design lacks.
     """
     if strict and exact:
         raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
     whole = read_table(Path(file)).frame
     design = _design(whole.columns)
+    schema = design.schema(exact=exact)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
     others = {
-        name: [_others(design, Path(one), name) for one in files]
+        name: [_table_of(name, Path(one), design, schema) for one in files]
         for name, files in (beside or {}).items()
     }
     sampler = settings or SamplerSettings(draws=250, warmup=250)
-    schema = design.schema(exact=exact)
     study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], [])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # The table has each run's R-hat.
         study.add("unweighted", "unweighted")
-        study.add("LW", "lw")
+        lw = study.add("LW", "lw")
         study.add("LW, re-weighted", "lw", reweight=True)
         study.add("SW", "sw")
         study.add("LW by column", "lw", by_column=True)
         if exact:  # A search takes many fits, and these cost little.
-            most = study.rows[1].epsilon
-            study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, epsilon=most)
-            study.add("SW, at most LW's epsilon", "sw", epsilon=most)
+            at_most = {"epsilon": lw.epsilon}
+            study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most)
+            study.add("SW, at most LW's epsilon", "sw", **at_most)
         for epsilon in _STRICT if strict else ():
             clamp = make_mechanism("censored", epsilon=epsilon, weights="none")
             study.add(f"deviance clamp {epsilon:g}", clamp, accept_unconverged=True)
@@ -249,15 +249,21 @@ def _design(columns: list[str]) -> Design:
     )
 
 
-def _others(design: Design, file: Path, name: str) -> pl.DataFrame:
-    """A table that another tool made, prepared as the study's own."""
+def _table_of(name: str, file: Path, design: Design, schema: Schema) -> pl.DataFrame:
+    """A table that another tool made, prepared as the study's own; its labels are the design's."""
     frame = read_table(file).frame
     absent = [column for column in design.source if column not in frame.columns]
     if absent:
         raise InputError(
             f"The table of {name!r} in {file.name} lacks columns of the study: {', '.join(absent)}."
         )
-    return design.prepare(frame.select(design.source))
+    try:
+        prepared = design.prepare(frame.select(design.source))
+        schema.coded(prepared)
+    except (InputError, pl.exceptions.PolarsError) as error:
+        why = error if isinstance(error, InputError) else "A column has values of another kind."
+        raise InputError(f"The table of {name!r} in {file.name}: {why}") from None
+    return prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +285,8 @@ class _Study:
         made = k_marginal(self.frame, datasets or [self.frame], bins=self.design.bins)
         return made.score, made.independent, made.bootstrap
 
-    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
-        """Add the row of one run on the whole table."""
+    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> Row:
+        """The row of one run on the whole table, added to the rows."""
         began = time.perf_counter()
         sampler = asdict(self.sampler)
         release = self.synthesize(
@@ -296,18 +302,18 @@ class _Study:
         seconds = time.perf_counter() - began
         exact, final = release.summary["privacy"], release.summary["fits"][-1]
         self.listener.line(f"  {name}: {seconds:.0f} s")
-        self.rows.append(
-            Row(
-                name=name,
-                guarantee=release.privacy["guarantee"],
-                epsilon=exact["epsilon_per_dataset"],
-                separate=exact["epsilon_of_separate_runs"],
-                score=self.scored(release.datasets)[0],
-                mean_weight=final["mean_weight"],
-                rhat=final["diagnostics"]["rhat_max"],
-                seconds=seconds,
-            )
+        row = Row(
+            name=name,
+            guarantee=release.privacy["guarantee"],
+            epsilon=exact["epsilon_per_dataset"],
+            separate=exact["epsilon_of_separate_runs"],
+            score=self.scored(release.datasets)[0],
+            mean_weight=final["mean_weight"],
+            rhat=final["diagnostics"]["rhat_max"],
+            seconds=seconds,
         )
+        self.rows.append(row)
+        return row
 
 
 def table(result: TableStudy) -> Any:

@@ -17,19 +17,9 @@ from pyvws.validation.cases import censored_density, density
 COUNTS = ("poisson", "negative-binomial")
 
 
-# Each program takes a minute to compile: `pyvws validate --level density` runs the rest.
-CLAMPED_IN_RSTAN = ("poisson", "normal", "nominal")
-CASES = [
-    *density.CASES,
-    *(
-        case
-        for case in censored_density.CASES
-        if case.engine != "rstan" or case.id.split("/")[1].rpartition("-")[0] in CLAMPED_IN_RSTAN
-    ),
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", [*density.CASES, *censored_density.CASES], ids=lambda case: case.id
+)
 def test_the_density_is_stans(case, need):
     need(case.engine)
     found = case.judge()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,16 @@ def test_conditional_tables_have_exact_draws_and_no_clamp(tmp_path: Path) -> Non
     assert alone.score == 1000.0 > other.score
     assert all(row.rhat is None and row.score > 0 for row in result.rows)
     assert whole_tables.table(result).row_count == len(result.rows) + 2
+    others["floats"] = [tmp_path / "floats.csv"]
+    for column, values, said in (
+        ("SEX", ["1.0", "2.0"], "'SEX' has 60 values that are not among the given levels"),
+        ("AGEP", ["young", "old"], "values of another kind"),
+    ):
+        pl.DataFrame({**made, column: values * 30}).write_csv(tmp_path / "floats.csv")
+        with pytest.raises(InputError, match="The table of 'floats' in floats") as caught:
+            whole_tables.run(tmp_path / "other.csv", beside=others, **given)
+        assert re.search(said, str(caught.value))
+        assert values[0] not in str(caught.value)
     pl.DataFrame(made).drop("SEX", "EDU").write_csv(path)
     with pytest.raises(InputError, match=r"'x' in acs\.csv lacks columns of the study: SEX, EDU"):
         whole_tables.run(tmp_path / "other.csv", beside={"x": [path]}, **given)

@@ -129,7 +129,7 @@ class ColumnTerms:
     """The log-likelihoods of one column's cells at S draws, in nats and without weights.
 
     `blocks` gives every `Block` of them, `at` those of some cells (m,) as (S, m), and
-    `cell_of_record` (N,) is each record's cell among the `n_cells`.
+    `cell_of_record` (N,) is each record's cell among the `n_cells`, -1 where its term is 0.
     """
 
     blocks: Callable[[], Iterable[Block]]
@@ -150,7 +150,7 @@ def blockwise_joint_bounds(
     high, low = (np.empty((len(weights), K)) for _ in range(2))
     for k, column in enumerate(columns):
         most, least = _ends(column)
-        high[:, k], low[:, k] = most[column.cell_of_record], least[column.cell_of_record]
+        high[:, k], low[:, k] = _by_cell(most, column), _by_cell(least, column)
     alpha = _by_column(weights, len(weights), K)
     by_record, by_column = _of_ends(high, low, alpha)
     maxima, _ = _of_ends(high, low, np.ones_like(alpha))
@@ -158,15 +158,22 @@ def blockwise_joint_bounds(
     sums = np.zeros((draws, len(top)))
     with np.errstate(invalid="ignore"):
         for k, column in enumerate(columns):
-            used, place = np.unique(column.cell_of_record[top], return_inverse=True)
+            has = column.cell_of_record[top] >= 0
+            used, place = np.unique(column.cell_of_record[top[has]], return_inverse=True)
             terms = np.nan_to_num(column.at(used), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
             of_top = np.sort(terms, axis=0)[:, place]
-            sums += np.where(alpha[top, k] > 0.0, of_top * alpha[top, k], 0.0)
+            own = alpha[top[has], k]
+            sums[:, has] += np.where(own > 0.0, of_top * own, 0.0)
     by_draw = np.abs(sums).max(axis=1)
     by_draw[np.isnan(by_draw)] = np.inf
     database = float(by_record.max())
     everything = np.ones(draws, dtype=np.bool_)
     return LipschitzBounds(by_record, by_draw, database, everything, by_column), maxima
+
+
+def _by_cell(of_cells: Floats, column: ColumnTerms) -> Floats:
+    """The cells' values (C,) by record (N,), 0 for a record without a term."""
+    return np.append(of_cells, 0.0)[column.cell_of_record]
 
 
 def _ends(column: ColumnTerms) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,58 @@ from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.cells import Cells, Records
 
-__all__ = ["Conditional", "DrawnColumn", "TableCells", "TableModel", "draws_of", "joint_draws"]
+__all__ = [
+    "Conditional",
+    "DrawnColumn",
+    "Finishing",
+    "TableCells",
+    "TableModel",
+    "draws_of",
+    "joint_draws",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
     """One synthesized column: its family given the public and the earlier columns.
 
-    The design rows of `cells` code the predictors; record i of every column's cells is the same
-    record. `model` is prepared.
+    The design rows of `cells` code the predictors, and `model` is prepared. `cells` are of the
+    records (n,) at the places `records` of the table's, or of all N. The other records' terms are
+    0: a rule fixes their value, or they have none in this part of a number.
     """
 
     column: str
     model: Model
     cells: Cells
+    records: NDArray[np.intp] | None = None
+
+    def own(self, values: Floats) -> Floats:
+        """The entries of the table's (N, ...) that are of the column's records."""
+        return values if self.records is None else values[self.records]
+
+    def places(self, records: int) -> NDArray[np.intp]:
+        """Each of N records' cell, -1 for a record without a term, (N,)."""
+        if self.records is None:
+            return self.cells.cell_of_record
+        places = np.full(records, -1, dtype=np.intp)
+        places[self.records] = self.cells.cell_of_record
+        return places
+
+
+class Finishing(Protocol):
+    """What is public of a column's synthetic values besides their family.
+
+    Each method takes the values (n,) of the columns before it, by name.
+    """
+
+    def limits(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
+        """The lowest and the highest value that the family may draw."""
+
+    def rounded(self, found: Floats) -> Floats:
+        """Drawn values (n,) at the column's decimals."""
+
+    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+        """Drawn values (n,), with those that a rule or another part of the column fixes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +81,8 @@ class DrawnColumn:
     ----------
     column : str
         Name of the column.
-    model : Model
-        The column's family, prepared.
+    model : Model, optional
+        The column's family, prepared; None for a column that follows from others by a rule.
     design : ndarray, shape (N, K)
         The records' own design rows. They may be read only where `coded` is None.
     coded : function of a mapping of column names to values (n,), optional
@@ -55,14 +93,17 @@ class DrawnColumn:
         What a value of the family's becomes in the table's coding: value + first.
     seen : ndarray, shape (N,), optional
         The encoded outcome, for a family that reads it.
+    finish : Finishing, optional
+        Rules, range and decimals of the column, where it has them.
     """
 
     column: str
-    model: Model
+    model: Model | None
     design: Floats
     coded: Callable[[Mapping[str, Floats]], Floats] | None = None
     first: float = 0.0
     seen: Floats | None = None
+    finish: Finishing | None = None
 
 
 def joint_draws(draws: Mapping[str, Draws]) -> Draws:
@@ -85,7 +126,7 @@ class TableCells(Records):
     columns : tuple of Conditional
         The K columns in order.
     places : ndarray of int, shape (C, K)
-        The cell that each distinct record has in each column's own cells.
+        The cell that each distinct record has in each column's own cells, -1 where it has no term.
     cell_of_record, multiplicity : ndarray, shape (N,)
         As in `Records`.
     """
@@ -96,16 +137,18 @@ class TableCells(Records):
     multiplicity: Floats | None = None
 
     @classmethod
-    def of(cls, columns: Sequence[Conditional]) -> TableCells:
-        """The distinct records of columns that have the same N records."""
-        first = columns[0].cells
-        place = np.zeros(first.n_records, dtype=np.intp)
-        for one in columns:
-            pairs = place * one.cells.n_cells + one.cells.cell_of_record
+    def of(
+        cls, columns: Sequence[Conditional], records: int, multiplicity: Floats | None = None
+    ) -> TableCells:
+        """The distinct ones of N records, which stand for `multiplicity` (N,) equal ones each."""
+        place = np.zeros(records, dtype=np.intp)
+        own = [one.places(records) for one in columns]
+        for one, cells in zip(columns, own, strict=True):
+            pairs = place * (one.cells.n_cells + 1) + cells + 1
             _, place = np.unique(pairs, return_inverse=True)
         _, where = np.unique(place, return_index=True)
-        of_each = np.column_stack([one.cells.cell_of_record[where] for one in columns])
-        return cls(tuple(columns), of_each, place, first.multiplicity)
+        of_each = np.column_stack([cells[where] for cells in own])
+        return cls(tuple(columns), of_each, place, multiplicity)
 
     @property
     def n_cells(self) -> int:
@@ -168,7 +211,14 @@ class TableModel:
         """The sum over columns of values by the columns' own cells (..., C_k), as (..., C)."""
         total: Any = 0.0
         for k, one in enumerate(self.columns):
-            used, place = np.unique(cells.places[:, k], return_inverse=True)
+            at = cells.places[:, k]
+            used, place = np.unique(at[at >= 0], return_inverse=True)
             whole = len(used) == one.cells.n_cells
-            total = total + own(one, one.cells if whole else one.cells.part(used))[..., place]
+            found = own(one, one.cells if whole else one.cells.part(used))
+            if len(place) < len(at):  # Records without a term in the column.
+                every = np.zeros((*found.shape[:-1], len(at)))
+                every[..., at >= 0] = found[..., place]
+                total = total + every
+            else:
+                total = total + found[..., place]
         return total

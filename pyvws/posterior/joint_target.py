@@ -30,10 +30,14 @@ __all__ = ["ColumnValue", "JointTarget"]
 
 @kernel
 def _add_column(cell: Any, log_lik: Any, shift: Any, total: Any) -> None:
-    """Add l - a of one column to each record's total (M,); `cell` holds the records' cells."""
+    """Add l - a of one column to each record's total (M,); `cell` holds the records' cells.
+
+    A cell of -1 stands for a record without a term in the column.
+    """
     for t in range(len(cell)):
         c = cell[t]
-        total[t] += log_lik[c] - shift[c]
+        if c >= 0:
+            total[t] += log_lik[c] - shift[c]
 
 
 @kernel
@@ -41,7 +45,8 @@ def _sum_by_cell(cell: Any, inside: Any, weight: Any) -> None:
     """Fill `weight` (C,) with the sums over each cell of the records' `inside` (M,)."""
     weight[:] = 0.0
     for t in range(len(cell)):
-        weight[cell[t]] += inside[t]
+        if cell[t] >= 0:
+            weight[cell[t]] += inside[t]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,14 @@ class JointTarget:
     Attributes
     ----------
     columns : tuple of Conditional
-        K columns, each with a name of its own. Record i is the same record in all of them.
+        K columns, each with a name of its own. Record i is the same record in all of them, unless
+        a column has terms of some `records` alone.
     weights : ndarray, shape (N,)
         alpha_i in [0, 1] of each record, for all of its columns; smaller = more protected.
     clamp : Clamp
         The window of alpha_i sum_k (l_ik - a_ik), in nats.
+    multiplicity : ndarray, shape (N,), optional
+        Number of equal records that each of the N stands for; by default 1.
 
     Raises
     ------
@@ -88,21 +96,24 @@ class JointTarget:
     columns: tuple[Conditional, ...]
     weights: Floats
     clamp: Clamp
+    multiplicity: Floats | None = None
 
     def __post_init__(self) -> None:
         columns = tuple(self.columns)
         if not columns:
             raise InputError("A table needs at least one column to synthesize. Got none.")
         names = [of.column for of in columns]
-        first = columns[0].cells
         weights = weight_vector(self.weights)
+        count = np.ones(len(weights)) if self.multiplicity is None else self.multiplicity
         for at, of in enumerate(columns):
             if of.column in names[:at]:
                 raise InputError(f"Column {of.column!r} stands twice in the table. Give it once.")
-            same_length(weights, of.cells.cell_of_record, ("weights", f"column {of.column!r}"))
-            if not np.array_equal(of.cells.one_by_one(), first.one_by_one()):
+            own = of.own(weights)
+            same_length(own, of.cells.cell_of_record, ("weights", f"column {of.column!r}"))
+            counted = of.cells.multiplicity
+            if not np.array_equal(of.own(count), np.ones(len(own)) if counted is None else counted):
                 raise InputError(
-                    f"Columns {names[0]!r} and {of.column!r} count their records differently. "
+                    f"Column {of.column!r} counts its records differently than the table. "
                     "Tally the table once, for all columns."
                 )
         object.__setattr__(self, "columns", columns)
@@ -133,7 +144,12 @@ class JointTarget:
         density = self.density_and_gradient()
 
         def fit(part: Floats) -> _TableStart:
-            return _TableStart(tuple(model.start(cells, part) for model, cells in columns))
+            return _TableStart(
+                tuple(
+                    model.start(cells, of.own(part))
+                    for of, (model, cells) in zip(self.columns, columns, strict=True)
+                )
+            )
 
         with steady_sums():
             search = TrimmedSearch(
@@ -205,12 +221,13 @@ class JointTarget:
 
     def _distinct(self) -> _Distinct:
         """The distinct records."""
-        cells = [of.cells.cell_of_record for of in self.columns]
-        place = np.zeros(len(self.weights), dtype=np.intp)
+        N = len(self.weights)
+        cells = [of.places(N) + 1 for of in self.columns]
+        place = np.zeros(N, dtype=np.intp)
         for key in (*cells, np.unique(self.weights, return_inverse=True)[1]):
             _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
         _, first = np.unique(place, return_index=True)
-        count = np.bincount(place, weights=self.columns[0].cells.multiplicity)
+        count = np.bincount(place, weights=self.multiplicity)
         return _Distinct(
             place, first, self.weights[first], count.astype(np.float64), self.clamp.window
         )
@@ -224,7 +241,7 @@ class JointTarget:
             made.append(
                 _Part(
                     block=block,
-                    cell=cells.cell_of_record[records.first],
+                    cell=of.places(len(self.weights))[records.first],
                     log_density=model.log_density,
                     prior_data=prior_data(model, cells),
                     terms=terms,

@@ -149,12 +149,11 @@ def _refuse_too_few(tally: pl.DataFrame) -> None:
 def _refuse_missing_numbers(
     settings: RunSettings, tally: pl.DataFrame, columns: RunColumns
 ) -> None:
-    """Raise InputError for missing values other than those that a schema may know of."""
+    """Raise InputError for missing values other than in columns that a schema describes."""
     schema = settings.public_table
     if schema is not None:
         mechanism = cast(Mechanism, settings.mechanism)
         read = {*mechanism.known, mechanism.weight_column}
-        read |= {name for name in schema.used if not schema.columns[name].categorical}
         refuse_missing(tally, [name for name in columns.modelled if name in read])
 
 
@@ -258,10 +257,8 @@ def _write_datasets(
             def write(number: int, batch: pl.DataFrame = batch) -> None:
                 draw, rng = streams[number]
                 values = run.values(draw, rng, batch[_PLACE].to_numpy())
-                made = [
-                    one.written(values[one.name], nw.Implementation.POLARS).to_native()
-                    for one in run.table.outcomes
-                ]
+                columns = run.table.written(values, nw.Implementation.POLARS)
+                made = [one.to_native() for one in columns]
                 writers[number](batch.with_columns(made).select(released))
 
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:

@@ -21,7 +21,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.models.model import Draws
-from pyvws.models.sequence import Conditional, TableCells, TableModel
+from pyvws.models.sequence import TableCells, TableModel
 from pyvws.posterior.prediction import predicted
 from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
 from pyvws.statement.accounting import ColumnCost, PrivacyStatement, growth_per_doubling
@@ -37,7 +37,6 @@ from pyvws.synthesis.fit_sources import (
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.cells import make_cells
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
@@ -74,8 +73,7 @@ class FittedRun:
         self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
     ) -> dict[str, Floats]:
         """Synthetic values by column of rows that stand for records, as `predicted` draws them."""
-        columns = [one.drawn for one in self.table.outcomes]
-        return predicted(columns, draw, rng, rows=rows, public=self.table.public)
+        return predicted(self.table.drawn, draw, rng, rows=rows, public=self.table.public)
 
     def figures(self) -> dict[str, Any]:
         """The run's own part of summary.json."""
@@ -92,11 +90,13 @@ class FittedRun:
             }
         terms = {one.name: list(one.terms) for one in self.table.outcomes}
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
+        if self.table.breaking:
+            told = {**told, "records_that_break_rules": self.table.breaking}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
     def records(self) -> dict[str, Floats]:
         """Columns of records.parquet, an entry (N,) for each record that was fitted."""
-        found = record_columns(self.own, self.final, self.table.names)
+        found = record_columns(self.own, self.final, [one.name for one in self.table.outcomes])
         if self.outside is not None:
             found["share_outside_window"] = self.outside.by_record
         return found
@@ -365,12 +365,10 @@ def _modelled(
     settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
 ) -> tuple[Any, Any, FitSource]:
     """The model, the cells and the source of fits: of one column, or of all columns together."""
-    columns = tuple(
-        Conditional(one.name, one.model, make_cells(one.encoded, one.design, multiplicity))
-        for one in table.outcomes
-    )
-    if len(columns) > 1:
-        model, cells = TableModel(columns), TableCells.of(columns)
+    columns = tuple(one.conditional(multiplicity) for one in table.outcomes)
+    if len(columns) > 1 or columns[0].records is not None:
+        model = TableModel(columns)
+        cells = TableCells.of(columns, table.records, multiplicity)
         return model, cells, TableSource(model, cells, _sampler(settings, log))
     (one,) = columns
     if settings.program is not None:
@@ -387,10 +385,13 @@ def _modelled(
 
 
 def _numbers(table: ConfidentialTable) -> Floats:
-    """The outcome (N,), or the numbers (N, P) among the columns of a table."""
+    """The outcome (N,), or the numbers (N, P) among the columns of a table, 0 where missing.
+
+    The parts of a number are a category beside it.
+    """
     if len(table.outcomes) == 1:
         return table.outcomes[0].y
-    numbers = [one.y for one in table.outcomes if not one.categorical]
+    numbers = [np.nan_to_num(one.y) for one in table.outcomes if not one.categorical]
     return np.column_stack(numbers) if numbers else np.empty((table.records, 0))
 
 

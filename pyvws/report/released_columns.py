@@ -43,12 +43,13 @@ class ReleasedColumn:
     """A column of the datasets.
 
     `levels` are the public levels of a category, or none if nothing public has them; None of a
-    number.
+    number. `missing` says whether the schema lets a number be missing.
     """
 
     name: str
     synthetic: bool
     levels: tuple[str, ...] | None
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +91,10 @@ def read_columns(
         levels: tuple[str, ...] | None = None
         if said is not None and said.categorical:
             levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
-        elif model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean):
+        elif said is None and (model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)):
             levels = ()
-        made.append(ReleasedColumn(name, synthetic, levels))
+        missing = said is not None and bool(said.missing_codes)
+        made.append(ReleasedColumn(name, synthetic, levels, missing))
     return made
 
 
@@ -107,6 +109,8 @@ def read_values(
 def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValues:
     """A column of several tables as numbers, or as codes of the levels that any table has.
 
+    Of a number that may be missing the values are those that are there.
+
     The tables' names are for the message of an InputError: for text, or an empty cell, in a number.
     """
     if column.levels is not None:
@@ -114,7 +118,9 @@ def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
     numbers = []
     for name, part in parts.items():
         with readable(f"{name}: its column {column.name!r}"):
-            part = part.cast(pl.Float64)
+            part = part.cast(pl.Float64, strict=not column.missing)
+        if column.missing:
+            part = part.drop_nulls().drop_nans()
         if part.is_null().any():
             raise InputError(f"{name}: its column {column.name!r} has missing values. {AS_LEFT}")
         numbers.append(part.to_numpy())

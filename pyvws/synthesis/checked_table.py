@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
-from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
+from pyvws.models.sequence import DrawnColumn
+from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.families import family_of, first_code
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.column import part_of
 from pyvws.tables.design import make_design
 from pyvws.tables.frame import (
     OutcomeKind,
@@ -26,7 +29,8 @@ from pyvws.tables.frame import (
     outcome_series,
     plain_columns,
 )
-from pyvws.tables.levels import coded_column
+from pyvws.tables.levels import coded_column, how_many
+from pyvws.tables.parts import Finish, finish_of, follows, is_drawn, modelled_schema
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
@@ -84,19 +88,26 @@ def _one_outcome(
     made = OutcomeColumn(
         name=outcome,
         y=y,
-        unrounded=found,
         model=prepared,
         design=design.matrix,
         terms=design.names,
         predictors=design.predictors,
+        categorical=categories,
+    )
+    shown = ReleasedColumn(
+        y=found,
         kind=kind,
         written=lambda values, backend: outcome_series(
-            outcome, np.rint(values) if round else values, kind, backend=backend
+            outcome,
+            np.rint(values[outcome]) if round else values[outcome],
+            kind,
+            backend=backend,
         ),
-        categorical=categories,
     )
     return ConfidentialTable(
         outcomes=(made,),
+        synthesized={outcome: shown},
+        drawn=(made.drawn,) if modelled else (),
         known=known,
         released=released,
         implementation=frame.implementation,
@@ -109,41 +120,73 @@ def _several_outcomes(
     frame: nw.DataFrame[Any], settings: RunSettings, schema: Schema, counts: Floats | None
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
-    values = schema.coded(frame, counts=counts)
-    outcomes = []
+    values, whole = schema.coded(frame, counts=counts), modelled_schema(schema)
+    shown, outcomes, drawn = {}, [], []
     for name in schema.synthesized:
-        family, design = family_of(schema, name), public_design(schema, name)
-        first, predictors = first_code(family), schema.predictors_of(name)
-        follows = any(one in schema.synthesized for one in predictors)
-        y, like = values[name], frame[name]
-        categorical = schema.columns[name].categorical
-        if mechanism.by_column:
-            mechanism.check_outcome(y, name, categories=categorical)
-        outcomes.append(
-            OutcomeColumn(
-                name=name,
-                y=y,
-                unrounded=y,
-                model=_prepared(family, y - first, name, counts),
-                design=design.matrix(values),
-                terms=design.names,
-                predictors=predictors,
-                kind=_levels(schema, name, like),
-                written=_decoder(schema, name, like),
-                coded=design.matrix if follows else None,
-                first=first,
-                categorical=categorical,
-            )
+        found = follows(schema, name, values)
+        shown[name] = ReleasedColumn(
+            y=values[name],
+            kind=_levels(schema, name, frame[name]),
+            written=_decoder(schema, name, frame[name]),
+            breaking=how_many(found.breaking, counts),
         )
+        column = schema.columns[name]
+        parts = [(part_of(name), found.modelled)] if column.parts else []
+        for one, has in (*parts, (name, found.valued)):
+            if is_drawn(schema, one):
+                of = _conditional(whole, one, values, has, finish_of(schema, one), counts)
+                if mechanism.by_column:
+                    own = of.y if of.records is None else of.y[of.records]
+                    mechanism.check_outcome(own, one, categories=of.categorical)
+                outcomes.append(of)
+                drawn.append(of.drawn)
+            else:
+                nothing = np.empty((len(values[name]), 0))
+                drawn.append(DrawnColumn(one, None, nothing, finish=finish_of(schema, one)))
     weighed = mechanism.weight_column
-    released = {*schema.public, *schema.synthesized}
     return ConfidentialTable(
         outcomes=tuple(outcomes),
+        synthesized=shown,
+        drawn=tuple(drawn),
         known=_known(frame, mechanism),
-        released=[name for name in frame.columns if name in released],
+        released=[one for one in frame.columns if one in {*schema.public, *schema.synthesized}],
         implementation=frame.implementation,
-        public={name: values[name] for name in schema.public if name in values},
+        public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
+    )
+
+
+def _conditional(
+    schema: Schema,
+    name: str,
+    values: Mapping[str, Floats],
+    has: NDArray[np.bool_],
+    finish: Finish | None,
+    counts: Floats | None,
+) -> OutcomeColumn:
+    """A conditional of `modelled_schema`, of the records (N,) that have a term in it."""
+    if not has.any():
+        raise InputError(
+            f"No record has a value of column {name!r} that its rules leave open, so nothing can "
+            "be fitted. Drop the column, or change its rules."
+        )
+    family, design = family_of(schema, name), public_design(schema, name)
+    first, predictors = first_code(family), schema.predictors_of(name)
+    records = None if has.all() else np.flatnonzero(has)
+    own = values[name] if records is None else values[name][records]
+    of = counts if counts is None or records is None else counts[records]
+    return OutcomeColumn(
+        name=name,
+        y=values[name],
+        model=_prepared(family, own - first, name, of),
+        design=design.matrix(values),
+        terms=design.names,
+        predictors=predictors,
+        coded=design.matrix if any(one in schema.synthesized for one in predictors) else None,
+        first=first,
+        finish=finish,
+        categorical=schema.columns[name].categorical,
+        records=records,
     )
 
 
@@ -167,9 +210,11 @@ def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
 
 def _decoder(
     schema: Schema, name: str, like: nw.Series[Any]
-) -> Callable[[Floats, Any], nw.Series[Any]]:
+) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
     """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
-    return lambda values, _backend: schema.decoded(name, values, like=like)
+    return lambda values, _backend: schema.decoded(
+        name, values[name], like=like, parts=values.get(part_of(name))
+    )
 
 
 def _known(frame: nw.DataFrame[Any], mechanism: Mechanism) -> list[Any]:

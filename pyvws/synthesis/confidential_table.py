@@ -8,79 +8,119 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.models.model import Model
-from pyvws.models.sequence import DrawnColumn
+from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.synthesis.reference import Reference
+from pyvws.tables.cells import make_cells
 from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
 from pyvws.tables.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["ConfidentialTable", "OutcomeColumn"]
+__all__ = ["ConfidentialTable", "OutcomeColumn", "ReleasedColumn"]
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeColumn:
-    """A column to synthesize.
+    """A conditional to fit: a column to synthesize, or the parts of one.
 
     Attributes
     ----------
     name : str
         Name of the column.
-    y, unrounded : ndarray, shape (N,)
-        The values in the column's own unit, or codes 1 to L of categories; before rounding too.
+    y : ndarray, shape (N,)
+        The values in the column's own unit, or codes 1 to L of categories; NaN where missing.
     model : Model
         The column's family, prepared.
     design : ndarray, shape (N, K)
         Design rows of the records.
     terms, predictors : tuple of str
         Names of the design's columns, and of the columns that these come from.
-    kind : OutcomeKind
-        What the values are; of categories, the levels that the codes stand for.
-    written : function of values (M,) and a backend of narwhals
-        Makes synthetic values a column of the table's kind.
-    coded, first
+    coded, first, finish
         As of `DrawnColumn`.
     categorical : bool
         Whether no distance between values has a meaning.
+    records : ndarray of int, shape (n,), optional
+        Places of the records that have a term in the conditional; all N if not given.
     """
 
     name: str
     y: Floats
-    unrounded: Floats
     model: Model
     design: Floats
     terms: tuple[str, ...]
     predictors: tuple[str, ...]
-    kind: OutcomeKind
-    written: Callable[[Floats, Any], nw.Series[Any]]
     coded: Callable[[Mapping[str, Floats]], Floats] | None = None
     first: float = 0.0
+    finish: Finishing | None = None
     categorical: bool = False
+    records: NDArray[np.intp] | None = None
 
     @property
     def encoded(self) -> Floats:
-        """The values (N,) on the scale of the likelihood."""
-        return self.model.encode(self.y - self.first if self.first else self.y)
+        """The values on the scale of the likelihood, of the records that have a term, (n,)."""
+        y = self.y if self.records is None else self.y[self.records]
+        return self.model.encode(y - self.first if self.first else y)
 
     @property
     def drawn(self) -> DrawnColumn:
         """How synthetic values of the column are drawn."""
-        seen = self.encoded if self.model.reads_outcome else None
-        return DrawnColumn(self.name, self.model, self.design, self.coded, self.first, seen)
+        seen = None
+        if self.model.reads_outcome:
+            seen = self.encoded
+            if self.records is not None:  # A record without a value takes another's, by turns.
+                seen = np.resize(seen, len(self.y))
+                seen[self.records] = self.encoded
+        return DrawnColumn(
+            *(self.name, self.model, self.design, self.coded, self.first, seen, self.finish)
+        )
+
+    def conditional(self, multiplicity: Floats | None) -> Conditional:
+        """The column to fit; record i of the table stands for multiplicity[i] equal ones."""
+        of = slice(None) if self.records is None else self.records
+        counts = None if multiplicity is None else multiplicity[of]
+        cells = make_cells(self.encoded, self.design[of], counts)
+        return Conditional(self.name, self.model, cells, self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedColumn:
+    """A synthesized column as it is released.
+
+    Attributes
+    ----------
+    y : ndarray, shape (N,)
+        The confidential values before any rounding, or codes of categories; NaN where missing.
+    kind : OutcomeKind
+        What the values are; of categories, the levels that the codes stand for.
+    written : function of synthetic values by column and a backend of narwhals
+        Makes the column of the table's kind.
+    breaking : int
+        The number of records that break a rule of the column.
+    """
+
+    y: Floats
+    kind: OutcomeKind
+    written: Callable[[Mapping[str, Floats], Any], nw.Series[Any]]
+    breaking: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialTable:
     """The parts of a confidential table.
 
-    The parts are the columns to synthesize, the known columns' values, the columns to release in
-    order, the coded public predictors (N,) of columns that follow synthetic ones, and for a
-    mechanism that names them the public weights (N,) and the public records.
+    The parts are the conditionals to fit, the synthesized columns as they are released, how they
+    are drawn in order, the known columns' values, the columns to release in order, the coded public
+    predictors (N,) of columns that follow synthetic ones, and for a mechanism that names them the
+    public weights (N,) and the public records.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
+    synthesized: Mapping[str, ReleasedColumn]
+    drawn: tuple[DrawnColumn, ...]
     known: list[Any]
     released: list[str]
     implementation: Any
@@ -94,19 +134,23 @@ class ConfidentialTable:
         return len(self.outcomes[0].y)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns to synthesize."""
-        return tuple(one.name for one in self.outcomes)
-
-    @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are released as they are."""
-        return tuple(name for name in self.released if name not in self.names)
+        return tuple(name for name in self.released if name not in self.synthesized)
 
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:
         """What a search for copies of each outcome compares: its values before rounding."""
-        return {one.name: (one.unrounded, one.kind) for one in self.outcomes}
+        return {name: (one.y, one.kind) for name, one in self.synthesized.items()}
+
+    @property
+    def breaking(self) -> dict[str, int]:
+        """The number of records that break a rule, of each column where there are any."""
+        return {name: one.breaking for name, one in self.synthesized.items() if one.breaking}
+
+    def written(self, values: Mapping[str, Floats], backend: Any) -> list[nw.Series[Any]]:
+        """The synthesized columns as they are released, of synthetic values by column."""
+        return [one.written(values, backend) for one in self.synthesized.values()]
 
     @property
     def families(self) -> dict[str, Model]:
@@ -133,11 +177,6 @@ class ConfidentialTable:
             frame = nw.maybe_reset_index(frame[order])
         frame = nw.from_native(with_sorted_levels(frame.to_native()), eager_only=True)
         return [
-            without_notes(
-                with_columns(
-                    frame,
-                    [one.written(of[one.name], frame.implementation) for one in self.outcomes],
-                )
-            )
+            without_notes(with_columns(frame, self.written(of, frame.implementation)))
             for of in values
         ]

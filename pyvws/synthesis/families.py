@@ -11,9 +11,10 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
+from pyvws.tables.parts import is_drawn, modelled_schema
 from pyvws.tables.schema import Schema
 
-__all__ = ["family_of", "first_code", "refuse_by_column", "refuse_table"]
+__all__ = ["families_of", "family_of", "first_code", "refuse_by_column", "refuse_table"]
 
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
@@ -26,13 +27,19 @@ def family_of(schema: Schema, name: str) -> Model:
     if column.outcome_scale is not None:
         given["outcome_scale"] = column.outcome_scale
     if "levels" in takes and column.levels is not None:
-        given["levels"] = tuple(range(1, len(column.coded_levels) + 1))
+        given["levels"] = tuple(range(1, column.n_drawn + 1))
     if "range" in takes and column.range is not None:
         given["range"] = column.range
     family = find_model(cast(str, column.model), **given)
     if isinstance(family, ConditionalTable):
         return replace(family, predictor_levels=_pattern_levels(schema, name))
     return family
+
+
+def families_of(schema: Schema) -> tuple[Model, ...]:
+    """The families of all conditionals of a table, in their order."""
+    whole = modelled_schema(schema)
+    return tuple(family_of(whole, name) for name in whole.synthesized if is_drawn(schema, name))
 
 
 def _pattern_levels(schema: Schema, name: str) -> tuple[int, ...]:

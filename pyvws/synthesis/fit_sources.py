@@ -128,12 +128,15 @@ class TableSource:
         if clamp is None:
             posterior = self._fitted(weights, settings, seed, progress, previous)
         else:
-            target = JointTarget(self.model.columns, weights, clamp)
+            target = JointTarget(self.model.columns, weights, clamp, self.cells.multiplicity)
             posterior = table_engine(self.engine).sample_table(
                 target, settings, seed=seed, progress=progress
             )
         bounds, maxima = blockwise_joint_bounds(
-            [self._terms(one, posterior, clamp) for one in self.model.columns],
+            [
+                self._terms(one, posterior, clamp, self.cells.n_records)
+                for one in self.model.columns
+            ],
             draws=posterior.n_draws,
             weights=weights,
         )
@@ -159,7 +162,7 @@ class TableSource:
             if previous is not None:
                 before = replace(previous, draws=draws_of(previous.draws, one.column))
             return self.engine.sample(
-                PseudoPosterior(one.model, one.cells, own[place]),
+                PseudoPosterior(one.model, one.cells, one.own(own[place])),
                 settings,
                 seed=int(seeds[place] >> np.uint64(1)),
                 progress=tell.of(place),
@@ -191,7 +194,9 @@ class TableSource:
         )
 
     @staticmethod
-    def _terms(one: Conditional, posterior: Posterior, clamp: Clamp | None) -> ColumnTerms:
+    def _terms(
+        one: Conditional, posterior: Posterior, clamp: Clamp | None, records: int
+    ) -> ColumnTerms:
         own = replace(posterior, draws=draws_of(posterior.draws, one.column))
         shift = None if clamp is None else clamp.shift(one.model, one.cells)
 
@@ -202,7 +207,7 @@ class TableSource:
         return ColumnTerms(
             blocks=lambda: shifted_blocks(one.model, own, one.cells, clamp),
             at=at,
-            cell_of_record=one.cells.cell_of_record,
+            cell_of_record=one.places(records),
             n_cells=one.cells.n_cells,
         )
 

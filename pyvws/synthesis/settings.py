@@ -21,7 +21,7 @@ from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
-from pyvws.synthesis.families import family_of, refuse_by_column, refuse_table
+from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table
 from pyvws.tables.schema import Schema
 
 __all__ = ["SCHEMA_FILE", "RunSettings", "check_needs", "mechanisms_that"]
@@ -388,7 +388,7 @@ class RunSettings:
         """The families of the columns to synthesize, in their order."""
         if self.public_table is None:
             return (cast(Model, self.model),)
-        return tuple(family_of(self.public_table, name) for name in self.public_table.synthesized)
+        return families_of(self.public_table)
 
     @property
     def _reads_outcome(self) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_number, told, whole_number
 from pyvws.errors import InputError
-from pyvws.tables.levels import label_of
+from pyvws.tables.levels import as_number, label_of
+from pyvws.tables.rules import Fixed, Rule, Sum, read_rule
 
-__all__ = ["CATEGORICAL", "ENTRIES", "FAMILIES", "ROLES", "Column", "near"]
+__all__ = ["CATEGORICAL", "ENTRIES", "FAMILIES", "ROLES", "Column", "near", "part_of"]
 
 ROLES: Final = ("public", "synthesize", "drop")
 CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
@@ -61,12 +62,13 @@ class Column:
         Predictors of a synthesized column; by default all public and all earlier columns.
     formula : str, optional
         R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
-    missing : str or True, optional
-        The code of a missing value, or True for empty cells.
+    missing : str, True or a list of them, optional
+        Codes of missing values; True stands for empty cells.
     mass : tuple of float
         Points of mass of a number, such as 0.
-    rule : str, optional
-        When the value follows from earlier columns, such as "missing where age < 15".
+    rule : str or tuple of str, optional
+        How the value follows from other columns, as `pyvws.tables.rules` says, such as
+        "missing where age < 15". The first rule whose condition holds fixes the value.
     outcome_scale : str, optional
         Scale of the outcome of the families normal and normal-mixture.
     settings : dict
@@ -83,15 +85,15 @@ class Column:
     decimals: int | None = None
     predictors: tuple[str, ...] | None = None
     formula: str | None = None
-    missing: str | bool | None = None
+    missing: str | bool | tuple[str | bool, ...] | None = None
     mass: tuple[float, ...] = ()
-    rule: str | None = None
+    rule: str | tuple[str, ...] | None = None
     outcome_scale: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     review: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("model", "formula", "rule", "outcome_scale"):
+        for name in ("model", "formula", "outcome_scale"):
             _text(getattr(self, name), name)
         choice(self.role, "role", ROLES)
         self._keep("model", _family(self.model))
@@ -108,10 +110,12 @@ class Column:
                 raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
         if self.predictors is not None:
             self._keep("predictors", _names(self.predictors, "predictors"))
-        if not (self.missing is None or isinstance(self.missing, (bool, str))):
-            self._keep("missing", label_of(self.missing))
-        self._keep("missing", None if self.missing is False else self.missing)
+        if len(set(self.mass)) < len(self.mass):
+            raise InputError("mass must be points that differ.")
+        self._keep("missing", _missing(self.missing))
         self._keep("mass", tuple(finite_number(x, "mass") for x in _several(self.mass, "mass")))
+        if self.rule is not None and not isinstance(self.rule, str):
+            self._keep("rule", _names(self.rule, "rule") or None)
         self._keep("settings", dict(self.settings))
         self._keep("review", _names(self.review, "review"))
         self._check_together()
@@ -122,15 +126,44 @@ class Column:
     def _check_together(self) -> None:
         if self.predictors is not None and self.formula is not None:
             raise InputError("predictors and formula exclude each other. Leave one of them out.")
-        if self.levels is not None and (self.range or self.scale):
+        if self.levels is not None and (self.range or self.scale or self.mass):
             raise InputError(
-                "levels make a category, range and scale a number. Leave one of them out."
+                "levels make a category; range, scale and mass a number. Leave one of them out."
             )
+        self._check_rules()
         self._check_model()
         for name in self.review:
             if name not in self.given:
                 hint = near(name, self.given)
                 raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
+
+    def _check_rules(self) -> None:
+        """Check that the column can follow each of its rules."""
+        if self.rules and self.role != "synthesize":
+            raise InputError("rule is for columns to synthesize. Leave it out, or change the role.")
+        for rule in self.rules:
+            if not isinstance(rule, Fixed):
+                if self.categorical:
+                    raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
+                if isinstance(rule, Sum) and (len(self.rules) > 1 or self.model or self.mass):
+                    raise InputError("a sum has no other rule, model or mass. Leave them out.")
+                continue
+            if rule.value is None:
+                if not self.missing_codes:
+                    raise InputError("a rule says missing. Give the code as missing.")
+                if rule.only and set(self.missing_codes) & set(self.levels or ()):
+                    raise InputError(
+                        '"missing only where" needs a code that is not among levels. Take it out '
+                        "of levels; missing names it."
+                    )
+            elif (
+                rule.value not in self.coded_levels
+                if self.categorical
+                else (as_number(rule.value) is None and rule.value not in self.missing_codes)
+            ):
+                raise InputError("a rule fixes a value that the column cannot have.")
+        if sum(isinstance(rule, Fixed) and rule.only for rule in self.rules) > 1:
+            raise InputError('"missing only where" can stand once. Join conditions by "or".')
 
     def _check_model(self) -> None:
         of_model = FAMILIES.get(self.model or "", ())
@@ -143,6 +176,8 @@ class Column:
                     f"{self.model!r}.{near(name, among)}"
                 )
         if self.role != "synthesize":
+            return
+        if self.model is None and self.is_sum:
             return
         if self.model is None:
             raise InputError(
@@ -165,13 +200,55 @@ class Column:
         return self.levels is not None
 
     @property
+    def missing_codes(self) -> tuple[str | None, ...]:
+        """The codes of missing values, None for empty cells."""
+        if self.missing is None:
+            return ()
+        codes = self.missing if isinstance(self.missing, tuple) else (self.missing,)
+        return tuple(None if code is True else str(code) for code in codes)
+
+    @property
     def coded_levels(self) -> tuple[str | None, ...]:
-        """The levels that codes 1 to L stand for; a missing value is one more, None if empty."""
+        """The levels that codes 1 to L stand for, with those of missing values; None if empty."""
         levels = self.levels or ()
-        if self.missing is True:
-            return (*levels, None)
-        extra = self.missing and self.missing not in levels
-        return (*levels, str(self.missing)) if extra else levels
+        extra = sorted((one for one in self.missing_codes if one not in levels), key=_empty_last)
+        return (*levels, *extra)
+
+    @property
+    def rule_texts(self) -> tuple[str, ...]:
+        """The rules of the column as they are written."""
+        return (self.rule,) if isinstance(self.rule, str) else self.rule or ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the column, read."""
+        return tuple(map(read_rule, self.rule_texts))
+
+    @property
+    def missing_only_by_rule(self) -> bool:
+        """Whether rules say where the value is missing, and that it is nowhere else."""
+        return any(isinstance(rule, Fixed) and rule.only for rule in self.rules)
+
+    @property
+    def n_drawn(self) -> int:
+        """The number of first levels that a family draws: missing ones may follow by a rule."""
+        return len(self.levels or () if self.missing_only_by_rule else self.coded_levels)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the column is computed from others, so that it has no family."""
+        return any(isinstance(rule, Sum) for rule in self.rules)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Labels of a number's parts: "value", its points of mass, then its missing codes.
+
+        Empty for a category and for a number without such values.
+        """
+        if self.categorical or not (self.missing_codes or self.mass):
+            return ()
+        codes = ("empty" if code is None else f"missing {code}" for code in self.missing_codes)
+        return ("value", *map(label_of, self.mass), *codes)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -193,10 +270,31 @@ class Column:
 ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")
 
 
+def part_of(name: str) -> str:
+    """The name of the category that says which part of a number a record has."""
+    return f"part of {name}"
+
+
 def near(name: str, among: Collection[str]) -> str:
     """A sentence that offers the nearest name, with a space before it; empty if none is near."""
     found = difflib.get_close_matches(name, among, n=1, cutoff=0.5)
     return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def _empty_last(code: str | None) -> bool:
+    return code is None
+
+
+def _missing(value: Any) -> str | bool | tuple[str | bool, ...] | None:
+    """The codes of missing values, numbers as their text; None for none."""
+    if value is None or value is False:
+        return None
+    if isinstance(value, (list, tuple)):
+        codes = tuple(one if one is True else label_of(one) for one in value)
+        if len(set(codes)) < len(codes) or False in value:
+            raise InputError("missing must be codes that differ, and true for empty cells.")
+        return codes if len(codes) > 1 else (codes[0] if codes else None)
+    return True if value is True else label_of(value)
 
 
 def _text(value: Any, name: str) -> None:

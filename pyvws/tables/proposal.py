@@ -25,6 +25,8 @@ _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
 _COUNT: Final = 1000  # The largest number of a count.
 _MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
 _MOST_DECIMALS: Final = 6
+_POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
+_OFTEN: Final = 10.0  # It occurs so many times as often as most values.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 
 
@@ -55,7 +57,7 @@ def _category(column: nw.Series[Any]) -> Column:
         if len(labels) == int((places >= 0).sum()):
             return Column(role="drop", review=("role",))
     if len(levels) > _MOST_LEVELS:
-        return _coded_numbers(labels) or Column(role="drop", review=("role",))
+        return _coded_numbers(places, labels) or Column(role="drop", review=("role",))
     if len(levels) < 2:
         return Column(role="drop", review=("role",))
     return Column(
@@ -86,21 +88,26 @@ def _number(column: nw.Series[Any]) -> Column:
         levels = tuple(label_of(value) for value in known)
         reviewed = ("model", "levels", *missing)
         return Column(model="nominal", levels=levels, **missing, review=reviewed)
-    return _family(known, missing)
+    return _family(finite, missing)
 
 
-def _coded_numbers(labels: list[str]) -> Column | None:
-    """The column of text that is numbers but for one code, such as N; None for other text."""
+def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
+    """The column of text that is numbers but for one code, such as N; None for other text.
+
+    `places` (N,) say which label each cell has, -1 if it is empty.
+    """
     numbers = [as_number(label) for label in labels]
     codes = [label for label, number in zip(labels, numbers, strict=True) if number is None]
-    known = np.unique([number for number in numbers if number is not None])
-    if len(codes) > 1 or len(known) < 2:
+    if len(codes) > 1 or len({number for number in numbers if number is not None}) < 2:
         return None
-    return _family(known, {"missing": codes[0]} if codes else {})
+    spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
+    found = spelled[places]
+    return _family(found[~np.isnan(found)], {"missing": codes[0]} if codes else {})
 
 
-def _family(known: Floats, missing: dict[str, Any]) -> Column:
-    """A column of numbers with the distinct values `known`, rising."""
+def _family(values: Floats, missing: dict[str, Any]) -> Column:
+    """A column of numbers (n,), of which two differ at least."""
+    known, counts = np.unique(values, return_counts=True)
     low, high = float(known[0]), float(known[-1])
     decimals = next(
         (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
@@ -110,11 +117,16 @@ def _family(known: Floats, missing: dict[str, Any]) -> Column:
         entries["model"] = "negative-binomial"
     else:
         entries["model"] = "normal"
+        often = max(_POINT * len(values), _OFTEN * float(np.median(counts)))
+        points = known[counts >= often]
+        if len(points):
+            entries["mass"] = tuple(points.tolist())
+            known = np.setdiff1d(known, points)
         if max(-low, high) > _MODERATE:
-            entries["outcome_scale"] = "log" if low > 0 else "signed-log"
+            entries["outcome_scale"] = "log" if known[0] > 0 else "signed-log"
     reviewed = [
         name
-        for name in ("model", "range", "decimals", *missing, "outcome_scale")
+        for name in ("model", "range", "decimals", *missing, "mass", "outcome_scale")
         if entries.get(name) is not None
     ]
     return Column(**entries, review=tuple(reviewed))

@@ -156,8 +156,14 @@ def _raw(column: Column, values: Floats) -> Any:
 
 
 def _within(column: Column, values: Any) -> Any:
-    """Numbers moved into their public range: synthetic ones may lie far beyond."""
-    return np.clip(values, *column.range) if column.range and not column.categorical else values
+    """Numbers moved into their public range, and missing ones to the middle of their scale.
+
+    The category of a number's parts, beside it in the design, tells them apart.
+    """
+    if column.categorical:
+        return values
+    known = np.where(np.isnan(values), _scale(column)[0], values)
+    return np.clip(known, *column.range) if column.range else known
 
 
 def _coding(

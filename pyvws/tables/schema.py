@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,17 +15,20 @@ from pyvws._base.checks import Floats, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
-from pyvws.tables.column import ENTRIES, Column, near
+from pyvws.tables.column import ENTRIES, Column, near, part_of
 from pyvws.tables.formula import read_formula
-from pyvws.tables.frame import check_columns, numeric_column, open_frame
+from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import (
+    has_labels,
     how_many,
     labelled,
     level_codes,
     native_levels,
     whole_numbers,
 )
+from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
 from pyvws.tables.proposal import proposed_columns
+from pyvws.tables.rules import Fixed
 
 __all__ = ["Schema"]
 
@@ -73,7 +76,8 @@ class Schema:
             if not (isinstance(name, str) and isinstance(column, Column)):
                 raise InputError("columns must be a mapping of names to vws.Column.")
             with _named(name):
-                self._check_predictors(name)
+                self._check_names("predictor", name, self._wanted(name) or ())
+                self._check_rules(name)
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)):
@@ -83,26 +87,37 @@ class Schema:
             if isinstance(self.records, bool) or whole != int(whole):
                 raise InputError(f"records must be a whole number. Got {told(self.records)}.")
 
-    def _check_predictors(self, name: str) -> None:
+    def _check_names(self, what: str, name: str, names: Iterable[str]) -> None:
+        """Raise InputError for a name that is no public or earlier column."""
         permitted = self._permitted(name)
-        for wanted in self._wanted(name) or ():
+        for wanted in names:
             if wanted in permitted:
                 continue
             column = self.columns.get(wanted)
             if column is None:
                 raise InputError(
-                    f"predictor {wanted!r} is no column of the schema.{near(wanted, permitted)}"
+                    f"{what} {wanted!r} is no column of the schema.{near(wanted, permitted)}"
                 )
             if wanted == name:
-                raise InputError("a column cannot be its own predictor. Take it out.")
+                raise InputError(f"a column cannot be its own {what}. Take it out.")
             if column.role == "drop":
-                raise InputError(
-                    f"predictor {wanted!r} is dropped. Change its role, or take it out."
-                )
+                raise InputError(f"{what} {wanted!r} is dropped. Change its role, or take it out.")
             raise InputError(
-                f"predictor {wanted!r} comes later in the order of synthesis. Move it above "
+                f"{what} {wanted!r} comes later in the order of synthesis. Move it above "
                 f"{name!r}, or take it out."
             )
+
+    def _check_rules(self, name: str) -> None:
+        """Raise InputError for a rule that the columns of the schema do not fit."""
+        for rule in self.columns[name].rules:
+            self._check_names("column of a rule", name, rule.columns)
+            if isinstance(rule, Fixed):
+                one = {of: np.ones(1) for of in rule.columns}
+                rule.condition.holds(one, self.columns)
+                continue
+            for other in rule.columns:
+                if self.columns[other].categorical:
+                    raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
 
     def _wanted(self, name: str) -> tuple[str, ...] | None:
         """The predictors that a column's own entries name; None if they name none."""
@@ -189,36 +204,47 @@ class Schema:
         )
 
     def predictors_of(self, name: str) -> tuple[str, ...]:
-        """Predictors of a synthesized column: those it names, or all public and earlier ones."""
+        """Predictors of a synthesized column: those it names, or all public and earlier ones.
+
+        A column that is a sum of others is a predictor only where it is named.
+        """
         if name not in self.synthesized:
             raise InputError(f"Column {name!r} is not synthesized, so it has no predictors.")
         wanted = self._wanted(name)
-        return self._permitted(name) if wanted is None else wanted
+        if wanted is not None:
+            return wanted
+        return tuple(one for one in self._permitted(name) if not self.columns[one].is_sum)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the columns that a run models: the synthesized ones and their predictors."""
-        read = {one for name in self.synthesized for one in (name, *self.predictors_of(name))}
+        """Names of the columns that a run reads: those to synthesize and what they follow from."""
+        read = {
+            one
+            for name in self.synthesized
+            for one in (name, *self.predictors_of(name), *self._of_rules(name))
+        }
         return tuple(name for name in self.columns if name in read)
+
+    def _of_rules(self, name: str) -> tuple[str, ...]:
+        """The columns that a column's rules read."""
+        return tuple(one for rule in self.columns[name].rules for one in rule.columns)
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
-        if not self.synthesized:
+        if all(self.columns[name].is_sum for name in self.synthesized):
             raise InputError("The schema synthesizes no column. Give a column a model.")
         found = [name for name in ("unit", "survey_weight") if getattr(self, name) is not None]
-        for name in self.synthesized:
-            column = self.columns[name]
-            missing = column.missing is not None and not column.categorical
-            entries = {"missing": missing, "mass": column.mass, "rule": column.rule is not None}
-            found += [f"{entry} of column {name!r}" for entry, has in entries.items() if has]
         if found:
             raise InputError(
                 f"Runs cannot follow these entries of the schema yet: {', '.join(found)}. Take "
-                "them out, or drop the columns."
+                "them out."
             )
 
     def coded(self, frame: Any, *, counts: Floats | None = None) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
+
+        A missing number is NaN. A number with missing values or points of mass has a second entry,
+        "part of NAME": codes 1 to P of its parts, 1 for a value that is neither.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their public range. The message counts the records: a row stands for
@@ -226,34 +252,36 @@ class Schema:
         """
         table = open_frame(frame, least=1)
         check_columns(table, [*self.public, *self.used], role="The schema")
-        return {name: self._coded(table, name, counts) for name in self.used}
+        found: dict[str, Floats] = {}
+        for name in self.used:
+            column, values = self.columns[name], table[name]
+            if column.categorical:
+                found[name] = level_codes(values, column.coded_levels, name, counts)
+                continue
+            found[name], missing = numbers_and_codes(values, column.missing_codes, name, counts)
+            self._check_range(name, found[name], counts)
+            if column.parts:
+                found[part_of(name)] = _with_mass(missing, found[name], column)
+        return found
 
-    def _coded(self, table: nw.DataFrame[Any], name: str, counts: Floats | None) -> Floats:
-        column, values = self.columns[name], table[name]
-        if column.categorical:
-            return level_codes(values, column.coded_levels, name, counts)
-        if not values.dtype.is_numeric():
-            kind = str(values.dtype).partition("(")[0]
+    def _check_range(self, name: str, numbers: Floats, counts: Floats | None) -> None:
+        """Raise InputError for numbers (N,) outside the column's public range."""
+        low, high = self.columns[name].range or (-np.inf, np.inf)
+        outside = how_many((numbers < low) | (numbers > high), counts)
+        if outside:
             raise InputError(
-                f"Column {name!r} is no number (its type is {kind}). Give its levels in the "
-                "schema, or convert the column."
+                f"Column {name!r} has {outside} records outside the range of the schema. Widen "
+                "the range to every possible number, or recode the records."
             )
-        numbers = numeric_column(table, name, role="schema")
-        if column.range is not None:
-            low, high = column.range
-            outside = how_many((numbers < low) | (numbers > high), counts)
-            if outside:
-                raise InputError(
-                    f"Column {name!r} has {outside} records outside the range of the schema. Widen "
-                    "the range to every possible number, or recode the records."
-                )
-        return numbers
 
-    def decoded(self, name: str, values: Any, *, like: Any) -> nw.Series[Any]:
+    def decoded(
+        self, name: str, values: Any, *, like: Any, parts: Floats | None = None
+    ) -> nw.Series[Any]:
         """Synthetic `values` (M,) of a column, as `coded` gives them, as a column to release.
 
         The column has the kind and type of `like`, the input's column. Labels come out as they went
         in. Numbers are rounded to `decimals`; whole numbers stay whole numbers if `like` has them.
+        A missing number has the code that its part says, the first code without `parts` (M,).
         """
         source = nw.from_native(like, series_only=True)
         column = self.columns[name]
@@ -263,10 +291,27 @@ class Schema:
         if column.decimals is not None:
             numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
         whole = column.decimals == 0 or column.model in _COUNTS
+        if column.missing_codes:
+            missing = np.isnan(numbers)
+            which = np.zeros(missing.sum(), np.intp)
+            if parts is not None:
+                which = parts[missing].astype(np.intp) - 2 - len(column.mass)
+            codes = [column.missing_codes[place] for place in which]
+            return numbers_with_codes(numbers, codes, name, source, whole=whole)
+        if has_labels(source):
+            return numbers_with_codes(numbers, [], name, source, whole=whole)
         if whole and source.dtype.is_integer():
             return whole_numbers(np.rint(numbers), name, source)
         kind: Any = nw.Float32 if source.dtype == nw.Float32 else nw.Float64
         return nw.new_series(name, numbers, kind, backend=source.implementation)
+
+
+def _with_mass(missing: Floats, numbers: Floats, column: Column) -> Floats:
+    """The codes (N,) of a number's parts, from codes of missing values, 1 where there is one."""
+    found = np.where(missing > 1.0, missing + len(column.mass), 1.0)
+    for code, point in enumerate(column.mass, start=2):
+        found[numbers == point] = code
+    return found
 
 
 class _named:

@@ -248,7 +248,7 @@ def test_equal_records_are_one_term_and_tallied_tables_count_them():
     each = np.repeat(np.arange(3), count.astype(int))
     weights = np.array([1.0, 0.5, 0.8])
     many = JointTarget(columns(each), weights[each], clamp)
-    few = JointTarget(columns(np.arange(3), count), weights, clamp)
+    few = JointTarget(columns(np.arange(3), count), weights, clamp, count)
     for q in points(many):
         for one, other in zip(
             many.density_and_gradient()(q), few.density_and_gradient()(q), strict=True
@@ -300,6 +300,36 @@ def test_a_table_starts_whatever_one_record_holds(far):
         assert np.isfinite(gradient).all()
 
 
+@KINDS
+def test_a_record_without_a_term_in_a_column_has_the_terms_of_the_others(kind):
+    truth, amount = np.array([0.0, 1.0, 1.0, 0.0]), np.array([2.0, 0.3])
+    has, count = np.array([1, 2]), np.array([3.0, 1.0, 2.0, 1.0])
+    first = conditional("truth", Logistic(), truth, multiplicity=count)
+    second = conditional("amount", Normal(), amount, multiplicity=count[has])
+    columns = first, replace(second, records=has)
+    weights = np.array([1.0, 0.5, 0.8, 1.0])
+    part = half_outside(JointTarget(columns, weights, Clamp(3.0, kind), count), np.zeros(7))
+    low, high = part.clamp.window
+    value = part.density_and_gradient()
+    for q in points(part):
+        total = column_terms(columns[0], part.blocks()[0], q, kind)
+        total[has] += column_terms(columns[1], part.blocks()[1], q, kind)
+        np.testing.assert_allclose(part.terms()(q), weights * total, rtol=1e-12)
+        prior = sum(
+            PseudoPosterior(of.model, of.cells, of.own(np.zeros(4))).density_and_gradient()(
+                q[block]
+            )[0]
+            for of, block in zip(columns, part.blocks(), strict=True)
+        )
+        clamped = (count * np.clip(weights * total, low, high)).sum()
+        found, gradient = value(q)
+        assert found == pytest.approx(prior + clamped, rel=1e-10)
+        for k in range(len(q)):
+            step = 1e-6 * np.eye(len(q))[k]
+            slope = (value(q + step)[0] - value(q - step)[0]) / 2e-6
+            assert gradient[k] == pytest.approx(slope, rel=1e-4, abs=1e-5)
+
+
 def test_tables_that_are_none():
     columns, weights = table()
     clamp = Clamp(4.0, "deviance")
@@ -312,5 +342,5 @@ def test_tables_that_are_none():
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
         JointTarget(columns, weights + 0.5, clamp)
     counted = replace(columns[1].cells, multiplicity=np.full(60, 2.0))
-    with pytest.raises(InputError, match="'truth' and 'level' count their records differently"):
+    with pytest.raises(InputError, match="'level' counts its records differently"):
         JointTarget((columns[0], replace(columns[1], cells=counted)), weights, clamp)

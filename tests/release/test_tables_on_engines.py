@@ -196,10 +196,8 @@ def test_in_steps_a_message_counts_records(kind: str, tmp_path: Path) -> None:
     assert message("y", 777, codes).startswith("Column 'y'" + others)
     for column in ("x", "y"):
         assert message(column, None, codes).startswith(f"Column '{column}' has 3 empty cells.")
-    assert message("y", None, {"x": x, "y": real}) == (
-        "Column 'y' has missing or infinite values in 3 records. Remove or impute these records "
-        "first."
-    )
+    empty = message("y", None, {"x": x, "y": real})
+    assert empty.startswith("Column 'y' has 3 missing or infinite values.")
     outside = message("y", 777, {"x": x, "y": real})
     assert outside.startswith("Column 'y' has 3 records outside the range of the schema.")
     negative = message("y", -777, {"x": x, "y": Column(model="poisson")})

@@ -79,6 +79,18 @@ def test_missing_values():
     assert (coded.model, coded.missing, coded.range) == ("negative-binomial", "N", (0, 400))
 
 
+def test_points_of_mass():
+    wages = [0] * 20 + [1000 * x for x in range(3, N)]
+    found = proposed(wages)
+    assert (found.mass, found.outcome_scale, found.range) == ((0.0,), "log", (0, 60000))
+    assert found.review == ("model", "range", "decimals", "mass", "outcome_scale")
+    assert proposed([*map(str, [*wages, *range(10**6, 10**6 + 300)]), "N"]).mass == ()
+    assert proposed([*map(str, wages * 6), *map(str, range(10**6, 10**6 + 400)), "N"]).mass == (
+        0.0,
+    )
+    assert proposed([1000 * x for x in range(9)] * 6).mass == ()
+
+
 def test_declared_levels():
     enum = pl.Series("y", ["b", "a"] * 30, dtype=pl.Enum(["z", "b", "a"]))
     assert Schema.propose(pl.DataFrame({"y": enum})).columns["y"].levels == ("z", "b", "a")
@@ -131,8 +143,13 @@ def test_any_column_can_be_proposed_and_coded(values, name):
         assert set(codes) <= set(range(1, len(column.coded_levels) + 1))
         back = schema.decoded(name, codes, like=table[name]).to_native()
         assert back.equals(table[name])
-    elif schema.synthesized and column.missing is None:
-        assert schema.coded(table)[name].tolist() == table[name].cast(pl.Float64).to_list()
+    elif schema.synthesized:
+        coded = schema.coded(table)
+        parts = coded.get(f"part of {name}")
+        back = schema.decoded(name, coded[name], like=table[name], parts=parts).to_native()
+        numbers = table[name].cast(pl.Float64, strict=False)
+        assert back.cast(pl.Float64, strict=False).equals(numbers)
+        assert np.array_equal(coded[name], numbers.fill_null(np.nan).to_numpy(), equal_nan=True)
 
 
 def test_frames_that_are_none():
@@ -156,17 +173,17 @@ def test_survey_files(name):
     table = pl.read_csv(_DATA / name, infer_schema_length=None)
     found = Schema.propose(table)
     assert Schema.propose(pd.read_csv(_DATA / name)) == found
-    kept = {
-        key: column
-        for key, column in found.columns.items()
-        if column.categorical or column.missing is None
-    }
-    schema = Schema(kept)
+    schema = found
     schema.refuse_unbuilt()
     coded = schema.coded(table)
     assert all(len(values) == table.height for values in coded.values())
     for key in schema.synthesized:
-        assert schema.decoded(key, coded[key], like=table[key]).to_native().equals(table[key]), key
+        parts = coded.get(f"part of {key}")
+        back = schema.decoded(key, coded[key], like=table[key], parts=parts).to_native()
+        if parts is None:
+            assert back.equals(table[key]), key
+        else:  # Text that spells numbers comes back as the shortest that spells them.
+            assert back.to_list() == [x.removesuffix(".0") for x in table[key]], key
         design = public_design(schema, key)
         assert design.matrix(coded, n=table.height).shape == (table.height, len(design.names))
         assert np.abs(design.matrix(coded, n=table.height)).max() <= 1.0

@@ -1,0 +1,130 @@
+"""Numbers with missing values: cells that are empty or hold a code, apart from those that count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.levels import as_number, distinct, has_labels, how_many, label_of, whole_numbers
+
+__all__ = ["numbers_and_codes", "numbers_with_codes"]
+
+
+def numbers_and_codes(
+    column: nw.Series[Any],
+    missing: Sequence[str | None],
+    name: str,
+    counts: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
+
+    None among the codes stands for an empty cell. Text may spell the numbers. Raises InputError,
+    which counts the cells and names none, for an empty cell without such a code and for text that
+    is neither number nor code. A row counts as `counts` (N,) cells, or as one.
+    """
+    codes = {code: place for place, code in enumerate(missing, start=2)}
+    if has_labels(column):
+        numbers, found = _spelled(column, codes)
+    elif column.dtype.is_numeric():
+        numbers, found = _numeric(column, codes)
+    else:
+        kind = str(column.dtype).partition("(")[0]
+        raise InputError(
+            f"Column {name!r} is no number (its type is {kind}). Give its levels in the "
+            "schema, or convert the column."
+        )
+    if bad := how_many(found == 0.0, counts):
+        raise InputError(
+            f"Column {name!r} has {bad} cells that are no numbers and no missing codes of the "
+            "schema. Give their code as missing, or levels if the column holds categories."
+        )
+    if empty := how_many(found < 0.0, counts):
+        raise InputError(
+            f"Column {name!r} has {empty} missing or infinite values. Add missing = true to the "
+            "column in the schema, or remove these records."
+        )
+    return np.where(found > 1.0, np.nan, numbers), found
+
+
+def _spelled(column: nw.Series[Any], codes: dict[str | None, int]) -> tuple[Floats, Floats]:
+    """Numbers and codes of text: 0 for a cell that is neither, -1 for an empty one."""
+    places, labels = distinct(column)
+    spelled = [as_number(label) for label in labels]
+    numbers = np.array([*(np.nan if x is None else x for x in spelled), np.nan])
+    of_label = [
+        codes.get(label, 0 if x is None else 1) for label, x in zip(labels, spelled, strict=True)
+    ]
+    found = np.array([*of_label, codes.get(None, -1)], dtype=np.float64)
+    return np.asarray(numbers[places]), np.asarray(found[places])
+
+
+def _numeric(column: nw.Series[Any], codes: dict[str | None, int]) -> tuple[Floats, Floats]:
+    """Numbers and codes of a column of numbers: -1 for a cell that is empty or infinite."""
+    filled = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+    numbers = np.asarray(filled, dtype=np.float64)
+    found = np.ones(len(numbers))
+    for code, place in codes.items():
+        value = None if code is None else as_number(code)
+        if value is not None:
+            found[numbers == value] = place
+    found[np.isnan(numbers)] = codes.get(None, -1)
+    found[np.isinf(numbers)] = -1.0
+    return numbers, found
+
+
+def numbers_with_codes(
+    numbers: Floats,
+    codes: Sequence[str | None],
+    name: str,
+    like: nw.Series[Any],
+    *,
+    whole: bool,
+) -> nw.Series[Any]:
+    """Numbers (M,), those that are NaN as their codes, as a column of the kind of `like`.
+
+    `codes` are those of the missing cells in their order, None for an empty cell.
+    """
+    missing = np.isnan(numbers)
+    if has_labels(like):
+        cells: list[Any] = [label_of(x) for x in numbers[~missing]]
+        return _filled(cells, list(codes), missing, name, nw.String, like)
+    values = [None if code is None else as_number(code) for code in codes]
+    if whole and like.dtype.is_integer():
+        known = np.array([0.0 if x is None else x for x in values])
+        of_all = np.zeros(len(numbers))
+        of_all[~missing], of_all[missing] = np.rint(numbers[~missing]), known
+        made = whole_numbers(of_all, name, like)
+        if None not in values:
+            return made
+        cells = [int(x) for x in of_all[~missing]]
+        return _filled(cells, values, missing, name, made.dtype, like)
+    kind = nw.Float32 if like.dtype == nw.Float32 else nw.Float64
+    return _filled(numbers[~missing].tolist(), values, missing, name, kind, like)
+
+
+def _filled(
+    cells: list[Any],
+    codes: list[Any],
+    missing: Any,
+    name: str,
+    kind: Any,
+    like: nw.Series[Any],
+) -> nw.Series[Any]:
+    """The cells, and the codes where missing, as a column of a kind; None is an empty cell."""
+    found = np.empty(len(missing), dtype=object)
+    found[~missing], found[missing] = cells, codes
+    if not like.implementation.is_pandas():
+        return nw.new_series(name, found.tolist(), kind, backend=like.implementation)
+    import pandas as pd
+
+    native = like.to_native().dtype
+    if kind.is_integer():
+        native = "Int64"
+    elif isinstance(native, pd.CategoricalDtype):
+        native = object
+    return nw.from_native(pd.Series(found, dtype=native, name=name), series_only=True)

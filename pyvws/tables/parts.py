@@ -1,0 +1,261 @@
+"""The conditionals of a table whose columns have missing values, points of mass and rules.
+
+A number with missing codes or points of mass is two conditionals: the category "part of NAME" says
+which code or point a record has, or that it has a value, and the number follows given a value. So
+l_ik = log p(part_ik) + 1{value} log f(y_ik). Later columns are given both. A rule that fixes a
+value makes the record's term 0. The term of a record that breaks a rule is 0 too: the record is
+counted, and no error tells of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.column import Column, part_of
+from pyvws.tables.rules import Bound, Fixed, Sum
+from pyvws.tables.schema import Schema
+
+__all__ = ["Finish", "Follows", "finish_of", "follows", "is_drawn", "modelled_schema"]
+
+
+def modelled_schema(schema: Schema) -> Schema:
+    """The schema with a category "part of NAME" before each number that has parts.
+
+    Its columns name all of their predictors, and numbers have no missing codes and no mass any
+    more. InputError for a column that has such a name already.
+    """
+    made: dict[str, Column] = {}
+    for name, column in schema.columns.items():
+        if column.role == "drop":
+            continue
+        named = column
+        if column.role == "synthesize" and not column.is_sum:
+            named = replace(column, **_predictors(schema, name))
+        if not column.parts:
+            made[name] = named
+            continue
+        part = part_of(name)
+        if part in schema.columns:
+            raise InputError(
+                f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
+            )
+        made[part] = _part(column, named)
+        review = tuple(one for one in named.review if one not in ("missing", "mass", "rule"))
+        rule = named.rule if named.is_sum else None
+        made[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
+    return replace(schema, columns=made)
+
+
+def _part(column: Column, named: Column) -> Column:
+    """The category of a number's parts, with the predictors that the number is given."""
+    if column.role == "public":
+        return Column(role="public", levels=column.parts)
+    entries: dict[str, Any] = {
+        "model": "nominal",
+        "predictors": named.predictors,
+        "formula": named.formula,
+    }
+    if column.missing_only_by_rule and column.mass:
+        ends = 1 + len(column.mass)
+        codes = column.parts[ends:]
+        pairs = zip(column.rule_texts, column.rules, strict=True)
+        only = next(text for text, rule in pairs if isinstance(rule, Fixed) and rule.only)
+        return Column(levels=column.parts[:ends], missing=codes, rule=only, **entries)
+    return Column(levels=column.parts, **entries)
+
+
+def _predictors(schema: Schema, name: str) -> dict[str, Any]:
+    """The entries that name a column's predictors, with the parts of each number."""
+    column = schema.columns[name]
+    wanted = schema.predictors_of(name)
+    parts = [part_of(one) for one in wanted if schema.columns[one].parts]
+    if column.formula is not None:
+        return {"formula": " + ".join([column.formula, *(f"`{part}`" for part in parts)])}
+    both = [[part_of(one), one] if schema.columns[one].parts else [one] for one in wanted]
+    return {"predictors": tuple(one for pair in both for one in pair)}
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """Which records of a table have a term in a conditional.
+
+    Attributes
+    ----------
+    modelled : ndarray of bool, shape (N,)
+        Whether the record's value follows from the family, so that it is not fixed by a rule.
+    valued : ndarray of bool, shape (N,)
+        Whether it is besides a number that is neither missing nor a point of mass.
+    breaking : ndarray of bool, shape (N,)
+        Whether the record breaks a rule of the column. Its terms are 0.
+    """
+
+    modelled: NDArray[np.bool_]
+    valued: NDArray[np.bool_]
+    breaking: NDArray[np.bool_]
+
+
+def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
+    """Which records follow from the family of a column, by values as `Schema.coded` gives them."""
+    column, own = schema.columns[name], values[name]
+    missing = _missing(column, name, values)
+    fixed, breaking = (np.zeros(len(own), dtype=np.bool_) for _ in range(2))
+    for rule in column.rules:
+        if isinstance(rule, Fixed):
+            holds = rule.condition.holds(values, schema.columns) & ~fixed
+            breaking |= holds & ~_agrees(schema, name, rule, values)
+            fixed |= holds
+        elif isinstance(rule, Bound):
+            other = values[rule.other]
+            breaking |= (own < other) if rule.lower else (own > other)
+        else:
+            total, unit = rule.of(values), 10.0 ** -(column.decimals or 0)
+            near = np.abs(own - total) < 0.5 * unit if column.decimals is not None else own == total
+            breaking |= ~(near | (np.isnan(own) & np.isnan(total)))
+    for rule in column.rules:
+        if isinstance(rule, Fixed) and rule.only:
+            breaking |= missing & ~rule.condition.holds(values, schema.columns)
+    modelled = ~(fixed | breaking)
+    part = values.get(part_of(name))
+    return Follows(modelled, modelled if part is None else modelled & (part == 1.0), breaking)
+
+
+def _agrees(
+    schema: Schema, name: str, rule: Fixed, values: Mapping[str, Floats]
+) -> NDArray[np.bool_]:
+    """Whether the records (N,) have the value that a rule fixes."""
+    column = schema.columns[name]
+    if rule.value is None:
+        return _missing(column, name, values)
+    if column.categorical or rule.value not in column.missing_codes:
+        return np.asarray(values[name] == _code(column, rule.value))
+    return np.asarray(values[part_of(name)] == _part_code(column, rule.value))
+
+
+def _part_code(column: Column, value: str | None) -> float:
+    """The code of the part of a number that a fixed value belongs to, the first if missing."""
+    first = 2 + len(column.mass)
+    if value is None:
+        return float(first)
+    if value in column.missing_codes:
+        return float(first + column.missing_codes.index(value))
+    return 2.0 + column.mass.index(float(value)) if float(value) in column.mass else 1.0
+
+
+def _missing(column: Column, name: str, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    if not column.categorical:
+        return np.isnan(values[name])
+    levels = column.coded_levels
+    codes = [levels.index(one) + 1.0 for one in column.missing_codes]
+    return np.isin(values[name], codes)
+
+
+def _code(column: Column, label: str | None) -> float:
+    """A fixed value in the table's coding: a level's code, or the number; NaN if missing."""
+    if column.categorical:
+        found = column.missing_codes[0] if label is None else label
+        return column.coded_levels.index(found) + 1.0
+    return np.nan if label is None or label in column.missing_codes else float(label)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What is public of synthetic values besides their family: rules, parts, range and decimals.
+
+    `of_part` is true for the category of a number's parts. A value that a family draws outside the
+    range or a bound is drawn again; this changes no draw of the parameters, so it costs nothing.
+    """
+
+    name: str
+    schema: Schema
+    of_part: bool = False
+
+    @property
+    def column(self) -> Column:
+        """The column of the schema."""
+        return self.schema.columns[self.name]
+
+    def limits(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
+        """Lowest and highest value that a family may draw; the category of parts has no limits."""
+        return (-np.inf, np.inf) if self.of_part else self.within(values)
+
+    def within(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
+        """Lowest and highest number by row, from the values (n,) of the columns before it."""
+        low: Floats | float
+        high: Floats | float
+        low, high = self.column.range or (-np.inf, np.inf)
+        for rule in self.column.rules:
+            if isinstance(rule, Bound):
+                other = values[rule.other]
+                if rule.lower:
+                    low = np.fmax(low, other)  # A missing number bounds nothing.
+                else:
+                    high = np.fmin(high, other)
+        return low, high
+
+    def rounded(self, found: Floats) -> Floats:
+        """Drawn values (n,) at the column's decimals."""
+        decimals = self.column.decimals
+        if self.of_part or self.column.categorical or decimals is None:
+            return found
+        return np.asarray(np.round(found, decimals) + 0.0)
+
+    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+        """Drawn values (n,), or the codes of parts, where rules and parts leave them as they are.
+
+        `values` are those of the columns before, and for a number those of its parts.
+        """
+        made, column = found.copy(), self.column
+        if self.of_part:
+            low, high = self.within(values)
+            for code, point in enumerate(column.mass, start=2):  # A point beyond a bound is none.
+                made[(made == code) & ~((low <= point) & (point <= high))] = 1.0
+        elif column.parts:
+            part = values[part_of(self.name)]
+            points = (*column.mass, *[np.nan] * len(column.missing_codes))
+            for code, point in enumerate(points, start=2):
+                made[part == code] = point
+        done, value = np.zeros(len(found), dtype=np.bool_), _part_code if self.of_part else _code
+        for rule in column.rules:
+            if isinstance(rule, Sum):
+                total = rule.of(values)
+                return np.where(np.isnan(total), 2.0, 1.0) if self.of_part else self.rounded(total)
+            if isinstance(rule, Fixed):
+                holds = rule.condition.holds(values, self.schema.columns) & ~done
+                made[holds] = value(column, rule.value)
+                done |= holds
+        return made
+
+
+def is_drawn(schema: Schema, name: str) -> bool:
+    """Whether a family draws a column of `modelled_schema`: rules alone settle some columns.
+
+    `schema` is the one that a user wrote.
+    """
+    of_part = name not in schema.columns
+    column = schema.columns[_whole(schema, name) if of_part else name]
+    if of_part and column.missing_only_by_rule and not column.mass:
+        return False
+    return not column.is_sum
+
+
+def _whole(schema: Schema, part: str) -> str:
+    return next(one for one in schema.columns if part_of(one) == part)
+
+
+def finish_of(schema: Schema, name: str) -> Finish | None:
+    """How synthetic values of a column of `modelled_schema` are finished; None as they are drawn.
+
+    `schema` is the one that a user wrote.
+    """
+    if name not in schema.columns:
+        return Finish(_whole(schema, name), schema, of_part=True)
+    column = schema.columns[name]
+    bounded = not column.categorical and (column.range is not None or column.decimals is not None)
+    return Finish(name, schema) if column.rules or column.parts or bounded else None

@@ -1,0 +1,309 @@
+"""Rules of a schema: public facts by which a value follows from other columns of its record.
+
+"missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
+"missing only where age < 15" says besides that the value is there everywhere else. ">= wages" and
+"<= assets" bound a number by another one, and "= wages + pensions" computes a column. A condition
+compares columns with numbers or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
+joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.levels import as_number, label_of
+
+__all__ = ["Bound", "Condition", "Fixed", "Rule", "Sum", "read_rule"]
+
+Bools = NDArray[np.bool_]
+_MISSING: Final = "missing"
+_FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
+_QUOTED: Final = re.compile(r"`([^`]+)`")
+_ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_HELP: Final = (
+    'A rule reads "missing where age < 15", "missing only where age < 15", '
+    '"0 where owner == \'no\'", ">= wages", "<= assets" or "= wages + pensions".'
+)
+
+
+class _Column(Protocol):
+    """What a condition asks of a column: labels of its codes, or None for a number."""
+
+    @property
+    def coded_levels(self) -> tuple[str | None, ...]: ...
+
+    @property
+    def categorical(self) -> bool: ...
+
+    @property
+    def missing_codes(self) -> tuple[str | None, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on other columns of a record; `columns` are the names that it reads."""
+
+    tree: ast.expr
+    names: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, each once."""
+        found = (one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name))
+        return tuple(dict.fromkeys(self.names.get(one, one) for one in found if one != _MISSING))
+
+    def holds(self, values: Mapping[str, Floats], columns: Mapping[str, _Column]) -> Bools:
+        """Where the condition holds (n,), by the columns' values (n,) as `Schema.coded` gives them.
+
+        A missing value is unequal to every other, and neither above nor below one. Raises
+        InputError for a label that a category lacks and an order of labels that are no numbers.
+        """
+        return _Reader(self.names, values, columns).truth(self.tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The value is `value`, None for missing, where the condition holds; `only` there."""
+
+    value: str | None
+    condition: Condition
+    only: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule reads."""
+        return self.condition.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The number is at least (`lower`), or at most, another column's."""
+
+    other: str
+    lower: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule reads."""
+        return (self.other,)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The number is a sum of other columns, each with its sign, 1 or -1."""
+
+    parts: tuple[tuple[str, float], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule reads."""
+        return tuple(name for name, _ in self.parts)
+
+    def of(self, values: Mapping[str, Floats]) -> Floats:
+        """The sums (n,); missing where a part is."""
+        return np.asarray(sum(sign * values[name] for name, sign in self.parts))
+
+
+Rule = Fixed | Bound | Sum
+
+
+@lru_cache(maxsize=1024)
+def read_rule(text: str) -> Rule:
+    """The rule that a text states; InputError in one line for other text."""
+    said = text.strip()
+    if said[:2] in (">=", "<="):
+        (name, _), *others = _signed(said[2:], text)
+        if others:
+            raise InputError(f"rule {text!r} bounds by more than one column. {_HELP}")
+        return Bound(name, said[0] == ">")
+    if said[:1] == "=":
+        return Sum(_signed(said[1:], text))
+    found = _FIXED.fullmatch(said)
+    if found is None:
+        raise InputError(f"rule {text!r} cannot be read. {_HELP}")
+    tree, names = _parsed(found["condition"], text)
+    condition, value = Condition(tree, names), found["value"].strip()
+    _check(tree, text)
+    if not condition.columns:
+        raise InputError(f"rule {text!r} reads no column. {_HELP}")
+    only = found["only"] is not None
+    if value == _MISSING:
+        return Fixed(None, condition, only)
+    if only:
+        raise InputError(f'rule {text!r}: "only" goes with a missing value. {_HELP}')
+    plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
+    number = as_number(plain)
+    return Fixed(label_of(plain if number is None or plain != value else number), condition)
+
+
+def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The syntax tree, in which names in backquotes stand as plain ones, and what these mean."""
+    names: dict[str, str] = {}
+
+    def plain(found: re.Match[str]) -> str:
+        names[f"quoted_{len(names)}"] = found[1]
+        return list(names)[-1]
+
+    try:
+        return ast.parse(_QUOTED.sub(plain, expression).strip(), mode="eval").body, names
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InputError(f"rule {text!r} cannot be read. {_HELP}") from None
+
+
+def _signed(expression: str, text: str) -> tuple[tuple[str, float], ...]:
+    """The columns of a sum with their signs."""
+    tree, names = _parsed(expression, text)
+
+    def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
+        if isinstance(node, ast.Name):
+            return [(names.get(node.id, node.id), sign)]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            other = sign if isinstance(node.op, ast.Add) else -sign
+            return [*parts(node.left, sign), *parts(node.right, other)]
+        raise InputError(f"rule {text!r} takes names of columns, + and -. {_HELP}")
+
+    return tuple(parts(tree, 1.0))
+
+
+def _check(node: ast.expr, text: str) -> None:
+    """Raise InputError for a condition that holds something else than comparisons."""
+    match node:
+        case ast.BoolOp():
+            for one in node.values:
+                _check(one, text)
+        case ast.UnaryOp(op=ast.Not()):
+            _check(node.operand, text)
+        case ast.Compare():
+            for side in (node.left, *node.comparators):
+                if not (isinstance(side, ast.Name) or _constant(side) is not None):
+                    raise InputError(
+                        f"rule {text!r} compares something else than columns, numbers and labels. "
+                        f"{_HELP}"
+                    )
+            for op, side in zip(node.ops, node.comparators, strict=True):
+                listed, among = isinstance(side, ast.List | ast.Tuple), isinstance(op, ast.In)
+                if listed != (among or isinstance(op, ast.NotIn)) or isinstance(op, ast.Is):
+                    raise InputError(f"rule {text!r}: `in` takes a list. {_HELP}")
+        case _:
+            raise InputError(f"rule {text!r} has a condition without a comparison. {_HELP}")
+
+
+def _constant(node: ast.expr) -> Any:
+    """The number, label or list of them that a node spells; None for anything else."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str()):
+            return node.value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return -ast.literal_eval(node.operand)
+        case ast.List() | ast.Tuple():
+            found = [_constant(one) for one in node.elts]
+            return None if any(one is None or isinstance(one, list) for one in found) else found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Evaluates a condition's tree on the values of columns."""
+
+    names: Mapping[str, str]
+    values: Mapping[str, Floats]
+    columns: Mapping[str, _Column]
+
+    def truth(self, node: ast.expr) -> Bools:
+        if isinstance(node, ast.BoolOp):
+            joined = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+            return np.asarray(joined.reduce([self.truth(one) for one in node.values]))
+        if isinstance(node, ast.UnaryOp):
+            return ~self.truth(node.operand)
+        assert isinstance(node, ast.Compare)
+        sides = [node.left, *node.comparators]
+        pairs = zip(sides[:-1], node.ops, sides[1:], strict=True)
+        return np.asarray(np.logical_and.reduce([self.pair(*one) for one in pairs]))
+
+    def pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Bools:
+        """One comparison (n,) of two sides."""
+        if isinstance(op, ast.In | ast.NotIn):
+            assert isinstance(right, ast.List | ast.Tuple)
+            equal = [self.equal(left, one) for one in right.elts]
+            among = np.logical_or.reduce(equal) if equal else self.equal(left, left) & False
+            return ~among if isinstance(op, ast.NotIn) else np.asarray(among)
+        if isinstance(op, ast.Eq | ast.NotEq):
+            equal_sides = self.equal(left, right)
+            return ~equal_sides if isinstance(op, ast.NotEq) else equal_sides
+        with np.errstate(invalid="ignore"):
+            return np.asarray(_ORDER[type(op)](self.number(left), self.number(right)))
+
+    def named(self, node: ast.expr) -> str | None:
+        """The column that a node names; None for a constant and for `missing`."""
+        name = self.names.get(node.id, node.id) if isinstance(node, ast.Name) else None
+        return name if name != _MISSING or name in self.columns else None
+
+    def equal(self, left: ast.expr, right: ast.expr) -> Bools:
+        if self.named(left) is None:
+            left, right = right, left
+        name = self.named(left)
+        assert name is not None
+        column, values = self.columns[name], self.values[name]
+        if isinstance(right, ast.Name) and self.named(right) is None:
+            return self.missing(column, values)
+        if self.named(right) is not None:
+            return np.asarray(self.number(left) == self.number(right))
+        if not column.categorical:
+            return np.asarray(values == self.number(right))
+        label = label_of(_constant(right))
+        if label not in column.coded_levels:
+            raise InputError(
+                f"a rule has a label that column {name!r} lacks. Take one of its levels."
+            )
+        return np.asarray(values == column.coded_levels.index(label) + 1.0)
+
+    def missing(self, column: _Column, values: Floats) -> Bools:
+        if not column.categorical:
+            return np.isnan(values)
+        levels = column.coded_levels
+        codes = [levels.index(one) + 1.0 for one in column.missing_codes if one in levels]
+        return np.isin(values, codes)
+
+    def number(self, node: ast.expr) -> Any:
+        """A side as numbers: a constant, a number's values, or labels that are all numbers."""
+        name = self.named(node)
+        if name is None:
+            found = _constant(node)
+            number = as_number(found) if isinstance(found, str) else found
+            if number is None or isinstance(number, list):
+                raise InputError("a rule compares an order with something that is no number.")
+            return float(number)
+        column, values = self.columns[name], self.values[name]
+        if not column.categorical:
+            return values
+        return level_numbers(column, name)[values.astype(np.intp) - 1]
+
+
+def level_numbers(column: _Column, name: str) -> Floats:
+    """The numbers (L,) that a category's labels spell, NaN for a missing one."""
+    found = [
+        np.nan if label is None or label in column.missing_codes else as_number(label)
+        for label in column.coded_levels
+    ]
+    if None in found:
+        raise InputError(
+            f"a rule compares column {name!r} by size, and not all of its levels are numbers. "
+            "Take == or in, such as \"area in ['a', 'b']\"."
+        )
+    return np.array(found, dtype=np.float64)

@@ -1,0 +1,278 @@
+"""Missing values, points of mass and rules: what comes out, what each record's term is, and what
+a record that breaks a rule can change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import pyvws as vws
+from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.models.sequence import draws_of
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.joint_target import JointTarget
+from pyvws.release.posterior import fitted_run
+from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.loop import SILENT
+from pyvws.synthesis.settings_by_name import arranged
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
+]
+
+QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 2, "seed": 1 << 60, "datasets": 3}
+SCHEMA = Schema(
+    {
+        "age": Column(role="public", range=(0, 100), missing=True),
+        "work": Column(
+            model="nominal",
+            levels=("yes", "no"),
+            missing="N",
+            rule="missing only where age < 16",
+        ),
+        "income": Column(
+            model="normal",
+            outcome_scale="log",
+            missing=("N", "R"),
+            mass=(0,),
+            rule="N where age < 16",
+            range=(0, 1e6),
+            scale=(1e4, 2e4),
+            decimals=0,
+        ),
+        "tax": Column(
+            model="normal",
+            missing=True,
+            rule=("missing where income == missing", "0 where income == 0", "<= income"),
+            range=(0, 1e6),
+            decimals=0,
+        ),
+        "net": Column(missing=True, decimals=0, rule="= income - tax"),
+    }
+)
+
+
+def people(n: int = 150, seed: int = 5) -> dict[str, list[Any]]:
+    """Records that keep the rules: every part of every column occurs."""
+    rng = np.random.default_rng(seed)
+    years = rng.integers(5, 90, n)
+    age = [None if u < 0.05 else int(x) for u, x in zip(rng.random(n), years, strict=True)]
+    young = [x is not None and x < 16 for x in age]
+    work = ["N" if one else str(rng.choice(["yes", "no"])) for one in young]
+    money = np.where(rng.random(n) < 0.3, 0.0, rng.lognormal(9.0, 1.0, n).round())
+    refused = rng.random(n) < 0.1
+    income = [
+        "N" if one else "R" if other else str(int(x))
+        for one, other, x in zip(young, refused, money, strict=True)
+    ]
+    tax = [None if x in ("N", "R") else round(float(x) * rng.uniform(0.1, 0.3)) for x in income]
+    net = [None if t is None else int(x) - t for x, t in zip(income, tax, strict=True)]
+    return {"age": age, "work": work, "income": income, "tax": tax, "net": net}
+
+
+TABLE = pl.DataFrame(people())
+
+
+def released(table: Any = TABLE, **settings: Any) -> vws.Release:
+    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK, **settings}
+    return vws.synthesize(table, **chosen)
+
+
+def keeps_its_rules(table: pl.DataFrame) -> None:
+    income = table["income"].cast(pl.Float64, strict=False)
+    young = (table["age"] < 16).fill_null(False)
+    assert ((table["work"] == "N") == young).all()
+    assert (table["income"].filter(young) == "N").all()
+    assert income.drop_nulls().is_between(0, 1e6).all()
+    assert table["tax"].filter(income.is_null()).is_null().all()
+    assert (table["tax"].filter(income == 0) == 0).all()
+    assert (table["tax"] <= income).drop_nulls().all()
+    assert (table["tax"] >= 0).drop_nulls().all()
+    assert (table["net"] == income - table["tax"]).drop_nulls().all()
+    assert (table["net"].is_null() == (income - table["tax"]).is_null()).all()
+
+
+@pytest.mark.parametrize("mechanism", ["unweighted", "lw"])
+def test_no_synthetic_record_breaks_a_rule(mechanism: str) -> None:
+    release = released(mechanism=mechanism, datasets=5)
+    assert "records_that_break_rules" not in release.summary
+    for made in release.datasets:
+        assert made.schema == TABLE.schema
+        keeps_its_rules(made)
+        assert {"N", "R", "0"} <= set(made["income"])
+    names = [column["name"] for column in release.privacy["columns"]]
+    assert names == ["work", "part of income", "income", "part of tax", "tax"]
+    assert "lipschitz_bound_final_part of income" in release.records.columns
+
+
+def test_missing_values_and_points_of_mass_occur_as_often_as_in_the_data() -> None:
+    many = pl.DataFrame(people(3000))
+    made = pl.concat(released(many, datasets=10).datasets)
+    for codes in (["N"], ["R"], ["0"]):
+        share, own = (table["income"].is_in(codes).mean() for table in (made, many))
+        assert share == pytest.approx(own, abs=0.03)
+    for table in (made, many):
+        old = table.filter(pl.col("age") > 50)
+        assert old["tax"].is_null().mean() == pytest.approx(0.1, abs=0.04)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas Int64", "arrow"])
+def test_every_kind_of_table_gives_the_same_values_and_its_own_types(kind: str) -> None:
+    table: Any
+    if kind == "arrow":
+        table = pa.table(people())
+    else:
+        table = pd.DataFrame(people())
+        if kind == "pandas Int64":
+            table = table.astype({"age": "Int64", "tax": "Int64", "net": "Int64"})
+    (made,), (own,) = (released(one, datasets=1).datasets for one in (table, TABLE))
+    if kind == "arrow":
+        assert made.schema == table.schema
+    else:
+        assert list(made.dtypes) == list(table.dtypes)
+    same = pl.from_arrow(made) if kind == "arrow" else pl.from_pandas(made)
+    for name in own.columns:
+        one, other = same[name], own[name]
+        if other.dtype.is_numeric():
+            one, other = one.cast(pl.Float64), other.cast(pl.Float64)
+        assert one.to_list() == other.to_list(), name
+
+
+def test_in_steps_as_in_memory(tmp_path: Path) -> None:
+    source = tmp_path / "people.csv"
+    TABLE.write_csv(source)
+    settings = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK}
+    seed = settings.pop("seed")
+    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
+    for number, made in enumerate(released().datasets, 1):
+        found = pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv")
+        assert found.equals(made)
+
+
+def run_on(table: pl.DataFrame, schema: Schema = SCHEMA, **settings: Any) -> Any:
+    chosen = {"schema": schema, "mechanism": "unweighted", **QUICK, **settings}
+    seed = chosen.pop("seed")
+    synthesizer = vws.Synthesizer(**arranged(chosen))
+    checked = check_table(table, synthesizer)
+    return fitted_run(synthesizer, synthesizer.mechanism, checked, seed=seed, listener=SILENT)
+
+
+def test_a_records_term_is_that_of_its_parts() -> None:
+    """sum_k l_ik by hand: log p(part), and log f(y) where there is a value; 0 by a rule."""
+    run = run_on(TABLE)
+    draws, by_hand = run.final.posterior.draws, np.zeros((80, TABLE.height))
+    for one in run.table.outcomes:
+        of = np.arange(TABLE.height) if one.records is None else one.records
+        cells = one.conditional(None).cells
+        own = one.model.log_likelihood(draws_of(draws, one.name), cells)
+        by_hand[:, of] += own[:, cells.cell_of_record]
+    found = run.loop.model.log_likelihood(draws, run.loop.cells)[:, run.loop.cells.cell_of_record]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-12, atol=1e-12)
+    most = np.abs(by_hand).max(axis=0)
+    assert (run.final.bounds.by_record >= most - 1e-9).all()
+    age, income = TABLE["age"].fill_null(99).to_numpy(), TABLE["income"].to_numpy()
+    terms = {one.name: one.records for one in run.table.outcomes}
+    assert terms["work"].tolist() == np.flatnonzero(age >= 16).tolist()
+    assert terms["part of income"].tolist() == np.flatnonzero(age >= 16).tolist()
+    valued = (age >= 16) & ~np.isin(income, ["N", "R", "0"])
+    assert terms["income"].tolist() == np.flatnonzero(valued).tolist()
+    assert terms["tax"].tolist() == np.flatnonzero(valued).tolist()
+    young = np.flatnonzero(age < 16)
+    assert (by_hand[:, young] == 0.0).all()
+
+
+BROKEN = Schema({name: SCHEMA.columns[name] for name in ("age", "income", "tax")})
+
+
+def test_a_record_that_breaks_a_rule_is_counted_and_its_value_changes_nothing() -> None:
+    """The last column's values of records that break its rule can be any: same draws, same bytes.
+
+    Weights of 1 would show them, since nothing but the rule protects the records then.
+    """
+    kept = TABLE.drop("net", "work")
+    place = int(np.flatnonzero((kept["income"] == "0").to_numpy())[0])
+    made = []
+    for value in (1, 999_999):
+        tax = kept["tax"].to_list()
+        tax[place] = value
+        made.append(released(kept.with_columns(tax=pl.Series(tax)), schema=BROKEN))
+    first, second = made
+    assert first.summary["records_that_break_rules"] == {"tax": 1}
+    assert first.privacy == second.privacy
+    assert "999999" not in str(second.privacy) + str(second.summary)
+    for one, other in zip(first.datasets, second.datasets, strict=True):
+        assert one.equals(other)
+    assert first.posterior.equals(second.posterior)
+    planted = released(kept.with_columns(tax=pl.col("tax") + 1), schema=BROKEN)
+    assert not first.posterior.equals(planted.posterior)
+
+
+def moved(seed: int, epsilon: float) -> float:
+    """The most that one record's other values, in any parts, move the target of 30 records."""
+    table = people(30, seed)
+    other = people(30, seed + 100)
+    rng = np.random.default_rng(seed)
+    adults = [i for i, x in enumerate(table["age"]) if x is not None and x >= 16]
+    place = int(rng.choice(adults))  # Rules leave the others' values no choice.
+    changed = {name: [*values] for name, values in table.items()}
+    for name in ("work", "income", "tax", "net"):
+        changed[name][place] = other[name][place]
+    if seed % 2:
+        changed["tax"][place] = 10**6  # Beyond every bound.
+    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK}
+    del chosen["seed"]
+    synthesizer = vws.Synthesizer(**arranged(chosen))
+    targets = []
+    for one in (table, changed):
+        checked = check_table(pl.DataFrame(one), synthesizer)
+        columns = tuple(outcome.conditional(None) for outcome in checked.outcomes)
+        targets.append(JointTarget(columns, np.ones(30), Clamp(epsilon, "deviance")))
+    dimension = targets[0].dimension
+    assert targets[1].dimension == dimension
+    values = [target.density_and_gradient() for target in targets]
+    near = np.concatenate([start.centre for start in targets[0].starts()])
+    most = 0.0
+    for reach in (0.0, 0.1, 1.0, 5.0, 30.0):
+        for q in near + rng.uniform(-reach, reach, (5, dimension)):
+            one, two = (value(q)[0] for value in values)
+            if np.isfinite([one, two]).all():
+                most = max(most, abs(one - two))
+    return most
+
+
+def test_under_a_clamp_no_record_moves_the_target_by_more_than_its_window() -> None:
+    found = [moved(seed, 6.0) for seed in range(4)]
+    assert max(found) <= 6.0 * (1.0 + 1e-9)
+    assert max(found) > 0.1
+
+
+def test_an_infinite_number_and_an_unnamed_code_are_counted_not_shown() -> None:
+    for changed, said in (
+        ({"tax": [np.inf, *[1.0] * 149]}, "Column 'tax' has 1 missing or infinite values"),
+        ({"income": ["secret", *["3"] * 149]}, "Column 'income' has 1 cells that are no numbers"),
+        ({"age": [777, *[20] * 149]}, "Column 'age' has 1 records outside the range"),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            released(TABLE.with_columns(**{name: pl.Series(x) for name, x in changed.items()}))
+        assert "secret" not in str(caught.value)
+        assert "777" not in str(caught.value)
+
+
+def test_a_column_that_no_record_has_is_one_line() -> None:
+    none = TABLE.with_columns(income=pl.lit("N"))
+    with pytest.raises(InputError, match="No record has a value of column 'income'"):
+        released(none)
+
+
+def test_a_column_named_as_a_part_is_one_line() -> None:
+    twice = Schema({**SCHEMA.columns, "part of tax": Column(role="public", levels=("a", "b"))})
+    with pytest.raises(InputError, match="'part of tax' has the name that the parts of 'tax' take"):
+        released(TABLE.with_columns(pl.lit("a").alias("part of tax")), schema=twice)

@@ -1,0 +1,96 @@
+"""Rules read, where their conditions hold, and what a schema makes of them."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from pyvws.errors import InputError
+from pyvws.tables.column import Column
+from pyvws.tables.rules import Bound, Fixed, Sum, read_rule
+
+COLUMNS = {
+    "age": Column(role="public", range=(0, 100)),
+    "band": Column(role="public", levels=("0", "5", "10"), missing="N"),
+    "area": Column(role="public", levels=("a", "b")),
+    "my age": Column(role="public", range=(0, 100)),
+}
+VALUES = {
+    "age": np.array([3.0, 15.0, np.nan, 40.0]),
+    "band": np.array([1.0, 2.0, 3.0, 4.0]),
+    "area": np.array([1.0, 2.0, 1.0, 2.0]),
+    "my age": np.array([3.0, 16.0, 1.0, 40.0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("age < 15", [1, 0, 0, 0]),
+        ("age <= 15", [1, 1, 0, 0]),
+        ("not age <= 15", [0, 0, 1, 1]),
+        ("3 <= age < 16", [1, 1, 0, 0]),
+        ("age == 15", [0, 1, 0, 0]),
+        ("age != 15", [1, 0, 1, 1]),
+        ("age == missing", [0, 0, 1, 0]),
+        ("age > -1", [1, 1, 0, 1]),
+        ("band < 10", [1, 1, 0, 0]),
+        ("band == 5", [0, 1, 0, 0]),
+        ("band == '5'", [0, 1, 0, 0]),
+        ("band == missing", [0, 0, 0, 1]),
+        ("band == 'N'", [0, 0, 0, 1]),
+        ("band in [0, '10']", [1, 0, 1, 0]),
+        ("band not in (0, 10)", [0, 1, 0, 1]),
+        ("area == 'a' and age < 10", [1, 0, 0, 0]),
+        ("area == 'b' or age < 10", [1, 1, 0, 1]),
+        ("age < `my age`", [0, 1, 0, 0]),
+        ("`my age` > band", [1, 1, 0, 0]),
+    ],
+)
+def test_where_a_condition_holds(condition, holds):
+    rule = read_rule(f"missing where {condition}")
+    assert rule.condition.holds(VALUES, COLUMNS).tolist() == list(map(bool, holds))
+
+
+def test_rules_as_they_are_read():
+    fixed = read_rule("0 where age < 15 or `my age` < 15")
+    assert (fixed.value, fixed.only, fixed.columns) == ("0", False, ("age", "my age"))
+    only = read_rule(" missing only where age<15 ")
+    assert isinstance(only, Fixed)
+    assert (only.value, only.only) == (None, True)
+    assert [read_rule(f"{said} where age < 1").value for said in ("1.0", "'1.0'", "no way")] == [
+        *("1", "1.0", "no way"),
+    ]
+    assert read_rule(">= `my age`") == Bound("my age", lower=True)
+    assert read_rule("<= age") == Bound("age", lower=False)
+    total = read_rule("= age + `my age` - band")
+    assert total == Sum((("age", 1.0), ("my age", 1.0), ("band", -1.0)))
+    assert total.of(VALUES)[[0, 1]].tolist() == [5.0, 29.0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("area == 'c'", "a label that column 'area' lacks"),
+        ("area < 3", "not all of its levels are numbers"),
+        ("age < 'old'", "an order with something that is no number"),
+    ],
+)
+def test_conditions_that_columns_do_not_fit(condition, message):
+    rule = read_rule(f"0 where {condition}")
+    with pytest.raises(InputError, match=message):
+        rule.condition.holds(VALUES, COLUMNS)
+
+
+@given(st.text(max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
+    for said in (text, f"0 where {text}", f"= {text}", f">= {text}"):
+        lines = []
+        try:
+            lines = list(read_rule(said).columns)[:1]
+        except InputError as error:
+            lines = str(error).splitlines()
+        assert len(lines) == 1

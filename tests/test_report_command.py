@@ -184,7 +184,7 @@ def test_canaries_of_a_table_stay_in_the_confidential_folder(
         (["--known", "urban"], "Name it by --outcome: one of 'visits'."),
         (["--unweighted", "nowhere"], "Name it by --outcome: one of 'visits'."),
         (["--outcome", "visits", "--known", "urban"], "'urban', which is synthetic in"),
-        (["--outcome", "urban"], "'urban' is a category, and a radius needs a number."),
+        (["--outcome", "urban"], "'urban' is a category or may be missing, and a radius"),
         (["--outcome", "wealth"], "synthetic values of 'visits', 'urban', not 'wealth'"),
     ],
 )

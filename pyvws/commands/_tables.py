@@ -64,7 +64,7 @@ def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame
     checked = open_frame(frame)
     check_columns(checked, [one.name for one in columns], role=path.name)
     for one in columns:
-        if one.synthetic and one.levels is None:
+        if one.synthetic and one.levels is None and not one.missing:
             _outcome(checked, one.name, path)
     return frame
 

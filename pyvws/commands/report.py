@@ -92,13 +92,14 @@ def report(
 def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | None:
     """The synthesized number whose risks are measured; None of a table if nobody names one."""
     names = [one.name for one in public.synthetic]
-    numbers = [one.name for one in public.synthetic if one.levels is None]
+    numbers = [one.name for one in public.synthetic if one.is_number]
     listed = ", ".join(map(repr, names))
     if outcome is None:
         if len(names) > 1 and wanted:
+            among = ", ".join(map(repr, numbers)) or "no column, since none is always a number"
             raise InputError(
                 "--known and --unweighted are for the risks of one column. Name it by --outcome: "
-                f"one of {', '.join(map(repr, numbers)) or 'no column, since all are categories'}."
+                f"one of {among}."
             )
         return numbers[0] if len(names) == 1 and numbers else None
     if outcome not in names:
@@ -108,8 +109,8 @@ def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | No
         )
     if outcome not in numbers:
         raise InputError(
-            f"{outcome!r} is a category, and a radius needs a number. Leave --outcome out: utility "
-            "is measured of every column."
+            f"{outcome!r} is a category or may be missing, and a radius needs numbers. Leave "
+            "--outcome out: utility is measured of every column."
         )
     return outcome
 

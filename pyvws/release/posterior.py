@@ -285,6 +285,7 @@ def _statement(
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
         columns=_costs(settings, table, weighting, final),
+        columns_synthesized=tuple(table.synthesized) if settings.public_table else (),
         proposed=len(settings.public_table.to_review) if settings.public_table else 0,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,

@@ -134,7 +134,8 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
     """The associations of a table's columns in each dataset; None of a run on one outcome.
 
     The columns are the synthesized ones and, while there is room, the public ones that predict
-    them. `data`, the confidential table, becomes the first table if given.
+    them; a number that may be missing stands in no pair. `data`, the confidential table, becomes
+    the first table if given.
     """
     columns = _paired(public)
     if len(columns) < 2:
@@ -158,7 +159,8 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
 def _paired(public: PublicPart) -> list[ReleasedColumn]:
     said = public.privacy.get("columns", ())
     predictors = {name for one in said for name in one["predictors"]}
-    wanted = [one for one in public.columns if one.synthetic and said]
-    wanted += [one for one in public.columns if not one.synthetic and one.name in predictors]
+    whole = [one for one in public.columns if not one.missing]  # Pairs need both values.
+    wanted = [one for one in whole if one.synthetic and said]
+    wanted += [one for one in whole if not one.synthetic and one.name in predictors]
     chosen = {one.name for one in wanted[:DRAWN]}
     return [one for one in public.columns if one.name in chosen]

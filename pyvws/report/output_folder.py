@@ -127,9 +127,11 @@ def read_public(out: Path) -> PublicPart:
     with as_left(out):
         columns = _released_columns(folder, privacy, paths[0])
         models = {one["name"]: one["predictors"] for one in privacy.get("columns", ())}
-    numbers = [one.name for one in columns if one.synthetic and one.levels is None]
+    numbers = [one.name for one in columns if one.is_number]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
-    predictors = _of_formula(folder / "run.toml", columns) or models.get(outcome, [])
+    whole = {one.name for one in columns if not one.missing}  # Parts of a number are no columns.
+    of_outcome = [name for name in models.get(outcome, []) if name in whole]
+    predictors = _of_formula(folder / "run.toml", columns) or of_outcome
     return PublicPart(
         privacy,
         [DatasetFile(p, dataset_rows(p), p.stat().st_size, file_digest(p)) for p in paths],

@@ -51,6 +51,11 @@ class ReleasedColumn:
     levels: tuple[str, ...] | None
     missing: bool = False
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the column is synthetic and has a number in every row."""
+        return self.synthetic and self.levels is None and not self.missing
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnValues:

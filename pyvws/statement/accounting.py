@@ -150,7 +150,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCost:
-    """One synthesized column of a table.
+    """One conditional of a table: a synthesized column, or the category of a number's parts.
 
     `epsilon` is what a run of this column alone costs under the same weights, 2 max_i Delta_ik, or
     the whole epsilon of a clamp; larger = less private.
@@ -180,7 +180,9 @@ class PrivacyStatement(Statement):
     model : str
         Name as on the command line; of a table, the names of its columns' families.
     columns : tuple of ColumnCost
-        The columns of a table, synthesized together; empty for a run on one outcome.
+        The conditionals of a table's columns, in their order; empty for a run on one outcome.
+    columns_synthesized : tuple of str
+        The columns of a table that are synthesized together; some are several conditionals or none.
     proposed : int
         How many entries of the table's schema come from the table and were not reviewed.
     claim : {"dp", "asymptotic-dp", "none"}
@@ -251,6 +253,7 @@ class PrivacyStatement(Statement):
     searched: bool
     lipschitz_bound: float
     columns: tuple[ColumnCost, ...] = ()
+    columns_synthesized: tuple[str, ...] = ()
     proposed: int = 0
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
@@ -459,7 +462,7 @@ class PrivacyStatement(Statement):
         table = {}
         if self.columns:
             table = {
-                "columns_synthesized": [column.name for column in self.columns],
+                "columns_synthesized": list(self.columns_synthesized),
                 "columns": [column.written(round_up) for column in self.columns],
                 "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
             }

@@ -3,6 +3,9 @@ a record that breaks a rule can change."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +158,23 @@ def test_in_steps_as_in_memory(tmp_path: Path) -> None:
     for number, made in enumerate(released().datasets, 1):
         found = pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv")
         assert found.equals(made)
+
+
+def test_a_report_shows_the_parts_of_numbers(tmp_path: Path) -> None:
+    TABLE.write_csv(tmp_path / "people.csv")
+    released(mechanism="lw").write(tmp_path / "out")
+    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
+    original = ["--original", str(tmp_path / "people.csv")]
+    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    board = (tmp_path / "out/confidential/report.html").read_text()
+    page = (tmp_path / "out/release/report.html").read_text()
+    assert "part of income" in board
+    for name in TABLE.columns:
+        assert name in page
+    assert set(
+        json.loads((tmp_path / "out/release/privacy.json").read_text())["columns_synthesized"]
+    ) == {"work", "income", "tax", "net"}
 
 
 def run_on(table: pl.DataFrame, schema: Schema = SCHEMA, **settings: Any) -> Any:

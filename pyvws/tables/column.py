@@ -131,6 +131,7 @@ class Column:
                 "levels make a category; range, scale and mass a number. Leave one of them out."
             )
         self._check_rules()
+        self._check_within()
         self._check_model()
         for name in self.review:
             if name not in self.given:
@@ -164,6 +165,19 @@ class Column:
                 raise InputError("a rule fixes a value that the column cannot have.")
         if sum(isinstance(rule, Fixed) and rule.only for rule in self.rules) > 1:
             raise InputError('"missing only where" can stand once. Join conditions by "or".')
+
+    def _check_within(self) -> None:
+        """Check that points of mass and fixed numbers lie within the range."""
+        low, high = self.range or (-np.inf, np.inf)
+        fixed = [rule.value for rule in self.rules if isinstance(rule, Fixed)]
+        given = [one for one in fixed if one is not None and one not in self.missing_codes]
+        if self.categorical:
+            return
+        for number in (*self.mass, *map(float, given)):
+            if not low <= number <= high:
+                raise InputError(
+                    f"range must hold the points of mass and the values of rules. Got {number:g}."
+                )
 
     def _check_model(self) -> None:
         of_model = FAMILIES.get(self.model or "", ())

@@ -124,12 +124,13 @@ def columns(draw):
             review=draw(st.sampled_from([(), ("levels",), ("model", "levels")])),
         )
     low = draw(NUMBERS)
+    high = low + draw(st.floats(1.0, 1e12))
     return Column(
         model=draw(st.sampled_from(["normal", "normal-mixture"])),
-        range=(low, low + draw(st.floats(1.0, 1e12))),
+        range=(low, high),
         scale=draw(st.one_of(st.none(), st.tuples(NUMBERS, st.floats(1e-300, 1e12)))),
         decimals=draw(st.one_of(st.none(), st.integers(0, 15))),
-        mass=tuple(draw(st.lists(NUMBERS, max_size=2, unique=True))),
+        mass=tuple(draw(st.lists(st.floats(low, high), max_size=2, unique=True))),
         missing=draw(st.one_of(st.none(), st.just(True), st.just(["N", -9, True]))),
         predictors=draw(st.sampled_from([None, ()])),
         settings=draw(st.sampled_from([{}, {"smallest_sd": 0.125}])),
@@ -212,6 +213,8 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"role": "public", "rule": "<= age"}, "rule is for columns to synthesize"),
         ({"model": "normal", "missing": ["N", "N"]}, "missing must be codes that differ"),
         ({"model": "normal", "mass": [0, 0]}, "mass must be points that differ"),
+        ({"model": "normal", "mass": [0], "range": [1, 2]}, "range must hold the points of mass"),
+        ({"model": "normal", "rule": "0 where age < 1", "range": [1, 2]}, "range must hold"),
     ],
 )
 def test_what_a_column_cannot_be(entries, message, tmp_path):

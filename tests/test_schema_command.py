@@ -247,7 +247,7 @@ def test_every_format_gives_the_same_table_and_nothing_confidential(
         (["--schema", "{short}"], "has 40 values that are not among the given levels"),
         (["--schema", "{unknown}"], "names column 'coda', which the table lacks. Did you mean"),
         (["--schema", "{late}"], "predictor 'pay' comes later in the order of synthesis"),
-        (["--schema", "{ruled}"], "Runs cannot follow these entries of the schema yet: rule of"),
+        (["--schema", "{ruled}"], "Column 'pay': rule 'missing where code = 0' cannot be read."),
     ],
 )
 def test_a_run_by_a_schema_that_cannot_be_is_one_line(

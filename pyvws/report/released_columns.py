@@ -98,7 +98,7 @@ def read_columns(
             levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
         elif said is None and (model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)):
             levels = ()
-        missing = said is not None and bool(said.missing_codes)
+        missing = said is not None and not said.categorical and bool(said.missing_codes)
         made.append(ReleasedColumn(name, synthetic, levels, missing))
     return made
 

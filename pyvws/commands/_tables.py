@@ -44,14 +44,15 @@ def read_column(original: Path, synthetic: Sequence[Path], name: str) -> ColumnV
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=original.name)
     column = said.get(name) or ReleasedColumn(name, True, None)
-    if column.levels is None and not tables[original].frame[name].dtype.is_numeric():
+    dated = column.start is not None
+    if column.levels is None and not (dated or tables[original].frame[name].dtype.is_numeric()):
         column = ReleasedColumn(name, True, ())
     parts = []
     for path in [original, *synthetic_files(synthetic)]:
         table = tables.pop(path, None) or read_table(path)
         frame = open_frame(table.frame if column.levels is None else table.spelled)
         check_columns(frame, [name], role=path.name)
-        if column.levels is None:
+        if column.levels is None and not dated:
             parts.append(pl.Series(_outcome(frame, name, path)))
         else:
             parts.append(frame[name].to_native())
@@ -64,7 +65,7 @@ def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame
     checked = open_frame(frame)
     check_columns(checked, [one.name for one in columns], role=path.name)
     for one in columns:
-        if one.synthetic and one.levels is None and not one.missing:
+        if one.is_number:
             _outcome(checked, one.name, path)
     return frame
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.dates import days_or_empty
 from pyvws.tables.files import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.schema import Schema
@@ -43,18 +44,21 @@ class ReleasedColumn:
     """A column of the datasets.
 
     `levels` are the public levels of a category, or none if nothing public has them; None of a
-    number. `missing` says whether the schema lets a number be missing.
+    number. `missing` says whether the schema lets a number be missing. Dates count as days since
+    `start`.
     """
 
     name: str
     synthetic: bool
     levels: tuple[str, ...] | None
     missing: bool = False
+    start: str | None = None
 
     @property
     def is_number(self) -> bool:
-        """Whether the column is synthetic and has a number in every row."""
-        return self.synthetic and self.levels is None and not self.missing
+        """Whether the column is synthetic and has a number, that is no date, in every row."""
+        plain = self.levels is None and self.start is None
+        return self.synthetic and plain and not self.missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +103,8 @@ def read_columns(
         elif said is None and (model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)):
             levels = ()
         missing = said is not None and not said.categorical and bool(said.missing_codes)
-        made.append(ReleasedColumn(name, synthetic, levels, missing))
+        start = None if said is None else said.days_since
+        made.append(ReleasedColumn(name, synthetic, levels, missing, start))
     return made
 
 
@@ -123,7 +128,8 @@ def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
     numbers = []
     for name, part in parts.items():
         with readable(f"{name}: its column {column.name!r}"):
-            part = part.cast(pl.Float64, strict=not column.missing)
+            days = None if column.start is None else days_or_empty(part, column.start)
+            part = (part if days is None else days).cast(pl.Float64, strict=not column.missing)
         if column.missing:
             part = part.drop_nulls().drop_nans()
         if part.is_null().any():

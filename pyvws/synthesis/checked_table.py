@@ -19,6 +19,7 @@ from pyvws.synthesis.families import family_of, first_code
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.column import part_of
+from pyvws.tables.dates import EPOCH, moved
 from pyvws.tables.design import make_design
 from pyvws.tables.frame import (
     OutcomeKind,
@@ -124,8 +125,9 @@ def _several_outcomes(
     shown, outcomes, drawn = {}, [], []
     for name in schema.synthesized:
         found = follows(schema, name, values)
+        start = schema.columns[name].days_since
         shown[name] = ReleasedColumn(
-            y=values[name],
+            y=values[name] if start is None else moved(values[name], start, EPOCH),
             kind=_levels(schema, name, frame[name]),
             written=_decoder(schema, name, frame[name]),
             breaking=how_many(found.breaking, counts),
@@ -201,10 +203,10 @@ def _prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Mode
 
 
 def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
-    """The levels of a category in the column's own type; "real" for numbers."""
+    """The levels of a category in the column's own type; "real" for numbers, "date" for dates."""
     column = schema.columns[name]
     if not column.categorical:
-        return "real"
+        return "real" if column.days_since is None else "date"
     return schema.decoded(name, np.arange(1.0, len(column.coded_levels) + 1.0), like=like)
 
 

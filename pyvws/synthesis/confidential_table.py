@@ -93,7 +93,8 @@ class ReleasedColumn:
     Attributes
     ----------
     y : ndarray, shape (N,)
-        The confidential values before any rounding, or codes of categories; NaN where missing.
+        The confidential values before any rounding, codes of categories, or days since 1970 of
+        dates; NaN where missing.
     kind : OutcomeKind
         What the values are; of categories, the levels that the codes stand for.
     written : function of synthetic values by column and a backend of narwhals

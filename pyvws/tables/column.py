@@ -11,6 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_number, told, whole_number
 from pyvws.errors import InputError
+from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Rule, Sum, read_rule
 
@@ -51,6 +52,9 @@ class Column:
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
         Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+    days_since : str, optional
+        A public date, such as "2000-01-01": the column holds dates, which count as whole days since
+        then. Its range, mass and centre of `scale` are given as dates, and kept as days.
     range : tuple of float, optional
         Lowest and highest possible number. As a predictor, a number x enters as
         (x - middle) / half width.
@@ -80,6 +84,7 @@ class Column:
     role: str = "synthesize"
     model: str | None = None
     levels: tuple[str, ...] | None = None
+    days_since: str | None = None
     range: tuple[float, float] | None = None
     scale: tuple[float, float] | None = None
     decimals: int | None = None
@@ -98,6 +103,8 @@ class Column:
         choice(self.role, "role", ROLES)
         self._keep("model", _family(self.model))
         self._keep("levels", _levels(self.levels))
+        if self.days_since is not None:
+            self._keep_days(iso_date(self.days_since, "days_since"))
         self._keep("range", _pair(self.range, "range"))
         if self.range and not self.range[0] < self.range[1]:
             raise InputError(f"range must rise. Got {told(self.range)}.")
@@ -122,6 +129,21 @@ class Column:
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _keep_days(self, start: str) -> None:
+        """Keep the dates among the entries as days since the start."""
+        self._keep("days_since", start)
+        for name in ("range", "mass"):
+            if (values := getattr(self, name)) is not None:
+                days = tuple(days_or_number(one, start, name) for one in _several(values, name))
+                self._keep(name, days)
+        if self.scale is not None and (pair := _several(self.scale, "scale")):
+            self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
+        if self.levels is not None or self.decimals not in (None, 0):
+            raise InputError("days_since makes whole days of dates. Leave levels and decimals out.")
+        if self.role == "synthesize" and self.range is None:
+            raise InputError('dates need a range, such as ["2000-01-01", "2019-12-31"].')
+        self._keep("decimals", 0)
 
     def _check_together(self) -> None:
         if self.predictors is not None and self.formula is not None:
@@ -160,7 +182,7 @@ class Column:
             elif (
                 rule.value not in self.coded_levels
                 if self.categorical
-                else (as_number(rule.value) is None and rule.value not in self.missing_codes)
+                else (self.number_of(rule.value) is None and rule.value not in self.missing_codes)
             ):
                 raise InputError("a rule fixes a value that the column cannot have.")
         if sum(isinstance(rule, Fixed) and rule.only for rule in self.rules) > 1:
@@ -173,10 +195,11 @@ class Column:
         given = [one for one in fixed if one is not None and one not in self.missing_codes]
         if self.categorical:
             return
-        for number in (*self.mass, *map(float, given)):
-            if not low <= number <= high:
+        for label in (*map(self.label_of_number, self.mass), *given):
+            number = self.number_of(label)
+            if number is not None and not low <= number <= high:
                 raise InputError(
-                    f"range must hold the points of mass and the values of rules. Got {number:g}."
+                    f"range must hold the points of mass and the values of rules. Got {label}."
                 )
 
     def _check_model(self) -> None:
@@ -262,7 +285,15 @@ class Column:
         if self.categorical or not (self.missing_codes or self.mass):
             return ()
         codes = ("empty" if code is None else f"missing {code}" for code in self.missing_codes)
-        return ("value", *map(label_of, self.mass), *codes)
+        return ("value", *map(self.label_of_number, self.mass), *codes)
+
+    def number_of(self, label: str) -> float | None:
+        """The number that a label spells, or the days of a date; None for other text."""
+        return as_number(label) if self.days_since is None else as_days(label, self.days_since)
+
+    def label_of_number(self, number: float) -> str:
+        """The text that spells a number, or the date that it stands for."""
+        return label_of(number) if self.days_since is None else iso_of(number, self.days_since)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -275,6 +306,12 @@ class Column:
         found = {name: value for name, value in own.items() if value is not None}
         if not self.mass:
             del found["mass"]
+        if self.days_since is not None:
+            del found["decimals"]
+            for name in {"range", "mass"} & set(found):
+                found[name] = tuple(map(self.label_of_number, found[name]))
+            if self.scale is not None:
+                found["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
         if self.role == "synthesize" and "role" not in self.review:
             del found["role"]
         found |= self.settings

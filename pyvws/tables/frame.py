@@ -32,10 +32,11 @@ __all__ = [
 
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
-OutcomeKind = Literal["whole", "real", "boolean"] | nw.Series[Any]
+OutcomeKind = Literal["whole", "real", "boolean", "date"] | nw.Series[Any]
 """The type of a synthetic outcome in a released table: 64-bit integers or floats, or booleans.
 
-A Series holds the levels (L,) that the codes 1 to L stand for, in their own type.
+A date is given as days since 1970. A Series holds the levels (L,) that the codes 1 to L stand for,
+in their own type.
 """
 
 

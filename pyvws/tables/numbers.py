@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -10,6 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.dates import as_days, dates_like, days_of, holds_dates, iso_of
 from pyvws.tables.levels import as_number, distinct, has_labels, how_many, label_of, whole_numbers
 
 __all__ = ["numbers_and_codes", "numbers_with_codes"]
@@ -20,27 +22,37 @@ def numbers_and_codes(
     missing: Sequence[str | None],
     name: str,
     counts: Floats | None = None,
+    *,
+    start: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
 
-    None among the codes stands for an empty cell. Text may spell the numbers. Raises InputError,
-    which counts the cells and names none, for an empty cell without such a code and for text that
-    is neither number nor code. A row counts as `counts` (N,) cells, or as one.
+    None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
+    cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
+    InputError, which counts the cells and names none, for an empty cell without such a code and for
+    text that is neither number (or date) nor code. A row counts as `counts` (N,) cells, or as one.
     """
     codes = {code: place for place, code in enumerate(missing, start=2)}
+    read = as_number if start is None else partial(as_days, start=start)
     if has_labels(column):
-        numbers, found = _spelled(column, codes)
-    elif column.dtype.is_numeric():
-        numbers, found = _numeric(column, codes)
+        numbers, found = _spelled(column, codes, read)
+    elif start is not None and holds_dates(column):
+        numbers, found = _coded(days_of(column, start, name), codes, read)
+    elif start is None and column.dtype.is_numeric():
+        filled = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+        numbers, found = _coded(np.asarray(filled, dtype=np.float64), codes, read)
     else:
         kind = str(column.dtype).partition("(")[0]
+        what = "number" if start is None else "date"
+        hint = " Dates need days_since." if start is None and holds_dates(column) else ""
         raise InputError(
-            f"Column {name!r} is no number (its type is {kind}). Give its levels in the "
-            "schema, or convert the column."
+            f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
+            f"schema, or convert the column.{hint}"
         )
     if bad := how_many(found == 0.0, counts):
+        what = "numbers" if start is None else "dates such as 2000-12-31"
         raise InputError(
-            f"Column {name!r} has {bad} cells that are no numbers and no missing codes of the "
+            f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
             "schema. Give their code as missing, or levels if the column holds categories."
         )
     if empty := how_many(found < 0.0, counts):
@@ -51,10 +63,12 @@ def numbers_and_codes(
     return np.where(found > 1.0, np.nan, numbers), found
 
 
-def _spelled(column: nw.Series[Any], codes: dict[str | None, int]) -> tuple[Floats, Floats]:
+def _spelled(
+    column: nw.Series[Any], codes: dict[str | None, int], read: Callable[[str], float | None]
+) -> tuple[Floats, Floats]:
     """Numbers and codes of text: 0 for a cell that is neither, -1 for an empty one."""
     places, labels = distinct(column)
-    spelled = [as_number(label) for label in labels]
+    spelled = [read(label) for label in labels]
     numbers = np.array([*(np.nan if x is None else x for x in spelled), np.nan])
     of_label = [
         codes.get(label, 0 if x is None else 1) for label, x in zip(labels, spelled, strict=True)
@@ -63,13 +77,13 @@ def _spelled(column: nw.Series[Any], codes: dict[str | None, int]) -> tuple[Floa
     return np.asarray(numbers[places]), np.asarray(found[places])
 
 
-def _numeric(column: nw.Series[Any], codes: dict[str | None, int]) -> tuple[Floats, Floats]:
-    """Numbers and codes of a column of numbers: -1 for a cell that is empty or infinite."""
-    filled = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
-    numbers = np.asarray(filled, dtype=np.float64)
+def _coded(
+    numbers: Floats, codes: dict[str | None, int], read: Callable[[str], float | None]
+) -> tuple[Floats, Floats]:
+    """The numbers (N,), and their codes: -1 for a cell that is empty or infinite."""
     found = np.ones(len(numbers))
     for code, place in codes.items():
-        value = None if code is None else as_number(code)
+        value = None if code is None else read(code)
         if value is not None:
             found[numbers == value] = place
     found[np.isnan(numbers)] = codes.get(None, -1)
@@ -84,15 +98,23 @@ def numbers_with_codes(
     like: nw.Series[Any],
     *,
     whole: bool,
+    start: str | None = None,
 ) -> nw.Series[Any]:
     """Numbers (M,), those that are NaN as their codes, as a column of the kind of `like`.
 
-    `codes` are those of the missing cells in their order, None for an empty cell.
+    `codes` are those of the missing cells in their order, None for an empty cell. With a `start`
+    the numbers are days since then, and the column holds dates.
     """
     missing = np.isnan(numbers)
+    spell = label_of if start is None else partial(iso_of, start=start)
     if has_labels(like):
-        cells: list[Any] = [label_of(x) for x in numbers[~missing]]
+        cells: list[Any] = [spell(x) for x in numbers[~missing]]
         return _filled(cells, list(codes), missing, name, nw.String, like)
+    if start is not None:
+        of_codes = [None if code is None else as_days(code, start) for code in codes]
+        days = numbers.copy()
+        days[missing] = np.array([np.nan if x is None else x for x in of_codes])
+        return dates_like(days, start, name, like)
     values = [None if code is None else as_number(code) for code in codes]
     if whole and like.dtype.is_integer():
         known = np.array([0.0 if x is None else x for x in values])

@@ -16,6 +16,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
+from pyvws.tables.dates import EPOCH, days_or_empty
 from pyvws.tables.frame import OutcomeKind, open_frame
 from pyvws.tables.headers import named
 from pyvws.tables.table_writers import NO_PLACE
@@ -52,7 +53,7 @@ class OutcomeCopies:
     search compares the records of each step, and some records of all steps.
 
     For an outcome of levels, of that `kind`, a column that holds these levels counts as their
-    codes.
+    codes; for one of dates, as days since 1970, so do dates.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class OutcomeCopies:
         kind: OutcomeKind = "real",
     ) -> None:
         self._levels = _sortable(_series(kind)) if isinstance(kind, nw.Series) else None
+        self._dates = kind == "date" if isinstance(kind, str) else False
         self._seen = {name: _Seen({0, 1, 2}) for name in columns}
         self._header, self._outcome = header, outcome
         self._records = 0
@@ -79,7 +81,8 @@ class OutcomeCopies:
         for name, seen in self._seen.items():
             if not (seen.forms or seen.in_order):
                 continue
-            keys = self._coded(_sortable(columns[name]))
+            days = days_or_empty(columns[name], EPOCH) if self._dates else None
+            keys = self._coded(_sortable(columns[name])) if days is None else days
             if seen.forms and keys.dtype == pl.Float64:
                 _compare(seen, keys.to_numpy(), forms)
             else:

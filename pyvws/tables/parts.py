@@ -145,7 +145,8 @@ def _part_code(column: Column, value: str | None) -> float:
         return float(first)
     if value in column.missing_codes:
         return float(first + column.missing_codes.index(value))
-    return 2.0 + column.mass.index(float(value)) if float(value) in column.mass else 1.0
+    number = column.number_of(value)
+    return 2.0 + column.mass.index(number) if number in column.mass else 1.0
 
 
 def _missing(column: Column, name: str, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
@@ -161,7 +162,8 @@ def _code(column: Column, label: str | None) -> float:
     if column.categorical:
         found = column.missing_codes[0] if label is None else label
         return column.coded_levels.index(found) + 1.0
-    return np.nan if label is None or label in column.missing_codes else float(label)
+    number = None if label is None or label in column.missing_codes else column.number_of(label)
+    return np.nan if number is None else number
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.tables.column import Column
+from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of
 
 __all__ = ["proposed_columns"]
@@ -39,6 +41,12 @@ def _proposed(column: nw.Series[Any]) -> Column:
     kind = column.dtype
     if kind.is_numeric():
         return _number(column)
+    if holds_dates(column):
+        try:
+            days = days_of(column, EPOCH, column.name)
+        except InputError:  # Times of the day.
+            return Column(role="drop")
+        return _dates(days, {"missing": True} if np.isnan(days).any() else {})
     return _category(column) if kind == nw.Boolean or has_labels(column) else Column(role="drop")
 
 
@@ -54,8 +62,10 @@ def _category(column: nw.Series[Any]) -> Column:
         ordered = column.implementation.is_pandas() and not empty
     else:
         levels, ordered = tuple(sorted(labels, key=_rising)), False
-        if len(labels) == int((places >= 0).sum()):
+        if len(labels) == int((places >= 0).sum()) and not _coded_dates(places, labels):
             return Column(role="drop", review=("role",))
+    if len(levels) > _FEW and (dates := _coded_dates(places, labels)):
+        return dates
     if len(levels) > _MOST_LEVELS:
         return _coded_numbers(places, labels) or Column(role="drop", review=("role",))
     if len(levels) < 2:
@@ -105,9 +115,43 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     return _family(found[~np.isnan(found)], {"missing": codes[0]} if codes else {})
 
 
+def _coded_dates(places: Any, labels: list[str]) -> Column | None:
+    """The column of text that is dates but for one code; None for other text."""
+    days = [as_days(label, EPOCH) for label in labels]
+    codes: list[Any] = [label for label, day in zip(labels, days, strict=True) if day is None]
+    if len(codes) > 1 or len(days) - len(codes) < 2:
+        return None
+    codes += [True] if (places < 0).any() else []
+    found = np.array([*(np.nan if day is None else day for day in days), np.nan])[places]
+    return _dates(found, {"missing": tuple(codes)} if codes else {})
+
+
+def _dates(days: Floats, missing: dict[str, Any]) -> Column:
+    """A column of dates, given as days (N,) since 1970, over whole years."""
+    found = days[~np.isnan(days)]
+    if len(found) < 2 or found.min() == found.max():
+        return Column(role="drop", review=("role",))
+    first, last = (iso_of(day, EPOCH)[:4] for day in (found.min(), found.max()))
+    entries: dict[str, Any] = {
+        "days_since": f"{first}-01-01",
+        "range": (f"{first}-01-01", f"{last}-12-31"),
+        **missing,
+    }
+    if len(points := _points(found)):
+        entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
+    return Column(model="normal", **entries, review=("model", *entries))
+
+
+def _points(values: Floats) -> Floats:
+    """The values among (n,) that a tenth of them have, and that occur far more often than most."""
+    known, counts = np.unique(values, return_counts=True)
+    often = max(_POINT * len(values), _OFTEN * float(np.median(counts)))
+    return np.asarray(known[counts >= often])
+
+
 def _family(values: Floats, missing: dict[str, Any]) -> Column:
     """A column of numbers (n,), of which two differ at least."""
-    known, counts = np.unique(values, return_counts=True)
+    known = np.unique(values)
     low, high = float(known[0]), float(known[-1])
     decimals = next(
         (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
@@ -117,9 +161,7 @@ def _family(values: Floats, missing: dict[str, Any]) -> Column:
         entries["model"] = "negative-binomial"
     else:
         entries["model"] = "normal"
-        often = max(_POINT * len(values), _OFTEN * float(np.median(counts)))
-        points = known[counts >= often]
-        if len(points):
+        if len(points := _points(values)):
             entries["mass"] = tuple(points.tolist())
             known = np.setdiff1d(known, points)
         if max(-low, high) > _MODERATE:

@@ -3,8 +3,8 @@
 "missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
 "missing only where age < 15" says besides that the value is there everywhere else. ">= wages" and
 "<= assets" bound a number by another one, and "= wages + pensions" computes a column. A condition
-compares columns with numbers or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
-joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value.
+compares columns with numbers, dates or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and
+``in``, joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.dates import as_days
 from pyvws.tables.levels import as_number, label_of
 
 __all__ = ["Bound", "Condition", "Fixed", "Rule", "Sum", "read_rule"]
@@ -43,7 +44,10 @@ _HELP: Final = (
 
 
 class _Column(Protocol):
-    """What a condition asks of a column: labels of its codes, or None for a number."""
+    """What a condition asks of a column: labels of its codes, or None for a number.
+
+    Dates have the start of their days.
+    """
 
     @property
     def coded_levels(self) -> tuple[str | None, ...]: ...
@@ -53,6 +57,9 @@ class _Column(Protocol):
 
     @property
     def missing_codes(self) -> tuple[str | None, ...]: ...
+
+    @property
+    def days_since(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +254,8 @@ class _Reader:
             equal_sides = self.equal(left, right)
             return ~equal_sides if isinstance(op, ast.NotEq) else equal_sides
         with np.errstate(invalid="ignore"):
-            return np.asarray(_ORDER[type(op)](self.number(left), self.number(right)))
+            sides = self.number(left, right), self.number(right, left)
+            return np.asarray(_ORDER[type(op)](*sides))
 
     def named(self, node: ast.expr) -> str | None:
         """The column that a node names; None for a constant and for `missing`."""
@@ -263,9 +271,9 @@ class _Reader:
         if isinstance(right, ast.Name) and self.named(right) is None:
             return self.missing(column, values)
         if self.named(right) is not None:
-            return np.asarray(self.number(left) == self.number(right))
+            return np.asarray(self.number(left, right) == self.number(right, left))
         if not column.categorical:
-            return np.asarray(values == self.number(right))
+            return np.asarray(values == self.number(right, left))
         label = label_of(_constant(right))
         if label not in column.coded_levels:
             raise InputError(
@@ -280,15 +288,30 @@ class _Reader:
         codes = [levels.index(one) + 1.0 for one in column.missing_codes if one in levels]
         return np.isin(values, codes)
 
-    def number(self, node: ast.expr) -> Any:
-        """A side as numbers: a constant, a number's values, or labels that are all numbers."""
+    def start(self, node: ast.expr) -> str | None:
+        """The start of the days that a side counts; None for a side that is no column of dates."""
         name = self.named(node)
+        return None if name is None else self.columns[name].days_since
+
+    def number(self, node: ast.expr, beside: ast.expr) -> Any:
+        """A side as numbers: a constant, a number's values, or labels that are all numbers.
+
+        Beside dates a constant is a date too, and counts days since their start.
+        """
+        name, start = self.named(node), self.start(beside)
         if name is None:
             found = _constant(node)
+            if start is not None:
+                days = as_days(str(found), start)
+                if days is None:
+                    raise InputError("a rule compares dates with dates such as '2000-12-31'.")
+                return days
             number = as_number(found) if isinstance(found, str) else found
             if number is None or isinstance(number, list):
                 raise InputError("a rule compares an order with something that is no number.")
             return float(number)
+        if self.named(beside) is not None and self.start(node) != start:
+            raise InputError("a rule compares dates with dates of the same days_since.")
         column, values = self.columns[name], self.values[name]
         if not column.categorical:
             return values

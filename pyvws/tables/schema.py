@@ -16,6 +16,7 @@ from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.column import ENTRIES, Column, near, part_of
+from pyvws.tables.dates import dates_like
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import (
@@ -28,7 +29,7 @@ from pyvws.tables.levels import (
 )
 from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
 from pyvws.tables.proposal import proposed_columns
-from pyvws.tables.rules import Fixed
+from pyvws.tables.rules import Bound, Fixed, Sum
 
 __all__ = ["Schema"]
 
@@ -118,6 +119,24 @@ class Schema:
             for other in rule.columns:
                 if self.columns[other].categorical:
                     raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
+            self._check_dates(name, rule)
+
+    def _check_dates(self, name: str, rule: Bound | Sum) -> None:
+        """Raise InputError for a bound or a sum that takes days since unlike starts for one kind.
+
+        The days of dates with one start may be subtracted, which gives a number, and a number of
+        days may be added.
+        """
+        starts = [self.columns[one].days_since for one in (name, *rule.columns)]
+        signs = (
+            [1.0, -1.0] if isinstance(rule, Bound) else [1.0, *(-sign for _, sign in rule.parts)]
+        )
+        dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
+        if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
+            raise InputError(
+                "a rule takes dates with dates of the same days_since, such as "
+                '"= end - begin" for a number of days, or ">= begin" for a date.'
+            )
 
     def _wanted(self, name: str) -> tuple[str, ...] | None:
         """The predictors that a column's own entries name; None if they name none."""
@@ -159,8 +178,8 @@ class Schema:
 
         Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
         of at most 20 different values nominal, others negative-binomial if they are small counts;
-        all other numbers normal. A column of dates, with one value, or with text that differs from
-        record to record is dropped.
+        all other numbers and dates normal. A column with one value, or with text that differs from
+        record to record, is dropped.
         """
         return cls(proposed_columns(open_frame(frame, least=1)))
 
@@ -258,8 +277,14 @@ class Schema:
             if column.categorical:
                 found[name] = level_codes(values, column.coded_levels, name, counts)
                 continue
-            found[name], missing = numbers_and_codes(values, column.missing_codes, name, counts)
+            found[name], missing = numbers_and_codes(
+                values, column.missing_codes, name, counts, start=column.days_since
+            )
             self._check_range(name, found[name], counts)
+            if column.days_since is not None and not has_labels(values):  # Can they come out?
+                codes = map(column.number_of, filter(None, column.missing_codes))
+                days = [*(column.range or ()), *(day for day in codes if day is not None)]
+                dates_like(np.array(days), column.days_since, name, values)
             if column.parts:
                 found[part_of(name)] = _with_mass(missing, found[name], column)
         return found
@@ -291,13 +316,14 @@ class Schema:
         if column.decimals is not None:
             numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
         whole = column.decimals == 0 or column.model in _COUNTS
-        if column.missing_codes:
+        if column.missing_codes or column.days_since is not None:
             missing = np.isnan(numbers)
             which = np.zeros(missing.sum(), np.intp)
             if parts is not None:
                 which = parts[missing].astype(np.intp) - 2 - len(column.mass)
-            codes = [column.missing_codes[place] for place in which]
-            return numbers_with_codes(numbers, codes, name, source, whole=whole)
+            codes = [(column.missing_codes or (None,))[place] for place in which]
+            start = column.days_since
+            return numbers_with_codes(numbers, codes, name, source, whole=whole, start=start)
         if has_labels(source):
             return numbers_with_codes(numbers, [], name, source, whole=whole)
         if whole and source.dtype.is_integer():

@@ -54,15 +54,21 @@ def test_kinds_by_hand():
 
 def test_what_is_dropped():
     for values in (
+        [datetime.date(2020, 1, 1)] * N,
         [f"id{x}" for x in range(N)],
         ["same"] * N,
         [3] * N,
         [f"w{x // 2}" for x in range(2 * 301)],
     ):
         assert proposed(values) == Column(role="drop", review=("role",))
-    for values in ([datetime.date(2020, 1, 1)] * N, [[1, 2]] * N, [b"x"] * N, [None] * N):
+    for values in (
+        [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)],
+        [[1, 2]] * N,
+        [b"x"] * N,
+        [None] * N,
+    ):
         assert proposed(values) == Column(role="drop")
-    for values in ([datetime.date(2020, 1, 1)] * N, [datetime.time(3)] * N, [{1: 2}] * N):
+    for values in ([datetime.time(3)] * N, [{1: 2}] * N):
         assert proposed(values, pd.DataFrame) == Column(role="drop")
 
 
@@ -89,6 +95,25 @@ def test_points_of_mass():
         0.0,
     )
     assert proposed([1000 * x for x in range(9)] * 6).mass == ()
+
+
+def test_dates():
+    days = [datetime.date(1999, 5, 1) + datetime.timedelta(days=9 * x) for x in range(N)]
+    found = Column(
+        model="normal",
+        days_since="1999-01-01",
+        range=("1999-01-01", "2000-12-31"),
+        review=("model", "days_since", "range"),
+    )
+    spelled = [one.isoformat() for one in days]
+    for values in (days, spelled, [datetime.datetime(*one.timetuple()[:3]) for one in days]):
+        assert proposed(values) == proposed(values, pd.DataFrame) == found
+        assert proposed(values, pa.table) == found
+    coded = proposed([*spelled, "N", None])
+    assert (coded.model, coded.missing) == ("normal", ("N", True))
+    assert coded.review[-1] == "missing"
+    assert proposed([*days, *[days[3]] * 20]).mass == (147.0,)
+    assert proposed(spelled[:3] * 20).model == "nominal"  # Few dates may be those of waves.
 
 
 def test_declared_levels():

@@ -62,6 +62,7 @@ def run(name: str, changed: dict[str, str], chosen: list[str]) -> Iterator[tuple
         file = Path(folder, "results.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-m", "draws", "-p", "no:cacheprovider"]
         command += ["-o", "junit_family=xunit1"]  # The other family has no place for figures.
+        command += ["--numprocesses", "2", "--dist", "loadfile"]
         began = time.monotonic()
         done = subprocess.run(
             [*command, f"--junit-xml={file}", *chosen],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
 from pyvws.errors import OutputError
@@ -46,7 +47,12 @@ def schema(
             {
                 "schema": str(out),
                 "columns": {
-                    name: {"role": one.role, "model": one.model, "review": one.review}
+                    name: {
+                        "role": one.role,
+                        "model": one.model,
+                        "note": one.note,
+                        "review": one.review,
+                    }
                     for name, one in columns.items()
                 },
                 "to_review": len(found.to_review),
@@ -60,6 +66,7 @@ def schema(
                 (name, one.role, one.model or "", ", ".join(one.review))
                 for name, one in columns.items()
             ),
+            *(f"{escape(name)}: {one.note}." for name, one in columns.items() if one.note),
             f"The proposal has looked at the table: {len(found.to_review)} entries come from its "
             "records.",
             "Check each against what is known of the survey, correct it, and take its name out of "

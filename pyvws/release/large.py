@@ -251,18 +251,20 @@ def _write_datasets(
     """Draw outcomes for each batch of rows. Each dataset has a random stream of its own."""
     settings = run.settings
     streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+    first = 1
     with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
 
-            def write(number: int, batch: pl.DataFrame = batch) -> None:
+            def write(number: int, batch: pl.DataFrame = batch, first: int = first) -> None:
                 draw, rng = streams[number]
                 values = run.values(draw, rng, batch[_PLACE].to_numpy())
-                columns = run.table.written(values, nw.Implementation.POLARS)
+                columns = run.table.written(values, nw.Implementation.POLARS, first=first)
                 made = [one.to_native() for one in columns]
                 writers[number](batch.with_columns(made).select(released))
 
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
+            first += batch.height
 
 
 def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:

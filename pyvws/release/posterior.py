@@ -286,6 +286,7 @@ def _statement(
         prepared_from_data=loop.model.prepared_from_data,
         columns=_costs(settings, table, weighting, final),
         columns_synthesized=tuple(table.synthesized) if settings.public_table else (),
+        columns_numbered=tuple(table.ids),
         proposed=len(settings.public_table.to_review) if settings.public_table else 0,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,

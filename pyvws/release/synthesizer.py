@@ -104,7 +104,7 @@ class Synthesizer(RunSettings):
                 "Collect both first, or leave release_frame out."
             )
         table = check_table(frame, self)
-        look_for_copies(frame, table.released, table.sought)
+        look_for_copies(frame, table.unchanged, table.sought)
         given: Any = {"seed": seed, "row_name": RELEASED_ROW if ordered else UNLINKED_ROW}
         if mechanism.fits_model:
             drawn = draw_from_posterior(self, mechanism, table, listener=listener, **given)

@@ -84,6 +84,8 @@ def read_columns(
 ) -> list[ReleasedColumn]:
     """The columns of a dataset in their order; those not released unchanged are synthetic.
 
+    Columns of new ids are left out.
+
     A column is a category if the schema says so, if its model is nominal, or if it holds neither
     numbers nor truth values.
     """
@@ -94,6 +96,8 @@ def read_columns(
     models = {one["name"]: one["model"] for one in privacy.get("columns", ())}
     made = []
     for name, kind in kinds.items():
+        if name in privacy.get("columns_numbered", ()):
+            continue
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
         said = schema.columns.get(name) if schema is not None else None

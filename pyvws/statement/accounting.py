@@ -183,6 +183,8 @@ class PrivacyStatement(Statement):
         The conditionals of a table's columns, in their order; empty for a run on one outcome.
     columns_synthesized : tuple of str
         The columns of a table that are synthesized together; some are several conditionals or none.
+    columns_numbered : tuple of str
+        The columns of a table that number the synthetic records, in the place of ids.
     proposed : int
         How many entries of the table's schema come from the table and were not reviewed.
     claim : {"dp", "asymptotic-dp", "none"}
@@ -254,6 +256,7 @@ class PrivacyStatement(Statement):
     lipschitz_bound: float
     columns: tuple[ColumnCost, ...] = ()
     columns_synthesized: tuple[str, ...] = ()
+    columns_numbered: tuple[str, ...] = ()
     proposed: int = 0
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
@@ -463,6 +466,11 @@ class PrivacyStatement(Statement):
         if self.columns:
             table = {
                 "columns_synthesized": list(self.columns_synthesized),
+                **(
+                    {"columns_numbered": list(self.columns_numbered)}
+                    if self.columns_numbered
+                    else {}
+                ),
                 "columns": [column.written(round_up) for column in self.columns],
                 "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
             }

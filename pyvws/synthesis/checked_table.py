@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, cast
 
 import narwhals as nw
@@ -145,14 +146,18 @@ def _several_outcomes(
             else:
                 nothing = np.empty((len(values[name]), 0))
                 drawn.append(DrawnColumn(one, None, nothing, finish=finish_of(schema, one)))
+    if counts is None:  # A tally lacks columns that are not read.
+        check_columns(frame, schema.ids, role="The schema")
     weighed = mechanism.weight_column
+    released = {*schema.public, *schema.synthesized, *schema.ids}
     return ConfidentialTable(
         outcomes=tuple(outcomes),
         synthesized=shown,
         drawn=tuple(drawn),
         known=_known(frame, mechanism),
-        released=[one for one in frame.columns if one in {*schema.public, *schema.synthesized}],
+        released=[one for one in frame.columns if one in released],
         implementation=frame.implementation,
+        ids={name: partial(schema.numbered, name) for name in schema.ids},
         public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
     )

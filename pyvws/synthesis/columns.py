@@ -20,22 +20,23 @@ __all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
 class RunColumns:
     """Columns of a run: `modelled` in the fit, the `outcomes` last, and `released` in their order.
 
-    `outcomes` are the columns to synthesize.
+    `outcomes` are the columns to synthesize, and `ids` those that get new ids.
     """
 
     modelled: list[str]
     released: list[str]
     outcomes: tuple[str, ...]
+    ids: tuple[str, ...] = ()
 
     @property
     def public(self) -> list[str]:
         """Columns that the run releases unchanged, in their order."""
-        return [name for name in self.released if name not in self.outcomes]
+        return [name for name in self.released if name not in (*self.outcomes, *self.ids)]
 
     @property
     def all(self) -> list[str]:
         """Every column that the run reads."""
-        return list(dict.fromkeys([*self.modelled, *self.released]))
+        return list(dict.fromkeys([*self.modelled, *self.public]))
 
 
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
@@ -46,19 +47,21 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     weights = [] if weighed is None else [weighed]
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
-    one = settings.public_table is None
+    schema = settings.public_table
+    one, ids = schema is None, () if schema is None else schema.ids
     for role, wanted in (
         ("outcome" if one else "schema", outcomes),
         ("formula" if one else "schema", predictors),
         ("known", known),
         ("weight_column", weights),
+        ("schema", ids),
         ("keep", names),
     ):
         check_columns(table, wanted, role=role)
     keys = [name for name in dict.fromkeys([*predictors, *known, *weights]) if name not in outcomes]
-    public = {*outcomes, *predictors, *names}
+    public = {*outcomes, *predictors, *names, *ids}
     released = [name for name in table.columns if name in public]
-    return RunColumns([*keys, *outcomes], released, outcomes)
+    return RunColumns([*keys, *outcomes], released, outcomes, ids)
 
 
 def _modelled(settings: RunSettings) -> tuple[tuple[str, ...], list[str]]:
@@ -92,7 +95,7 @@ def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:
         return table, True
     plan = open_lazy(table, keep_order=settings.keep_order)
     chosen = run_columns(settings, plan)
-    columns = [name for name in plan.columns if name in set(chosen.all)]
+    columns = [name for name in plan.columns if name in {*chosen.all, *chosen.ids}]
     ordered = isinstance(plan, LargeTable)
     with named_errors(plan.name, columns, plan.columns):
         rows = frame.select(columns).collect()

@@ -114,9 +114,9 @@ class ConfidentialTable:
     """The parts of a confidential table.
 
     The parts are the conditionals to fit, the synthesized columns as they are released, how they
-    are drawn in order, the known columns' values, the columns to release in order, the coded public
-    predictors (N,) of columns that follow synthetic ones, and for a mechanism that names them the
-    public weights (N,) and the public records.
+    are drawn in order, the known columns' values, the columns to release in order, those that get
+    new ids, the coded public predictors (N,) of columns that follow synthetic ones, and for a
+    mechanism that names them the public weights (N,) and the public records.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -125,6 +125,7 @@ class ConfidentialTable:
     known: list[Any]
     released: list[str]
     implementation: Any
+    ids: Mapping[str, Callable[[int, int, Any], nw.Series[Any]]] = field(default_factory=dict)
     public: Mapping[str, Floats] = field(default_factory=dict)
     weights: Floats | None = None
     reference: Reference | None = None
@@ -137,7 +138,8 @@ class ConfidentialTable:
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are released as they are."""
-        return tuple(name for name in self.released if name not in self.synthesized)
+        made = {*self.synthesized, *self.ids}
+        return tuple(name for name in self.released if name not in made)
 
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:
@@ -149,9 +151,15 @@ class ConfidentialTable:
         """The number of records that break a rule, of each column where there are any."""
         return {name: one.breaking for name, one in self.synthesized.items() if one.breaking}
 
-    def written(self, values: Mapping[str, Floats], backend: Any) -> list[nw.Series[Any]]:
-        """The synthesized columns as they are released, of synthetic values by column."""
-        return [one.written(values, backend) for one in self.synthesized.values()]
+    def written(
+        self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
+    ) -> list[nw.Series[Any]]:
+        """The synthesized columns as they are released, of synthetic values by column.
+
+        New ids go with them, from the number `first` on.
+        """
+        made = [one.written(values, backend) for one in self.synthesized.values()]
+        return [*made, *(numbered(first, len(made[0]), backend) for numbered in self.ids.values())]
 
     @property
     def families(self) -> dict[str, Model]:

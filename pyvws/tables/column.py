@@ -15,9 +15,21 @@ from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Rule, Sum, read_rule
 
-__all__ = ["CATEGORICAL", "ENTRIES", "FAMILIES", "ROLES", "Column", "near", "part_of"]
+__all__ = [
+    "CATEGORICAL",
+    "ENTRIES",
+    "FAMILIES",
+    "MOST_LEVELS",
+    "ROLES",
+    "Column",
+    "near",
+    "part_of",
+]
 
-ROLES: Final = ("public", "synthesize", "drop")
+ROLES: Final = ("public", "synthesize", "drop", "id")
+MOST_LEVELS: Final = 300
+"""The family nominal has coefficients for each level, so more levels are refused."""
+
 CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
 """Families of categories: their columns need levels."""
 
@@ -46,8 +58,9 @@ class Column:
 
     Attributes
     ----------
-    role : {"synthesize", "public", "drop"}
-        A public column is released as it is and can be a predictor; a dropped one is not used.
+    role : {"synthesize", "public", "drop", "id"}
+        A public column is released as it is and can be a predictor; a dropped one is not used. An
+        id is not read: the released column numbers the synthetic records from 1.
     model : str, optional
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
@@ -66,6 +79,8 @@ class Column:
         Predictors of a synthesized column; by default all public and all earlier columns.
     formula : str, optional
         R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
+    prefix : str, optional
+        Public text before the number of a new id, such as "P".
     missing : str, True or a list of them, optional
         Codes of missing values; True stands for empty cells.
     mass : tuple of float
@@ -77,6 +92,8 @@ class Column:
         Scale of the outcome of the families normal and normal-mixture.
     settings : dict
         Further settings of the family, such as smallest_sd.
+    note : str, optional
+        A remark on the column, such as why a proposal drops it.
     review : tuple of str
         Entries that a proposal took from the data and that nobody has called public yet.
     """
@@ -90,15 +107,17 @@ class Column:
     decimals: int | None = None
     predictors: tuple[str, ...] | None = None
     formula: str | None = None
+    prefix: str | None = None
     missing: str | bool | tuple[str | bool, ...] | None = None
     mass: tuple[float, ...] = ()
     rule: str | tuple[str, ...] | None = None
     outcome_scale: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    note: str | None = None
     review: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("model", "formula", "outcome_scale"):
+        for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             _text(getattr(self, name), name)
         choice(self.role, "role", ROLES)
         self._keep("model", _family(self.model))
@@ -152,6 +171,11 @@ class Column:
             raise InputError(
                 "levels make a category; range, scale and mass a number. Leave one of them out."
             )
+        if (self.prefix is not None) > (self.role == "id"):
+            raise InputError('prefix is for new ids. Leave it out, or give the role "id".')
+        others = set(self.given) - {"role", "prefix", "note", "review"}
+        if self.role == "id" and others:
+            raise InputError(f"new ids have no other entry. Leave {', '.join(sorted(others))} out.")
         self._check_rules()
         self._check_within()
         self._check_model()
@@ -222,7 +246,15 @@ class Column:
                 'column the role "public" or "drop".'
             )
         if self.model in CATEGORICAL and self.levels is None:
-            raise InputError(f"model {self.model!r} needs levels: every value that may occur.")
+            raise InputError(
+                f"model {self.model!r} needs levels: every value that may occur. Free text has "
+                'none: give it the role "drop".'
+            )
+        if self.model == "nominal" and self.n_drawn > MOST_LEVELS:
+            raise InputError(
+                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Join '
+                'levels, take "table" with few predictors, or drop free text.'
+            )
         if self.model not in CATEGORICAL and self.levels is not None:
             raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
         if self.model == "logistic" and len(self.coded_levels) != 2:

@@ -33,7 +33,7 @@ def modelled_schema(schema: Schema) -> Schema:
     """
     made: dict[str, Column] = {}
     for name, column in schema.columns.items():
-        if column.role == "drop":
+        if column.role in ("drop", "id"):
             continue
         named = column
         if column.role == "synthesize" and not column.is_sum:

@@ -15,21 +15,35 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
+from pyvws.tables.column import MOST_LEVELS, Column
 from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of
 
 __all__ = ["proposed_columns"]
 
 _FEW: Final = 20  # Whole numbers with at most so many values are codes.
-_MOST_LEVELS: Final = 300
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
 _COUNT: Final = 1000  # The largest number of a count.
 _MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
 _MOST_DECIMALS: Final = 6
 _POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
 _OFTEN: Final = 10.0  # It occurs so many times as often as most values.
+_PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
+_DIGITS: Final = 6
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
+
+
+_ONE: Final = "one value in all records"
+_ID: Final = (
+    'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
+)
+_TEXT: Final = "free text, or a code with very many levels; join levels if it is needed"
+_TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
+_OTHER: Final = "neither numbers, dates, text, truth values nor categories"
+
+
+def _dropped(note: str, *review: str) -> Column:
+    return Column(role="drop", note=note, review=review)
 
 
 def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
@@ -44,10 +58,10 @@ def _proposed(column: nw.Series[Any]) -> Column:
     if holds_dates(column):
         try:
             days = days_of(column, EPOCH, column.name)
-        except InputError:  # Times of the day.
-            return Column(role="drop")
+        except InputError:
+            return _dropped(_TIMES)
         return _dates(days, {"missing": True} if np.isnan(days).any() else {})
-    return _category(column) if kind == nw.Boolean or has_labels(column) else Column(role="drop")
+    return _category(column) if kind == nw.Boolean or has_labels(column) else _dropped(_OTHER)
 
 
 def _category(column: nw.Series[Any]) -> Column:
@@ -63,13 +77,13 @@ def _category(column: nw.Series[Any]) -> Column:
     else:
         levels, ordered = tuple(sorted(labels, key=_rising)), False
         if len(labels) == int((places >= 0).sum()) and not _coded_dates(places, labels):
-            return Column(role="drop", review=("role",))
+            return _dropped(_ID if len(labels) > 1 else _ONE, "role")
     if len(levels) > _FEW and (dates := _coded_dates(places, labels)):
         return dates
-    if len(levels) > _MOST_LEVELS:
-        return _coded_numbers(places, labels) or Column(role="drop", review=("role",))
+    if len(levels) > MOST_LEVELS:
+        return _coded_numbers(places, labels) or _dropped(_TEXT, "role")
     if len(levels) < 2:
-        return Column(role="drop", review=("role",))
+        return _dropped(_ONE, "role")
     return Column(
         model="ordinal" if ordered else "nominal",
         levels=levels,
@@ -93,12 +107,28 @@ def _number(column: nw.Series[Any]) -> Column:
     empty = bool(np.isnan(found).any())
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if len(known) < 2:
-        return Column(role="drop", review=("role",))
+        return _dropped(_ONE, "role")
+    if column.dtype.is_integer() and _numbers_records(finite, known):
+        return _dropped(_ID, "role")
     if whole and len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE):
         levels = tuple(label_of(value) for value in known)
         reviewed = ("model", "levels", *missing)
         return Column(model="nominal", levels=levels, **missing, review=reviewed)
     return _family(finite, missing)
+
+
+def _numbers_records(values: Floats, known: Floats) -> bool:
+    """Whether whole numbers (n,) with the sorted distinct values (m,) look like ids of records.
+
+    All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
+    several pairs would be alike; or they have six digits or more, each as many.
+    """
+    if len(known) < len(values) or len(known) <= _FEW:
+        return False
+    low, high = float(known[0]), float(known[-1])
+    pairs_alike = 0.5 * len(values) ** 2 / (high - low + 1.0)
+    digits = {len(label_of(abs(end))) for end in (low, high)}
+    return pairs_alike >= _PAIRS or (low > 0 and len(digits) == 1 and min(digits) >= _DIGITS)
 
 
 def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
@@ -130,7 +160,7 @@ def _dates(days: Floats, missing: dict[str, Any]) -> Column:
     """A column of dates, given as days (N,) since 1970, over whole years."""
     found = days[~np.isnan(days)]
     if len(found) < 2 or found.min() == found.max():
-        return Column(role="drop", review=("role",))
+        return _dropped(_ONE, "role")
     first, last = (iso_of(day, EPOCH)[:4] for day in (found.min(), found.max()))
     entries: dict[str, Any] = {
         "days_since": f"{first}-01-01",

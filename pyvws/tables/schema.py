@@ -101,8 +101,9 @@ class Schema:
                 )
             if wanted == name:
                 raise InputError(f"a column cannot be its own {what}. Take it out.")
-            if column.role == "drop":
-                raise InputError(f"{what} {wanted!r} is dropped. Change its role, or take it out.")
+            if column.role in ("drop", "id"):
+                gone = "is dropped" if column.role == "drop" else "gets new ids"
+                raise InputError(f"{what} {wanted!r} {gone}. Change its role, or take it out.")
             raise InputError(
                 f"{what} {wanted!r} comes later in the order of synthesis. Move it above "
                 f"{name!r}, or take it out."
@@ -212,6 +213,11 @@ class Schema:
         """Names of the columns that are released as they are."""
         return self._with_role("public")
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the columns that get new ids."""
+        return self._with_role("id")
+
     def _with_role(self, role: str) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role == role)
 
@@ -298,6 +304,15 @@ class Schema:
                 f"Column {name!r} has {outside} records outside the range of the schema. Widen "
                 "the range to every possible number, or recode the records."
             )
+
+    def numbered(self, name: str, first: int, rows: int, backend: Any) -> nw.Series[Any]:
+        """New ids of consecutive synthetic records, from the number `first` on."""
+        numbers = np.arange(first, first + rows)
+        prefix = self.columns[name].prefix
+        if prefix is None:
+            return nw.new_series(name, numbers, nw.Int64, backend=backend)
+        spelled = [f"{prefix}{number}" for number in numbers]
+        return nw.new_series(name, spelled, nw.String, backend=backend)
 
     def decoded(
         self, name: str, values: Any, *, like: Any, parts: Floats | None = None

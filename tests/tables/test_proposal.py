@@ -36,7 +36,7 @@ def test_kinds_by_hand():
         model="nominal", levels=("1", "2", "10"), review=("model", "levels")
     )
     assert proposed(["10", "9", "N"] * 20).levels == ("9", "10", "N")
-    assert proposed(list(range(N))) == Column(
+    assert proposed([*range(N), 3]) == Column(
         model="negative-binomial",
         range=(0, 60),
         decimals=0,
@@ -52,24 +52,43 @@ def test_kinds_by_hand():
     assert proposed([1000 * x for x in range(-3, N)]).outcome_scale == "signed-log"
 
 
+def dropped(values, kind=pl.DataFrame):
+    found = proposed(values, kind)
+    assert found == Column(role="drop", note=found.note, review=found.review)
+    return found.note.split(";")[0], found.review
+
+
 def test_what_is_dropped():
-    for values in (
-        [datetime.date(2020, 1, 1)] * N,
-        [f"id{x}" for x in range(N)],
-        ["same"] * N,
-        [3] * N,
-        [f"w{x // 2}" for x in range(2 * 301)],
+    for values, note in (
+        ([datetime.date(2020, 1, 1)] * N, "one value in all records"),
+        (["same"] * N, "one value in all records"),
+        ([3] * N, "one value in all records"),
+        ([f"id{x}" for x in range(N)], "every value differs, as in an id or free text"),
+        ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code with very many levels"),
     ):
-        assert proposed(values) == Column(role="drop", review=("role",))
-    for values in (
-        [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)],
-        [[1, 2]] * N,
-        [b"x"] * N,
-        [None] * N,
-    ):
-        assert proposed(values) == Column(role="drop")
+        assert dropped(values) == dropped(values, pd.DataFrame) == (note, ("role",))
+    other = "neither numbers, dates, text, truth values nor categories"
+    for values in ([[1, 2]] * N, [b"x"] * N, [None] * N):
+        assert dropped(values) == (other, ())
     for values in ([datetime.time(3)] * N, [{1: 2}] * N):
-        assert proposed(values, pd.DataFrame) == Column(role="drop")
+        assert dropped(values, pd.DataFrame) == (other, ())
+    moments = [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)]
+    assert dropped(moments) == dropped(moments, pd.DataFrame) == ("times of the day", ())
+
+
+def test_ids():
+    for values in (
+        list(range(1, N)),
+        list(range(N, 0, -1)),
+        [3 * x for x in range(N)],
+        [10_000_000 + 7_919 * x * x for x in range(N)],
+    ):
+        assert dropped(values)[1] == ("role",)
+        assert dropped(values, pa.table)[1] == ("role",)
+        assert proposed([*values, values[0]]).role == "synthesize"
+        assert proposed([float(x) for x in values]).role == "synthesize"
+    incomes = [int(20_000 * 1.05**x) for x in range(N)]
+    assert proposed(incomes).model == "normal"
 
 
 def test_missing_values():

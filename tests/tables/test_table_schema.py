@@ -157,7 +157,7 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"role": "publik"}, "role must be one of public, synthesize, drop. Got 'publik'."),
+        ({"role": "publik"}, "role must be one of public, synthesize, drop, id. Got 'publik'."),
         ({"model": "norml"}, "Got 'norml'. Did you mean 'normal'?"),
         ({"model": 3}, "model must be text. Got 3."),
         ({}, "a synthesized column needs a model"),
@@ -192,6 +192,13 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"model": "normal", "predictors": ["agee"]}, "'agee' is no column of the schema. Did you"),
         ({"model": "normal", "predictors": ["x"]}, "a column cannot be its own predictor"),
         ({"model": "normal", "predictors": ["later"]}, "'later' comes later in the order"),
+        ({"model": "normal", "predictors": ["person"]}, "'person' gets new ids"),
+        ({"model": "normal", "rule": "<= person"}, "'person' gets new ids"),
+        ({"model": "normal", "prefix": "P"}, "prefix is for new ids"),
+        ({"role": "id", "levels": ["a", "b"]}, "new ids have no other entry. Leave levels out."),
+        ({"role": "id", "model": "normal"}, "new ids have no other entry. Leave model out."),
+        ({"model": "nominal", "levels": list(range(301))}, "at most 300 levels. Got 301. Join"),
+        ({"model": "nominal"}, "Free text has none"),
         ({"model": "normal", "formula": "~ later"}, "'later' comes later in the order"),
         ({"model": "normal", "predictors": ["gone"]}, "'gone' is dropped"),
         ({"model": "normal", "formula": "~ age +* 3"}, "cannot be read"),
@@ -226,7 +233,8 @@ def test_what_a_column_cannot_be(entries, message, tmp_path):
 
     own = "\n".join(line(name, value) for name, value in entries.items())
     text = (
-        f'[columns.age]\nrole = "public"\n[columns.gone]\nrole = "drop"\n[columns.x]\n{own}\n'
+        f'[columns.age]\nrole = "public"\n[columns.gone]\nrole = "drop"\n'
+        f'[columns.person]\nrole = "id"\n[columns.x]\n{own}\n'
         '[columns.later]\nmodel = "normal"\n'
     )
     said = (

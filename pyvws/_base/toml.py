@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["toml_key", "toml_value"]
@@ -12,9 +13,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_value(value: Any) -> str:
-    """Text, a number, true, false, or a list of these as TOML; a number keeps every digit."""
+    """Text, a number, true, false, a list or a table of these; a number keeps every digit."""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, Mapping):
+        pairs = (f"{toml_key(name)} = {toml_value(one)}" for name, one in value.items())
+        return f"{{{', '.join(pairs)}}}"
     text = json.dumps(value, ensure_ascii=False)
     return text.replace(chr(127), chr(92) + "u007f")  # TOML takes no bare DEL.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -70,7 +69,8 @@ def _refused(*_: Any) -> float:
 class ConditionalTable(Family):
     """P(y_i = l | pattern p) = theta_pl, and theta_p ~ Dirichlet(c / L, ..., c / L).
 
-    A pattern is one combination of the predictors' levels. The pseudo posterior is known:
+    A pattern is one combination of the predictors' levels, which the one column of the design
+    counts from 0 to P - 1. The pseudo posterior is known:
     theta_p ~ Dirichlet(c / L + sum alpha_i 1{pattern p, y_i = l}), independent over patterns. So
     draws are exact and independent, no chain has to converge, and many records cost no more than
     few. A pattern without records has the prior's shares. All interactions of the predictors are
@@ -102,7 +102,7 @@ class ConditionalTable(Family):
         (), "Public labels of the outcome, all that there can be; the data's if not given."
     )
     concentration: float = setting(1.0, "Records that the prior of a pattern counts for.")
-    predictor_levels: tuple[int, ...] | None = field(default=None, metadata={"prepared": True})
+    patterns: int | None = field(default=None, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", distinct_labels(self.levels))
@@ -113,24 +113,19 @@ class ConditionalTable(Family):
         return self.levels
 
     def prepare(self, outcome: Floats, column: str) -> ConditionalTable:
-        if self.predictor_levels is None:
+        if self.patterns is None:
             raise InputError(
                 "Model table takes the levels of its predictors from a schema. Give a schema, or "
                 "choose model nominal."
             )
         return self
 
-    @property
-    def patterns(self) -> int:
-        """P, the number of patterns."""
-        return math.prod(self.predictor_levels or ())
-
     def saturated(self, cells: Cells) -> Floats:
         """0: the largest probability is 1."""
         return np.zeros(cells.n_cells)
 
     def dimension(self, K: int) -> int:
-        return self.patterns * len(self.levels)
+        return (self.patterns or 0) * len(self.levels)
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         raise InputError(_NO_SAMPLER)
@@ -139,7 +134,7 @@ class ConditionalTable(Family):
         raise InputError(_NO_SAMPLER)
 
     def constrain(self, q: Floats, K: int) -> Draws:
-        return {"log_theta": q.reshape(len(q), self.patterns, len(self.levels))}
+        return {"log_theta": q.reshape(len(q), -1, len(self.levels))}
 
     def unconstrain(self, draws: Draws) -> Floats:
         return draws["log_theta"].reshape(len(draws["log_theta"]), -1)
@@ -147,14 +142,13 @@ class ConditionalTable(Family):
     def exact_draws(
         self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
     ) -> Draws | None:
-        P, L = self.patterns, len(self.levels)
+        P, L = self.patterns or 0, len(self.levels)
         if S * P * L > _MOST_SHARES:
             raise InputError(
                 f"The predictors of a column make {P} patterns, and {S} draws of {L} shares for "
                 "each are too many. Give the column fewer predictors, or take fewer draws."
             )
-        pattern = self._pattern(cells.rows)[cells.row_of_cell]
-        counts = weighted_counts(pattern, _places(cells), cells.weight_sums(weights), P, L)
+        counts = weighted_counts(_patterns(cells), _places(cells), cells.weight_sums(weights), P, L)
         shape = np.broadcast_to(counts + self.concentration / L, (S, P, L))
         # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.
         log_theta = np.log(rng.standard_gamma(shape + 1.0))
@@ -163,8 +157,7 @@ class ConditionalTable(Family):
         return {"log_theta": log_theta}
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        pattern = self._pattern(cells.rows)[cells.row_of_cell]
-        return draws["log_theta"][:, pattern, _places(cells)]
+        return draws["log_theta"][:, _patterns(cells), _places(cells)]
 
     def predict(
         self,
@@ -176,18 +169,18 @@ class ConditionalTable(Family):
     ) -> Floats:
         below = np.cumsum(np.exp(draw["log_theta"][0]), axis=1)
         below /= below[:, -1:]
+        P, L = below.shape
+        below[:, -1] = 1.0
         u = rng.random(len(design))
-        own = below[self._pattern(design)]
-        return 1.0 + (own[:, :-1] <= u[:, None]).sum(axis=1)
+        pattern = design[:, 0]
+        # Of all patterns in a row: the shares below a level, and the whole patterns before it.
+        place = np.searchsorted((below + np.arange(P)[:, None]).ravel(), pattern + u, side="right")
+        return np.clip(place - pattern * L, 0.0, L - 1.0) + 1.0
 
-    def _pattern(self, design: Floats) -> NDArray[np.intp]:
-        """The pattern of each design row (n, K): treatment contrasts after an intercept."""
-        pattern, at = np.zeros(len(design), dtype=np.intp), 1
-        for size in self.predictor_levels or ():
-            level = design[:, at : at + size - 1] @ np.arange(1.0, size)
-            pattern = pattern * size + np.rint(level).astype(np.intp)
-            at += size - 1
-        return pattern
+
+def _patterns(cells: Cells) -> NDArray[np.intp]:
+    """Each cell's pattern, counted from 0."""
+    return cells.rows[cells.row_of_cell, 0].astype(np.intp)
 
 
 def _places(cells: Cells) -> NDArray[np.intp]:

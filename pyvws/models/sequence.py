@@ -84,7 +84,8 @@ class DrawnColumn:
     model : Model, optional
         The column's family, prepared; None for a column that follows from others by a rule.
     design : ndarray, shape (N, K)
-        The records' own design rows. They may be read only where `coded` is None.
+        The records' own design rows; with `rows`, distinct ones. They may be read only where
+        `coded` is None.
     coded : function of a mapping of column names to values (n,), optional
         The design rows (n, K) of rows whose predictors have these values: a column that follows
         another synthesized column must be drawn from synthetic values of the other. None where all
@@ -95,6 +96,8 @@ class DrawnColumn:
         The encoded outcome, for a family that reads it.
     finish : Finishing, optional
         Rules, range and decimals of the column, where it has them.
+    rows : ndarray of int, shape (N,), optional
+        Each record's row of the design; its own if not given.
     """
 
     column: str
@@ -104,6 +107,13 @@ class DrawnColumn:
     first: float = 0.0
     seen: Floats | None = None
     finish: Finishing | None = None
+    rows: NDArray[np.intp] | None = None
+
+    def design_rows(self, of: Any, values: Mapping[str, Floats]) -> Floats:
+        """The design rows (n, K) of the records `of`, or of the predictors' `values` (n,)."""
+        if self.coded is not None:
+            return self.coded(values)
+        return self.design[of if self.rows is None else self.rows[of]]
 
 
 def joint_draws(draws: Mapping[str, Draws]) -> Draws:

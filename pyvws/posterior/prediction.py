@@ -61,7 +61,7 @@ def _drawn(
     finish, model = one.finish, one.model
     if model is None:
         return np.ones(n) if finish is None else finish.settled(np.ones(n), values)
-    design = one.design[of] if one.coded is None else one.coded(values)
+    design = one.design_rows(of, values)
     seen = None if one.seen is None else one.seen[of]
     found = model.predict(draw, design, rng, outcome=seen)
     found = found + one.first if one.first else found

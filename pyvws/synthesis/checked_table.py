@@ -19,6 +19,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn,
 from pyvws.synthesis.families import family_of, first_code
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.cells import distinct_rows
 from pyvws.tables.column import part_of
 from pyvws.tables.dates import EPOCH, moved
 from pyvws.tables.design import make_design
@@ -181,12 +182,14 @@ def _conditional(
     first, predictors = first_code(family), schema.predictors_of(name)
     records = None if has.all() else np.flatnonzero(has)
     own = values[name] if records is None else values[name][records]
+    kinds, rows = distinct_rows([values[one] for one in predictors], len(has))
+    of_kinds = {one: values[one][kinds] for one in predictors}
     of = counts if counts is None or records is None else counts[records]
     return OutcomeColumn(
         name=name,
         y=values[name],
         model=_prepared(family, own - first, name, of),
-        design=design.matrix(values),
+        design=design.matrix(of_kinds, n=len(kinds)),
         terms=design.names,
         predictors=predictors,
         coded=design.matrix if any(one in schema.synthesized for one in predictors) else None,
@@ -194,6 +197,7 @@ def _conditional(
         finish=finish,
         categorical=schema.columns[name].categorical,
         records=records,
+        rows=rows,
     )
 
 

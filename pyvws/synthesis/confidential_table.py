@@ -36,7 +36,7 @@ class OutcomeColumn:
     model : Model
         The column's family, prepared.
     design : ndarray, shape (N, K)
-        Design rows of the records.
+        Design rows of the records; with `rows`, distinct ones.
     terms, predictors : tuple of str
         Names of the design's columns, and of the columns that these come from.
     coded, first, finish
@@ -45,6 +45,8 @@ class OutcomeColumn:
         Whether no distance between values has a meaning.
     records : ndarray of int, shape (n,), optional
         Places of the records that have a term in the conditional; all N if not given.
+    rows : ndarray of int, shape (N,), optional
+        Each record's row of the design; its own if not given.
     """
 
     name: str
@@ -58,6 +60,7 @@ class OutcomeColumn:
     finish: Finishing | None = None
     categorical: bool = False
     records: NDArray[np.intp] | None = None
+    rows: NDArray[np.intp] | None = None
 
     @property
     def encoded(self) -> Floats:
@@ -75,14 +78,17 @@ class OutcomeColumn:
                 seen = np.resize(seen, len(self.y))
                 seen[self.records] = self.encoded
         return DrawnColumn(
-            *(self.name, self.model, self.design, self.coded, self.first, seen, self.finish)
+            *(self.name, self.model, self.design, self.coded, self.first, seen, self.finish),
+            rows=self.rows,
         )
 
     def conditional(self, multiplicity: Floats | None) -> Conditional:
         """The column to fit; record i of the table stands for multiplicity[i] equal ones."""
         of = slice(None) if self.records is None else self.records
         counts = None if multiplicity is None else multiplicity[of]
-        cells = make_cells(self.encoded, self.design[of], counts)
+        design = self.design[of] if self.rows is None else self.design
+        rows = None if self.rows is None else self.rows[of]
+        cells = make_cells(self.encoded, design, counts, rows)
         return Conditional(self.name, self.model, cells, self.records)
 
 
@@ -168,9 +174,13 @@ class ConfidentialTable:
 
     @property
     def sha256(self) -> str:
-        """Digest of the outcomes and the design matrices as float64."""
-        parts = (array.tobytes() for one in self.outcomes for array in (one.y, one.design))
-        return hashlib.sha256(b"".join(parts)).hexdigest()
+        """Digest of the outcomes and the design matrices as float64, and of rows where given."""
+        found = hashlib.sha256()
+        for one in self.outcomes:
+            for array in (one.y, one.design, one.rows):
+                if array is not None:
+                    found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
 
     def datasets(
         self, source: Any, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None

@@ -12,6 +12,7 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.tables.parts import is_drawn, modelled_schema
+from pyvws.tables.pattern_design import pattern_design
 from pyvws.tables.schema import Schema
 
 __all__ = ["families_of", "family_of", "first_code", "refuse_by_column", "refuse_table"]
@@ -32,7 +33,7 @@ def family_of(schema: Schema, name: str) -> Model:
         given["range"] = column.range
     family = find_model(cast(str, column.model), **given)
     if isinstance(family, ConditionalTable):
-        return replace(family, predictor_levels=_pattern_levels(schema, name))
+        return replace(family, patterns=pattern_design(schema, name).patterns)
     return family
 
 
@@ -40,24 +41,6 @@ def families_of(schema: Schema) -> tuple[Model, ...]:
     """The families of all conditionals of a table, in their order."""
     whole = modelled_schema(schema)
     return tuple(family_of(whole, name) for name in whole.synthesized if is_drawn(schema, name))
-
-
-def _pattern_levels(schema: Schema, name: str) -> tuple[int, ...]:
-    """The numbers of levels of a column's predictors, which make its patterns."""
-    if schema.columns[name].formula is not None:
-        raise InputError(
-            f"Column {name!r} has a formula, and model table takes all patterns of its predictors. "
-            "Name its predictors instead."
-        )
-    predictors = schema.predictors_of(name)
-    for one in predictors:
-        if not schema.columns[one].categorical:
-            raise InputError(
-                f"Column {one!r} is a number, and model table of column {name!r} takes predictors "
-                "with levels. Give the column levels, such as age in bands, or take it out of "
-                f"the predictors of {name!r}."
-            )
-    return tuple(len(schema.columns[one].coded_levels) for one in predictors)
 
 
 def refuse_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Cells", "Records", "make_cells"]
+__all__ = ["Cells", "Records", "distinct_rows", "make_cells"]
 
 
 class Records:
@@ -125,14 +126,35 @@ class Cells(Records):
         )
 
 
-def make_cells(outcome: Floats, design: Floats, multiplicity: Floats | None = None) -> Cells:
-    """Cells of an outcome (N,) and a design (N, K); `multiplicity` (N,) counts equal records."""
-    values, value_of_record = np.unique(outcome, return_inverse=True)
-    row_of_record = np.zeros(len(outcome), dtype=np.intp)
-    for column in np.asarray(design, dtype=np.float64).T:
+def distinct_rows(columns: Iterable[Floats], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Places of the distinct rows of K columns (n,), rising by the first column, then the next.
+
+    Gives the first place of each of R distinct rows (R,), and each row's number among these (n,).
+    A missing value equals another.
+    """
+    row = np.zeros(n, dtype=np.intp)
+    for column in columns:
         _, codes = np.unique(column, return_inverse=True)
-        _, row_of_record = np.unique(row_of_record * (codes.max() + 1) + codes, return_inverse=True)
-    _, first = np.unique(row_of_record, return_index=True)
+        _, row = np.unique(row * (codes.max() + 1) + codes, return_inverse=True)
+    return np.unique(row, return_index=True)[1], row
+
+
+def make_cells(
+    outcome: Floats,
+    design: Floats,
+    multiplicity: Floats | None = None,
+    rows: NDArray[np.intp] | None = None,
+) -> Cells:
+    """Cells of an outcome (N,) and a design (N, K); `multiplicity` (N,) counts equal records.
+
+    With `rows` (N,) record i has the design row rows[i], so that the design may be shorter.
+    """
+    values, value_of_record = np.unique(outcome, return_inverse=True)
+    design = np.asarray(design, dtype=np.float64)
+    first, row_of_record = distinct_rows(design.T, len(design))
+    if rows is not None:
+        used, row_of_record = np.unique(row_of_record[rows], return_inverse=True)
+        first = first[used]
     pairs = row_of_record * len(values) + value_of_record
     cells, cell_of_record = np.unique(pairs, return_inverse=True)
     return Cells(

@@ -13,7 +13,7 @@ from pyvws._base.checks import choice, finite_number, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.levels import as_number, label_of
-from pyvws.tables.rules import Fixed, Rule, Sum, read_rule
+from pyvws.tables.rules import Fixed, Lookup, Rule, Sum, level_numbers, read_rule
 
 __all__ = [
     "CATEGORICAL",
@@ -32,6 +32,9 @@ MOST_LEVELS: Final = 300
 
 CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
 """Families of categories: their columns need levels."""
+
+PARTED: Final = ("nominal", "table")
+"""Families of the category of a number's parts."""
 
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "nominal": (),
@@ -67,12 +70,16 @@ class Column:
         Every value of a category, 2 or more. Whole numbers and truth values count as their text.
     days_since : str, optional
         A public date, such as "2000-01-01": the column holds dates, which count as whole days since
-        then. Its range, mass and centre of `scale` are given as dates, and kept as days.
+        then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
     range : tuple of float, optional
         Lowest and highest possible number. As a predictor, a number x enters as
         (x - middle) / half width.
     scale : tuple of float, optional
         Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
+    cuts : tuple of float, optional
+        Rising cut points. As a predictor, a category whose levels are numbers enters by the
+        interval it lies in, and so does a number of a model "table". A cut point begins its
+        interval.
     decimals : int, optional
         Decimals that synthetic numbers are rounded to.
     predictors : tuple of str, optional
@@ -85,6 +92,12 @@ class Column:
         Codes of missing values; True stands for empty cells.
     mass : tuple of float
         Points of mass of a number, such as 0.
+    part : dict, optional
+        Entries of the category of a number's parts: model "nominal" (the default) or "table", its
+        settings, and predictors or a formula in the place of the number's own.
+    lookup : dict, optional
+        The values of a column that another one decides: the other's name with a table from each of
+        its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
     rule : str or tuple of str, optional
         How the value follows from other columns, as `pyvws.tables.rules` says, such as
         "missing where age < 15". The first rule whose condition holds fixes the value.
@@ -104,12 +117,15 @@ class Column:
     days_since: str | None = None
     range: tuple[float, float] | None = None
     scale: tuple[float, float] | None = None
+    cuts: tuple[float, ...] | None = None
     decimals: int | None = None
     predictors: tuple[str, ...] | None = None
     formula: str | None = None
     prefix: str | None = None
     missing: str | bool | tuple[str | bool, ...] | None = None
     mass: tuple[float, ...] = ()
+    part: Mapping[str, Any] | None = None
+    lookup: Mapping[str, Mapping[str, Any]] | None = None
     rule: str | tuple[str, ...] | None = None
     outcome_scale: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -140,6 +156,11 @@ class Column:
             raise InputError("mass must be points that differ.")
         self._keep("missing", _missing(self.missing))
         self._keep("mass", tuple(finite_number(x, "mass") for x in _several(self.mass, "mass")))
+        if self.cuts is not None:
+            self._keep("cuts", tuple(finite_number(x, "cuts") for x in _several(self.cuts, "cuts")))
+            if any(np.diff(self.cuts) <= 0):
+                raise InputError("cuts must rise.")
+        self._keep("lookup", _lookup(self.lookup))
         if self.rule is not None and not isinstance(self.rule, str):
             self._keep("rule", _names(self.rule, "rule") or None)
         self._keep("settings", dict(self.settings))
@@ -152,7 +173,7 @@ class Column:
     def _keep_days(self, start: str) -> None:
         """Keep the dates among the entries as days since the start."""
         self._keep("days_since", start)
-        for name in ("range", "mass"):
+        for name in ("range", "mass", "cuts"):
             if (values := getattr(self, name)) is not None:
                 days = tuple(days_or_number(one, start, name) for one in _several(values, name))
                 self._keep(name, days)
@@ -176,8 +197,11 @@ class Column:
         others = set(self.given) - {"role", "prefix", "note", "review"}
         if self.role == "id" and others:
             raise InputError(f"new ids have no other entry. Leave {', '.join(sorted(others))} out.")
+        if self.cuts is not None and self.categorical:
+            level_numbers(self, "cuts are of numbers")
         self._check_rules()
         self._check_within()
+        self._check_parts()
         self._check_model()
         for name in self.review:
             if name not in self.given:
@@ -187,13 +211,21 @@ class Column:
     def _check_rules(self) -> None:
         """Check that the column can follow each of its rules."""
         if self.rules and self.role != "synthesize":
-            raise InputError("rule is for columns to synthesize. Leave it out, or change the role.")
+            raise InputError(
+                "rule and lookup are for columns to synthesize. Leave them out, or change the role."
+            )
+        if self.is_computed and (len(self.rules) > 1 or self.model or self.mass):
+            raise InputError("a sum or a lookup has no other rule, model or mass. Leave them out.")
+        if self.lookup and not self.categorical and self.missing_codes:
+            raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
         for rule in self.rules:
+            if isinstance(rule, Lookup):
+                for value in rule.found.values():
+                    self._check_fixed(value)
+                continue
             if not isinstance(rule, Fixed):
                 if self.categorical:
                     raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
-                if isinstance(rule, Sum) and (len(self.rules) > 1 or self.model or self.mass):
-                    raise InputError("a sum has no other rule, model or mass. Leave them out.")
                 continue
             if rule.value is None:
                 if not self.missing_codes:
@@ -203,19 +235,43 @@ class Column:
                         '"missing only where" needs a code that is not among levels. Take it out '
                         "of levels; missing names it."
                     )
-            elif (
-                rule.value not in self.coded_levels
-                if self.categorical
-                else (self.number_of(rule.value) is None and rule.value not in self.missing_codes)
-            ):
-                raise InputError("a rule fixes a value that the column cannot have.")
+            else:
+                self._check_fixed(rule.value)
         if sum(isinstance(rule, Fixed) and rule.only for rule in self.rules) > 1:
             raise InputError('"missing only where" can stand once. Join conditions by "or".')
+
+    def _check_fixed(self, value: str) -> None:
+        """Check that the column can have a value that a rule or a lookup fixes."""
+        if not (
+            value in self.coded_levels
+            if self.categorical
+            else (self.number_of(value) is not None or value in self.missing_codes)
+        ):
+            raise InputError("a rule or a lookup fixes a value that the column cannot have.")
+
+    def _check_parts(self) -> None:
+        """Check the entries of the category of a number's parts, by making that category."""
+        if self.part is None:
+            return
+        if not self.parts or self.is_computed or self.role != "synthesize":
+            raise InputError(
+                "part is for a number to synthesize that has missing values or points of mass."
+            )
+        if not isinstance(self.part, Mapping):
+            raise InputError('part must be a table, such as {model = "table"}.')
+        self._keep("part", dict(self.part))
+        own = ("model", "predictors", "formula")
+        settings = {name: value for name, value in self.part.items() if name not in own}
+        given = {name: value for name, value in self.part.items() if name in own}
+        made = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
+        if made.model not in PARTED:
+            raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
 
     def _check_within(self) -> None:
         """Check that points of mass and fixed numbers lie within the range."""
         low, high = self.range or (-np.inf, np.inf)
         fixed = [rule.value for rule in self.rules if isinstance(rule, Fixed)]
+        fixed += [x for one in self.rules if isinstance(one, Lookup) for x in one.found.values()]
         given = [one for one in fixed if one is not None and one not in self.missing_codes]
         if self.categorical:
             return
@@ -238,7 +294,7 @@ class Column:
                 )
         if self.role != "synthesize":
             return
-        if self.model is None and self.is_sum:
+        if self.model is None and self.is_computed:
             return
         if self.model is None:
             raise InputError(
@@ -291,7 +347,9 @@ class Column:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the column, read."""
-        return tuple(map(read_rule, self.rule_texts))
+        found = tuple(map(read_rule, self.rule_texts))
+        lookups = (Lookup(other, of) for other, of in (self.lookup or {}).items())
+        return (*found, *lookups)
 
     @property
     def missing_only_by_rule(self) -> bool:
@@ -304,9 +362,9 @@ class Column:
         return len(self.levels or () if self.missing_only_by_rule else self.coded_levels)
 
     @property
-    def is_sum(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether the column is computed from others, so that it has no family."""
-        return any(isinstance(rule, Sum) for rule in self.rules)
+        return any(isinstance(rule, Sum | Lookup) for rule in self.rules)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -340,7 +398,7 @@ class Column:
             del found["mass"]
         if self.days_since is not None:
             del found["decimals"]
-            for name in {"range", "mass"} & set(found):
+            for name in {"range", "mass", "cuts"} & set(found):
                 found[name] = tuple(map(self.label_of_number, found[name]))
             if self.scale is not None:
                 found["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
@@ -378,6 +436,19 @@ def _missing(value: Any) -> str | bool | tuple[str | bool, ...] | None:
             raise InputError("missing must be codes that differ, and true for empty cells.")
         return codes if len(codes) > 1 else (codes[0] if codes else None)
     return True if value is True else label_of(value)
+
+
+def _lookup(value: Any) -> dict[str, dict[str, str]] | None:
+    """A lookup with its labels and values as text; None for none."""
+    if value is None:
+        return None
+    inner = list(value.values()) if isinstance(value, Mapping) else []
+    if len(inner) != 1 or not isinstance(inner[0], Mapping):
+        raise InputError(
+            "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
+        )
+    (of,) = value
+    return {of: {label_of(label): label_of(found) for label, found in inner[0].items()}}
 
 
 def _text(value: Any, name: str) -> None:

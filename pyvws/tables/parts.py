@@ -9,7 +9,7 @@ counted, and no error tells of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column, part_of
-from pyvws.tables.rules import Bound, Fixed, Sum
+from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.schema import Schema
 
 __all__ = ["Finish", "Follows", "finish_of", "follows", "is_drawn", "modelled_schema"]
@@ -36,8 +36,9 @@ def modelled_schema(schema: Schema) -> Schema:
         if column.role in ("drop", "id"):
             continue
         named = column
-        if column.role == "synthesize" and not column.is_sum:
-            named = replace(column, **_predictors(schema, name))
+        if column.role == "synthesize" and not column.is_computed:
+            given = _predictors(schema, schema.predictors_of(name), column.formula)
+            named = replace(column, part=None, **given)
         if not column.parts:
             made[name] = named
             continue
@@ -46,22 +47,25 @@ def modelled_schema(schema: Schema) -> Schema:
             raise InputError(
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )
-        made[part] = _part(column, named)
+        made[part] = _part(schema, name, named)
         review = tuple(one for one in named.review if one not in ("missing", "mass", "rule"))
-        rule = named.rule if named.is_sum else None
+        rule = named.rule if named.is_computed else None
         made[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
     return replace(schema, columns=made)
 
 
-def _part(column: Column, named: Column) -> Column:
-    """The category of a number's parts, with the predictors that the number is given."""
+def _part(schema: Schema, name: str, named: Column) -> Column:
+    """The category of a number's parts, with predictors of its own or those of the number."""
+    column = schema.columns[name]
     if column.role == "public":
         return Column(role="public", levels=column.parts)
-    entries: dict[str, Any] = {
-        "model": "nominal",
-        "predictors": named.predictors,
-        "formula": named.formula,
-    }
+    entries: dict[str, Any] = {"predictors": named.predictors, "formula": named.formula}
+    given = dict(column.part or {})
+    wanted = schema.predictors_of_part(name)
+    if wanted is not None:
+        entries = _predictors(schema, wanted, given.pop("formula", None))
+    given.pop("predictors", None)
+    entries = {"model": given.pop("model", "nominal"), **entries, "settings": given}
     if column.missing_only_by_rule and column.mass:
         ends = 1 + len(column.mass)
         codes = column.parts[ends:]
@@ -71,13 +75,11 @@ def _part(column: Column, named: Column) -> Column:
     return Column(levels=column.parts, **entries)
 
 
-def _predictors(schema: Schema, name: str) -> dict[str, Any]:
-    """The entries that name a column's predictors, with the parts of each number."""
-    column = schema.columns[name]
-    wanted = schema.predictors_of(name)
+def _predictors(schema: Schema, wanted: Sequence[str], formula: str | None) -> dict[str, Any]:
+    """The entries that name predictors or have a formula of them, with the parts of each number."""
     parts = [part_of(one) for one in wanted if schema.columns[one].parts]
-    if column.formula is not None:
-        return {"formula": " + ".join([column.formula, *(f"`{part}`" for part in parts)])}
+    if formula is not None:
+        return {"formula": " + ".join([formula, *(f"`{part}`" for part in parts)])}
     both = [[part_of(one), one] if schema.columns[one].parts else [one] for one in wanted]
     return {"predictors": tuple(one for pair in both for one in pair)}
 
@@ -114,6 +116,8 @@ def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
         elif isinstance(rule, Bound):
             other = values[rule.other]
             breaking |= (own < other) if rule.lower else (own > other)
+        elif isinstance(rule, Lookup):
+            breaking |= own != _looked_up(schema, column, rule, values)
         else:
             total, unit = rule.of(values), 10.0 ** -(column.decimals or 0)
             near = np.abs(own - total) < 0.5 * unit if column.decimals is not None else own == total
@@ -124,6 +128,15 @@ def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
     modelled = ~(fixed | breaking)
     part = values.get(part_of(name))
     return Follows(modelled, modelled if part is None else modelled & (part == 1.0), breaking)
+
+
+def _looked_up(
+    schema: Schema, column: Column, rule: Lookup, values: Mapping[str, Floats]
+) -> Floats:
+    """The values (n,) of a column that a lookup decides, in the table's coding."""
+    levels = schema.columns[rule.other].coded_levels
+    of_code = np.array([_code(column, rule.found[looked_up_by(level)]) for level in levels])
+    return np.asarray(of_code[values[rule.other].astype(np.intp) - 1], dtype=np.float64)
 
 
 def _agrees(
@@ -228,6 +241,8 @@ class Finish:
             if isinstance(rule, Sum):
                 total = rule.of(values)
                 return np.where(np.isnan(total), 2.0, 1.0) if self.of_part else self.rounded(total)
+            if isinstance(rule, Lookup):
+                return _looked_up(self.schema, column, rule, values)
             if isinstance(rule, Fixed):
                 holds = rule.condition.holds(values, self.schema.columns) & ~done
                 made[holds] = value(column, rule.value)
@@ -244,7 +259,7 @@ def is_drawn(schema: Schema, name: str) -> bool:
     column = schema.columns[_whole(schema, name) if of_part else name]
     if of_part and column.missing_only_by_rule and not column.mass:
         return False
-    return not column.is_sum
+    return not column.is_computed
 
 
 def _whole(schema: Schema, part: str) -> str:

@@ -21,6 +21,7 @@ from pyvws.tables.design import assembled, evaluated
 from pyvws.tables.expressions import Expression, Token
 from pyvws.tables.factors import Factor
 from pyvws.tables.formula import ReadFormula, read_formula
+from pyvws.tables.pattern_design import PatternDesign, bands, pattern_design
 from pyvws.tables.schema import Schema
 
 __all__ = ["PublicDesign", "public_design"]
@@ -103,18 +104,21 @@ class PublicDesign:
         return variables
 
 
-def public_design(schema: Schema, name: str) -> PublicDesign:
+def public_design(schema: Schema, name: str) -> PublicDesign | PatternDesign:
     """The design of a synthesized column's predictors by what is public of them.
 
-    Categories have treatment contrasts on the schema's levels. A number x is (x - middle) / half
+    Categories have treatment contrasts on the schema's levels, or on the intervals of their cut
+    points. A number x is (x - middle) / half
     width of its range, or (x - centre) / width of its scale. In a formula, a call of one number
     such as log(age) or I(age^2) is scaled in the same way, by the lowest and highest value that the
     call has over the range.
 
     Raises InputError for a number without range and scale, and for a term that reads other rows,
-    such as poly(age, 2), or several columns.
+    such as poly(age, 2), or several columns. A column of model "table" has `pattern_design`.
     """
     column = schema.columns[name]
+    if column.model == "table":
+        return pattern_design(schema, name)
     predictors = schema.predictors_of(name)
     if column.formula is None:
         variables = tuple(Expression([Token("quoted", one)]) for one in predictors)
@@ -144,15 +148,15 @@ def _is_plain(expression: Expression) -> bool:
 
 
 def _raw(column: Column, values: Floats) -> Any:
-    """The column for a formula: a pandas Categorical of the schema's levels, or the numbers."""
+    """The column for a formula: a pandas Categorical of the public bands, or the numbers."""
     if not column.categorical:
         return values
     import pandas as pd
 
-    levels = column.coded_levels
-    empty = "NA" if "NA" not in levels else "(empty)"
-    labels = [empty if level is None else level for level in levels]
-    return pd.Categorical.from_codes(values.astype(np.intp) - 1, labels)
+    names, place = bands(column)
+    empty = "NA" if "NA" not in names else "(empty)"
+    labels = [empty if name is None else name for name in names]
+    return pd.Categorical.from_codes(place[values.astype(np.intp) - 1], labels)
 
 
 def _within(column: Column, values: Any) -> Any:

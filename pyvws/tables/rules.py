@@ -25,7 +25,7 @@ from pyvws.errors import InputError
 from pyvws.tables.dates import as_days
 from pyvws.tables.levels import as_number, label_of
 
-__all__ = ["Bound", "Condition", "Fixed", "Rule", "Sum", "read_rule"]
+__all__ = ["Bound", "Condition", "Fixed", "Lookup", "Rule", "Sum", "looked_up_by", "read_rule"]
 
 Bools = NDArray[np.bool_]
 _MISSING: Final = "missing"
@@ -127,7 +127,25 @@ class Sum:
         return np.asarray(sum(sign * values[name] for name, sign in self.parts))
 
 
-Rule = Fixed | Bound | Sum
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The value follows from another column's by a table: `found` maps labels to labels."""
+
+    other: str
+    found: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule reads."""
+        return (self.other,)
+
+
+def looked_up_by(level: str | None) -> str:
+    """What a lookup calls a level of the other column: its label, or "missing" if it is empty."""
+    return _MISSING if level is None else level
+
+
+Rule = Fixed | Bound | Sum | Lookup
 
 
 @lru_cache(maxsize=1024)
@@ -315,18 +333,23 @@ class _Reader:
         column, values = self.columns[name], self.values[name]
         if not column.categorical:
             return values
-        return level_numbers(column, name)[values.astype(np.intp) - 1]
+        return level_numbers(column, f"a rule compares column {name!r} by size")[
+            values.astype(np.intp) - 1
+        ]
 
 
-def level_numbers(column: _Column, name: str) -> Floats:
-    """The numbers (L,) that a category's labels spell, NaN for a missing one."""
+def level_numbers(column: _Column, said: str) -> Floats:
+    """The numbers (L,) that a category's labels spell, NaN for a missing one.
+
+    Raises InputError for a label that is no number; `said` is what asks for numbers.
+    """
     found = [
         np.nan if label is None or label in column.missing_codes else as_number(label)
         for label in column.coded_levels
     ]
     if None in found:
         raise InputError(
-            f"a rule compares column {name!r} by size, and not all of its levels are numbers. "
-            "Take == or in, such as \"area in ['a', 'b']\"."
+            f'{said}, and not all of its levels are numbers. Take == or in, such as "area in '
+            "['a', 'b']\"."
         )
     return np.array(found, dtype=np.float64)

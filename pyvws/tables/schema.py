@@ -29,11 +29,12 @@ from pyvws.tables.levels import (
 )
 from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
 from pyvws.tables.proposal import proposed_columns
-from pyvws.tables.rules import Bound, Fixed, Sum
+from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 
 __all__ = ["Schema"]
 
 _OF_TABLE: Final = ("unit", "survey_weight", "records")
+_TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _COUNTS: Final = ("poisson", "negative-binomial")
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
@@ -78,6 +79,7 @@ class Schema:
                 raise InputError("columns must be a mapping of names to vws.Column.")
             with _named(name):
                 self._check_names("predictor", name, self._wanted(name) or ())
+                self._check_names("predictor", name, self.predictors_of_part(name) or ())
                 self._check_rules(name)
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
@@ -116,6 +118,14 @@ class Schema:
             if isinstance(rule, Fixed):
                 one = {of: np.ones(1) for of in rule.columns}
                 rule.condition.holds(one, self.columns)
+                continue
+            if isinstance(rule, Lookup):
+                levels = set(map(looked_up_by, self.columns[rule.other].coded_levels))
+                if set(rule.found) != levels:
+                    raise InputError(
+                        f"lookup must have a value for each level of column {rule.other!r}, and "
+                        "for nothing else; an empty cell is called missing."
+                    )
                 continue
             for other in rule.columns:
                 if self.columns[other].categorical:
@@ -231,14 +241,21 @@ class Schema:
     def predictors_of(self, name: str) -> tuple[str, ...]:
         """Predictors of a synthesized column: those it names, or all public and earlier ones.
 
-        A column that is a sum of others is a predictor only where it is named.
+        A column that is computed from others is a predictor only where it is named.
         """
         if name not in self.synthesized:
             raise InputError(f"Column {name!r} is not synthesized, so it has no predictors.")
         wanted = self._wanted(name)
         if wanted is not None:
             return wanted
-        return tuple(one for one in self._permitted(name) if not self.columns[one].is_sum)
+        return tuple(one for one in self._permitted(name) if not self.columns[one].is_computed)
+
+    def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
+        """Predictors that `part` of a column names; None where it names none."""
+        part = self.columns[name].part or {}
+        if "formula" in part:
+            return read_formula(part["formula"]).columns
+        return tuple(part["predictors"]) if "predictors" in part else None
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -246,7 +263,10 @@ class Schema:
         read = {
             one
             for name in self.synthesized
-            for one in (name, *self.predictors_of(name), *self._of_rules(name))
+            for one in (
+                *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
+                *self._of_rules(name),
+            )
         }
         return tuple(name for name in self.columns if name in read)
 
@@ -256,7 +276,7 @@ class Schema:
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
-        if all(self.columns[name].is_sum for name in self.synthesized):
+        if all(self.columns[name].is_computed for name in self.synthesized):
             raise InputError("The schema synthesizes no column. Give a column a model.")
         found = [name for name in ("unit", "survey_weight") if getattr(self, name) is not None]
         if found:
@@ -388,7 +408,7 @@ def _column(name: str, entries: Any) -> Column:
         if not isinstance(entries, dict):
             raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
         for entry, value in entries.items():
-            if isinstance(value, dict) or not isinstance(entry, str):
+            if isinstance(value, dict) and entry not in _TABLES:
                 raise InputError(f"{entry!r} must be one value or a list, not a table.")
         own = {entry: value for entry, value in entries.items() if entry in ENTRIES}
         settings = {

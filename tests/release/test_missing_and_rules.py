@@ -296,3 +296,37 @@ def test_a_column_named_as_a_part_is_one_line() -> None:
     twice = Schema({**SCHEMA.columns, "part of tax": Column(role="public", levels=("a", "b"))})
     with pytest.raises(InputError, match="'part of tax' has the name that the parts of 'tax' take"):
         released(TABLE.with_columns(pl.lit("a").alias("part of tax")), schema=twice)
+
+
+def test_tables_for_parts_cut_points_and_lookups_in_one_run() -> None:
+    rng = np.random.default_rng(2)
+    n = 4000
+    area, age = rng.choice(["a", "b"], n), rng.integers(0, 90, n)
+    wage = np.where(rng.random(n) < np.where(age < 16, 1.0, 0.2), 0, rng.lognormal(9, 1, n).round())
+    table = pl.DataFrame(
+        {"area": area, "density": np.where(area == "a", 1.5, 7.0), "age": age, "wage": wage}
+    )
+    part = {"model": "table", "predictors": ["age"]}
+    schema = Schema(
+        {
+            "area": Column(model="table", levels=("a", "b")),
+            "density": Column(lookup={"area": {"a": 1.5, "b": 7.0}}),
+            "age": Column(model="table", levels=tuple(map(str, range(90))), cuts=(16, 65)),
+            "wage": Column(
+                model="normal",
+                outcome_scale="log",
+                range=(0, 1e8),
+                mass=(0,),
+                part=part,
+                predictors=("area",),
+            ),
+        }
+    )
+    settings = {**QUICK, "draws": 100, "warmup": 200}
+    release = vws.synthesize(table, schema=schema, mechanism="sw", **settings)
+    assert [one["model"] for one in release.privacy["columns"]] == ["table"] * 3 + ["normal"]
+    for made in release.datasets:
+        assert (made["density"] == made["area"].replace_strict({"a": 1.5, "b": 7.0})).all()
+        young = made.filter(pl.col("age") < 16)
+        assert (young["wage"] == 0).mean() > 0.98
+        assert abs((made.filter(pl.col("age") >= 16)["wage"] == 0).mean() - 0.2) < 0.04

@@ -214,7 +214,10 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"model": "normal", "rule": "0 where later < 3"}, "'later' comes later in the order"),
         ({"model": "normal", "rule": ">= age + 3"}, "takes names of columns, + and -"),
         ({"model": "normal", "rule": ">= age - gone"}, "bounds by more than one column"),
-        ({"model": "normal", "rule": "= age + age"}, "a sum has no other rule, model or mass"),
+        (
+            {"model": "normal", "rule": "= age + age"},
+            "a sum or a lookup has no other rule, model or mass",
+        ),
         ({"model": "normal", "rule": ["<= gone"]}, "column of a rule 'gone' is dropped"),
         ({"model": "normal", "rule": "<= x"}, "a column cannot be its own column of a rule"),
         ({"role": "public", "rule": "<= age"}, "rule is for columns to synthesize"),

@@ -173,6 +173,7 @@ PROPERTY_TESTS = {
     "risks.identification_risk.pattern_codes": (
         "risks/test_identification_risk.py::test_patterns_against_pairs"
     ),
+    "tables.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
     "tables.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
     "bounds.lipschitz.largest_sizes": (
         "bounds/test_bound_kernels.py::test_the_same_bits_as_numpy_in_every_layout"

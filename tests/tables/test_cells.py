@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.tables.cells import make_cells
+from pyvws.tables.cells import distinct_rows, make_cells
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 tables = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
@@ -46,6 +46,27 @@ def test_against_a_dictionary(table):
         (cell,) = set(cells.cell_of_record[members])
         assert sums[cell] == sum(weights[i] for i in members)
         assert largest[cell] == max(weights[i] for i in members)
+
+
+@given(tables)
+@few
+def test_distinct_rows_in_order(table):
+    first, row = distinct_rows(table.T, len(table))
+    expected, own = np.unique(table, axis=0, return_inverse=True)
+    assert table[first].tolist() == expected.tolist()
+    assert row.tolist() == own.ravel().tolist()
+    assert [a.tolist() for a in distinct_rows([], 3)] == [[0], [0, 0, 0]]
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+@few
+def test_cells_of_a_shorter_design_are_those_of_the_whole(table, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(len(table), size=30)
+    y = rng.integers(3, size=30).astype(np.float64)
+    whole, short = make_cells(y, table[rows]), make_cells(y, table, rows=rows)
+    for name in ("rows", "values", "row_of_cell", "value_of_cell", "cell_of_record"):
+        assert (getattr(whole, name) == getattr(short, name)).all()
 
 
 @given(tables, st.integers(0, 2**32 - 1))

@@ -220,7 +220,7 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ),
         ({"model": "normal", "rule": ["<= gone"]}, "column of a rule 'gone' is dropped"),
         ({"model": "normal", "rule": "<= x"}, "a column cannot be its own column of a rule"),
-        ({"role": "public", "rule": "<= age"}, "rule is for columns to synthesize"),
+        ({"role": "public", "rule": "<= age"}, "rule and lookup are for columns to synthesize"),
         ({"model": "normal", "missing": ["N", "N"]}, "missing must be codes that differ"),
         ({"model": "normal", "mass": [0, 0]}, "mass must be points that differ"),
         ({"model": "normal", "mass": [0], "range": [1, 2]}, "range must hold the points of mass"),

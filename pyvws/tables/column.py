@@ -13,7 +13,7 @@ from pyvws._base.checks import choice, finite_number, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.levels import as_number, label_of
-from pyvws.tables.rules import Fixed, Lookup, Rule, Sum, level_numbers, read_rule
+from pyvws.tables.rules import Fixed, Lookup, Rule, Sum, level_numbers, read_lookup, read_rule
 
 __all__ = [
     "CATEGORICAL",
@@ -160,7 +160,7 @@ class Column:
             self._keep("cuts", tuple(finite_number(x, "cuts") for x in _several(self.cuts, "cuts")))
             if any(np.diff(self.cuts) <= 0):
                 raise InputError("cuts must rise.")
-        self._keep("lookup", _lookup(self.lookup))
+        self._keep("lookup", read_lookup(self.lookup))
         if self.rule is not None and not isinstance(self.rule, str):
             self._keep("rule", _names(self.rule, "rule") or None)
         self._keep("settings", dict(self.settings))
@@ -436,19 +436,6 @@ def _missing(value: Any) -> str | bool | tuple[str | bool, ...] | None:
             raise InputError("missing must be codes that differ, and true for empty cells.")
         return codes if len(codes) > 1 else (codes[0] if codes else None)
     return True if value is True else label_of(value)
-
-
-def _lookup(value: Any) -> dict[str, dict[str, str]] | None:
-    """A lookup with its labels and values as text; None for none."""
-    if value is None:
-        return None
-    inner = list(value.values()) if isinstance(value, Mapping) else []
-    if len(inner) != 1 or not isinstance(inner[0], Mapping):
-        raise InputError(
-            "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
-        )
-    (of,) = value
-    return {of: {label_of(label): label_of(found) for label, found in inner[0].items()}}
 
 
 def _text(value: Any, name: str) -> None:

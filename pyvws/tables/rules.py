@@ -25,7 +25,17 @@ from pyvws.errors import InputError
 from pyvws.tables.dates import as_days
 from pyvws.tables.levels import as_number, label_of
 
-__all__ = ["Bound", "Condition", "Fixed", "Lookup", "Rule", "Sum", "looked_up_by", "read_rule"]
+__all__ = [
+    "Bound",
+    "Condition",
+    "Fixed",
+    "Lookup",
+    "Rule",
+    "Sum",
+    "looked_up_by",
+    "read_lookup",
+    "read_rule",
+]
 
 Bools = NDArray[np.bool_]
 _MISSING: Final = "missing"
@@ -138,6 +148,19 @@ class Lookup:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that the rule reads."""
         return (self.other,)
+
+
+def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
+    """A lookup with its labels and values as text; None for none."""
+    if value is None:
+        return None
+    inner = list(value.values()) if isinstance(value, Mapping) else []
+    if len(inner) != 1 or not isinstance(inner[0], Mapping):
+        raise InputError(
+            "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
+        )
+    (of,) = value
+    return {of: {label_of(label): label_of(found) for label, found in inner[0].items()}}
 
 
 def looked_up_by(level: str | None) -> str:

@@ -36,6 +36,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "LipschitzWeighted": "pyvws.mechanisms.lipschitz_weighted",
     "Logistic": "pyvws.models.logistic",
     "MarginalWeighted": "pyvws.mechanisms.count_weighted",
+    "MisfitWarning": "pyvws.errors",
     "MissingDependencyError": "pyvws.errors",
     "NegativeBinomial": "pyvws.models.negative_binomial",
     "NoisyHistogram": "pyvws.mechanisms.histogram.perturbed_histogram",

@@ -16,6 +16,7 @@ from pyvws.errors import ConvergenceError as ConvergenceError
 from pyvws.errors import ConvergenceWarning as ConvergenceWarning
 from pyvws.errors import DisclosureWarning as DisclosureWarning
 from pyvws.errors import InputError as InputError
+from pyvws.errors import MisfitWarning as MisfitWarning
 from pyvws.errors import MissingDependencyError as MissingDependencyError
 from pyvws.errors import OutputError as OutputError
 from pyvws.errors import PyvwsError as PyvwsError

@@ -12,6 +12,7 @@ __all__ = [
     "ConvergenceWarning",
     "DisclosureWarning",
     "InputError",
+    "MisfitWarning",
     "MissingDependencyError",
     "OutputError",
     "PyvwsError",
@@ -53,3 +54,7 @@ class ConvergenceWarning(UserWarning):
 
 class DisclosureWarning(UserWarning):
     """A column released as it is tells the order of the confidential outcome."""
+
+
+class MisfitWarning(UserWarning):
+    """A synthetic column does what its data never does; the message describes the data."""

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from pyvws.commands._options import given_settings, template_options
 from pyvws.commands._output import AsJson, Original, Overwrite, Quiet, fit_listener, tell_release
-from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError
+from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError, MisfitWarning
 
 __all__ = ["drawn_seed", "synthesize"]
 
@@ -103,8 +103,8 @@ def synthesize(
         warnings.catch_warnings(record=True) as caught,
         fit_listener(console, silent=silent) as listener,
     ):
-        warnings.simplefilter("always", ConvergenceWarning)
-        warnings.simplefilter("always", DisclosureWarning)
+        for told in (ConvergenceWarning, DisclosureWarning, MisfitWarning):
+            warnings.simplefilter("always", told)
         if large:
             privacy = settings.fit_to(
                 table, out, seed=chosen, overwrite=overwrite, listener=listener

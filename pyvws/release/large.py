@@ -25,6 +25,7 @@ from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.posterior.prediction import AT_ONCE
+from pyvws.release.column_checks import Sample, check_columns, sampled
 from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
 from pyvws.release.summary import posterior_columns, summarize
@@ -112,14 +113,15 @@ def large_release(
         whole=False,
         overwrite=overwrite,
     ) as out:
-        _write_records(run, source, rows, columns, out, seed=seed)
+        samples = _write_records(run, source, rows, columns, out, seed=seed)
+        checks = check_columns(checked, samples, counts=counts, rounded=settings.round)
         out.finish(
             privacy=released,
             posterior=pl.DataFrame(posterior_columns(run.final.posterior)),
             summary=summarize(
                 settings,
                 checked,
-                run.figures(),
+                {**run.figures(), "column_checks": checks},
                 seed=seed,
                 began=began,
                 input_sha256=digest,
@@ -172,8 +174,11 @@ def _write_records(
     out: Output,
     *,
     seed: int,
-) -> None:
-    """Read the records once more; write each dataset and records.parquet step by step."""
+) -> list[Sample]:
+    """Read the records once more; write each dataset and records.parquet step by step.
+
+    Some rows of each dataset are returned.
+    """
     number = int(tally[COUNT].sum())
     if run.rows is not None:
         nobody = np.zeros(number, dtype=np.int8)
@@ -187,7 +192,8 @@ def _write_records(
         if order is not None:
             del order
             batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
-    _write_datasets(run, batches, columns.released, out.datasets)
+    many = number if run.rows is None else run.rows
+    return _write_datasets(run, batches, columns.released, out.datasets, many)
 
 
 def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
@@ -247,10 +253,15 @@ def _write_datasets(
     batches: Iterable[pl.DataFrame],
     released: list[str],
     writers: list[TableWriter],
-) -> None:
-    """Draw outcomes for each batch of rows. Each dataset has a random stream of its own."""
+    many: int,
+) -> list[Sample]:
+    """Draw outcomes for each batch of `many` rows, and return some of the rows of each dataset.
+
+    Each dataset has a random stream of its own.
+    """
     settings = run.settings
     streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+    kept: list[list[Sample]] = [[] for _ in writers]
     first = 1
     with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
@@ -258,6 +269,7 @@ def _write_datasets(
             def write(number: int, batch: pl.DataFrame = batch, first: int = first) -> None:
                 draw, rng = streams[number]
                 values = run.values(draw, rng, batch[_PLACE].to_numpy())
+                kept[number].append(sampled(values, run.table, first=first, of=many))
                 columns = run.table.written(values, nw.Implementation.POLARS, first=first)
                 made = [one.to_native() for one in columns]
                 writers[number](batch.with_columns(made).select(released))
@@ -265,6 +277,10 @@ def _write_datasets(
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
             first += batch.height
+    return [
+        {name: np.concatenate([part[name] for part in parts]) for name in run.table.synthesized}
+        for parts in kept
+    ]
 
 
 def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:

@@ -46,8 +46,8 @@ class Release:
     posterior : table, S rows
         Confidential. chain, draw and every parameter of the fit that made the datasets.
     summary : dict
-        Confidential. Exact Delta and epsilon, diagnostics, fits, search, timings, versions, seed,
-        settings.
+        Confidential. Exact Delta and epsilon, diagnostics, fits, search, checks of the synthetic
+        columns, timings, versions, seed, settings.
     console : str
         Confidential. What Stan printed, if it sampled.
     config, config_with_seed : str

@@ -16,6 +16,7 @@ from pyvws._base.setting import documented, merged, settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.release.column_checks import check_columns, sampled
 from pyvws.release.histogram import draw_from_histogram
 from pyvws.release.large import large_release
 from pyvws.release.posterior import draw_from_posterior
@@ -111,6 +112,9 @@ class Synthesizer(RunSettings):
         else:
             drawn = draw_from_histogram(self, cast(PerturbedHistogram, mechanism), table, **given)
 
+        samples = [sampled(made, table, of=len(next(iter(made.values())))) for made in drawn.values]
+        checks = check_columns(table, samples, counts=None, rounded=self.round)
+
         def like(columns: dict[str, Any]) -> Any:
             return nw.from_dict(columns, backend=table.implementation).to_native()
 
@@ -124,7 +128,12 @@ class Synthesizer(RunSettings):
             records=like(drawn.records),
             posterior=like(drawn.posterior),
             summary=summarize(
-                self, table, drawn.figures, seed=seed, began=began, input_sha256=input_sha256
+                self,
+                table,
+                {**drawn.figures, "column_checks": checks},
+                seed=seed,
+                began=began,
+                input_sha256=input_sha256,
             ),
             console=drawn.console,
             config=config_text(self, seed=None),

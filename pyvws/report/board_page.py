@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pyvws import plots
 from pyvws.report.board_bounds import bounds_section
+from pyvws.report.board_columns import columns_section
 from pyvws.report.board_risks import risk_section
 from pyvws.report.board_utility import utility_section
 from pyvws.report.evidence import Evidence
@@ -50,6 +51,8 @@ def board_page(
         if public.histogram
         else [bounds_section(public, confidential, evidence), _fits_section(confidential)]
     )
+    if "column_checks" in summary:
+        sections.append(columns_section(summary["column_checks"]))
     if evidence is not None:
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))

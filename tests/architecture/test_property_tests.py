@@ -106,6 +106,9 @@ PROPERTY_TESTS = {
     "evaluation.bootstrap.bootstrap_interval": (
         "evaluation/test_bootstrap.py::test_any_datasets_against_loops"
     ),
+    "evaluation.column_checks.check_column": (
+        "evaluation/test_column_checks.py::test_statistics_against_loops"
+    ),
     "evaluation.combining_rules.combine": (
         "evaluation/test_combining_rules.py::test_against_exact_fractions"
     ),

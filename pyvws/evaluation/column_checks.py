@@ -1,0 +1,304 @@
+"""What a synthetic column does that its data never does: range, repeated values, shares, tails.
+
+Two shares p and q part where they differ by more than chance and a tolerance. With s = the root of
+m (1 - m), m the mean of p and q, chance is 3 s (1/N + 1/n)^(1/2) for N records of the data and n
+rows of a synthetic dataset, and the tolerance is a share of s, or 1 point where that is more. So
+half of the records part from half by 5 points, at a repeated value, and 1 % from 1 % by 1 point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, dataset_list, same_length, vector
+from pyvws.errors import InputError
+
+__all__ = ["TROUBLES", "ColumnCheck", "Statistic", "check_column"]
+
+TROUBLES: Final = {
+    "negative": "negative values, which the data never has",
+    "below": "values below the smallest of the data",
+    "above": "values above the largest of the data",
+    "far": "values far outside the range of the data",
+    "fractions": "fractions, where all numbers of the data are whole",
+    "repeated": "another share of records at a value that repeats",
+    "quantiles": "other quantiles than the data",
+    "missing": "another share of missing values",
+    "levels": "other shares of levels than the data",
+}
+"""What a synthetic column does that its data does not, by key."""
+
+_REPEATED: Final = 0.05  # A number repeats where so large a share of the records has it.
+_MOST: Final = 10  # So many repeated values, or levels that part, are listed at most.
+_LEVELS: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+_LEAST: Final = 0.01  # Shares that differ by less never part.
+_OF_SHARES: Final = 0.1  # The tolerance of shares at repeated values and levels, as a share of s.
+_OF_QUANTILES: Final = 0.2  # The tolerance of the shares below quantiles.
+_CHANCE: Final = 3.0
+_BEYOND: Final = 8.0  # 8 / N beyond the data's own range: by chance once in exp(8) tables.
+_FAR: Final = 3.0  # Lengths of the data's range.
+_FEWEST: Final = 3  # Fewer datasets than these do not tell a far value from a rare one.
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A statistic of a column, and the range of it over the synthetic datasets.
+
+    `data` is confidential. `mean`, `lowest` and `highest` are over the datasets. All have the
+    column's unit, or are shares of records in [0, 1]; None where a dataset has no number. `trouble`
+    is a key of `TROUBLES` where the column parts from its data here, and empty elsewhere.
+    """
+
+    name: str
+    data: float | None
+    mean: float | None
+    lowest: float | None
+    highest: float | None
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """The statistics of a column, in their order. They are confidential."""
+
+    statistics: tuple[Statistic, ...]
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Keys of `TROUBLES`, in their order: what the synthetic column does that its data never
+        does."""
+        found = {one.trouble for one in self.statistics}
+        return tuple(key for key in TROUBLES if key in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The sorted distinct values of a column that are numbers, and the records up to each."""
+
+    values: Floats
+    up_to: Floats
+    records: float
+    missing: float
+
+    @classmethod
+    def of(cls, y: Floats, counts: Floats | None) -> _Values:
+        """`counts` (N,) says how many records have each value, one if not given."""
+        there = ~np.isnan(y)
+        of: Floats = np.ones(len(y)) if counts is None else counts
+        values, place = np.unique(y[there], return_inverse=True)
+        at: Floats = np.bincount(place, weights=of[there], minlength=len(values)).astype(np.float64)
+        return cls(values, np.cumsum(at), float(of[there].sum()), float(of[~there].sum()))
+
+    @property
+    def shares(self) -> Floats:
+        """The share of the records that has each value."""
+        return np.diff(self.up_to, prepend=0.0) / self.records
+
+    @property
+    def share_missing(self) -> float:
+        return self.missing / (self.missing + self.records)
+
+    @property
+    def mean(self) -> float:
+        with np.errstate(all="ignore"):
+            return float((self.values * self.shares).sum())
+
+    @property
+    def sd(self) -> float:
+        with np.errstate(all="ignore"):
+            return math.sqrt(float(((self.values - self.mean) ** 2 * self.shares).sum()))
+
+    def below(self, x: float, *, or_at: bool = False) -> float:
+        """The share of the records below x, or at it too."""
+        place = np.searchsorted(self.values, x, side="right" if or_at else "left")
+        return float(self.up_to[place - 1]) / self.records if place else 0.0
+
+    def middle(self, x: float) -> float:
+        """The share below x and half of the share at x."""
+        return (self.below(x) + self.below(x, or_at=True)) / 2
+
+    def at(self, x: float) -> float:
+        return self.below(x, or_at=True) - self.below(x)
+
+    def quantile(self, level: float) -> float:
+        """The smallest value with at least this share of the records at it or below it."""
+        place = np.searchsorted(self.up_to, level * self.records * (1 - 1e-12))
+        return float(self.values[min(int(place), len(self.values) - 1)])
+
+
+def check_column(
+    original: Any,
+    synthetic: Sequence[Any],
+    *,
+    levels: Sequence[str] | None = None,
+    counts: Any = None,
+) -> ColumnCheck:
+    """Compare a column of the confidential data with its synthetic columns.
+
+    A well-specified model is told of trouble by chance in under 5 % of runs. A share beyond the
+    range of the data is trouble above 1 % and above 8 of N records. A quantile parts where the
+    shares below the data's quantile do (see the module), so it needs no unit.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,)
+        Confidential numbers, NaN where missing; or codes 1 to L of `levels`.
+    synthetic : sequence of array_like, each of shape (N_l,)
+        Synthetic values in the same coding. A single dataset stands in a list too.
+    levels : sequence of str, optional
+        Labels of a category's levels.
+    counts : array_like, shape (N,), optional
+        The records that each entry of `original` stands for, one if not given.
+
+    Returns
+    -------
+    ColumnCheck
+        .statistics, confidential, and .troubles.
+
+    Raises
+    ------
+    InputError
+        For an empty list, another number of counts, codes that are none of the levels', or a column
+        of the data without values.
+
+    Examples
+    --------
+    >>> data = [0.0] * 60 + [float(x) for x in range(1, 41)]
+    >>> check_column(data, [[x - 9.5 for x in data]]).troubles
+    ('negative', 'fractions', 'repeated', 'quantiles')
+    >>> check_column(data, [data[::-1]]).troubles
+    ()
+    """
+    y = vector(original, "original")
+    of = None if counts is None else vector(counts, "counts")
+    if of is not None:
+        same_length(y, of, ("original", "counts"))
+    made = [
+        vector(dataset, f"synthetic dataset {number}")
+        for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1)
+    ]
+    data, own = _Values.of(y, of), [_Values.of(values, None) for values in made]
+    if not data.records:
+        raise InputError("original has no value that is a number. Leave the column out.")
+    if levels is None:
+        return ColumnCheck(tuple(_of_numbers(data, own)))
+    if any(
+        not np.isin(one.values, np.arange(1.0, len(levels) + 1.0)).all() for one in (data, *own)
+    ):
+        raise InputError("The values of a category must be codes 1 to L of levels.")
+    return ColumnCheck(tuple(_of_levels(data, own, levels)))
+
+
+def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list[Statistic]:
+    """The share of the most frequent level, and of the levels that part, furthest first."""
+    shares = np.zeros((1 + len(own), len(levels)))
+    for row, one in zip(shares, [data, *own], strict=True):
+        row[one.values.astype(np.intp) - 1] = one.shares
+    mean = shares[1:].mean(axis=0)
+    rows = max(1.0, min(one.records for one in own))
+    bad = [
+        code
+        for code in range(len(levels))
+        if _parts(shares[0, code], mean[code], data.records, rows, _OF_SHARES)
+    ]
+    bad.sort(key=lambda code: -abs(mean[code] - shares[0, code]))
+    first = int(shares[0].argmax())
+    listed = bad[:_MOST] if first in bad[:_MOST] else [first, *bad[:_MOST]]
+    return [
+        _statistic(
+            f"share of level {levels[code]!r}",
+            float(shares[0, code]),
+            shares[1:, code],
+            "levels" if code in bad else "",
+        )
+        for code in listed
+    ]
+
+
+def _of_numbers(data: _Values, own: list[_Values]) -> list[Statistic]:
+    there = [one for one in own if one.records]
+    found = []
+    if any(one.missing for one in (data, *own)):
+        p, q = data.share_missing, [one.share_missing for one in own]
+        rows = min(one.missing + one.records for one in own)
+        bad = _parts(p, float(np.mean(q)), data.missing + data.records, rows, _OF_SHARES)
+        found.append(_statistic("share missing", p, q, "missing" if bad else ""))
+    if there:
+        found += _of_range(data, there)
+        found += _of_repeated(data, there)
+        found += _of_quantiles(data, there)
+    return found
+
+
+def _of_range(data: _Values, own: list[_Values]) -> list[Statistic]:
+    """Moments, the ends, and what lies beyond the ends or between whole numbers."""
+    least, most = float(data.values[0]), float(data.values[-1])
+    ends = [[float(one.values[place]) for one in own] for place in (0, -1)]
+    reach = [(least - x, y - most) for x, y in zip(*ends, strict=True)]
+    enough = len(own) >= _FEWEST and most > least
+    far = [enough and min(side) > _FAR * (most - least) for side in zip(*reach, strict=True)]
+    beyond = [[one.below(least) for one in own], [1 - one.below(most, or_at=True) for one in own]]
+    too_many = [np.mean(shares) > max(_LEAST, _BEYOND / data.records) for shares in beyond]
+    below = "negative" if least >= 0 and min(ends[0]) < 0 else "below"
+    found = [
+        _statistic("mean", data.mean, [one.mean for one in own]),
+        _statistic("standard deviation", data.sd, [one.sd for one in own]),
+        _statistic("smallest", least, ends[0], "far" if far[0] else ""),
+        _statistic("largest", most, ends[1], "far" if far[1] else ""),
+        _statistic("share below the data's", 0.0, beyond[0], below if too_many[0] else ""),
+        _statistic("share above the data's", 0.0, beyond[1], "above" if too_many[1] else ""),
+    ]
+    if (data.values == np.round(data.values)).all():
+        parts = [float(one.shares[one.values != np.round(one.values)].sum()) for one in own]
+        bad = np.mean(parts) > _LEAST
+        found.append(_statistic("share of fractions", 0.0, parts, "fractions" if bad else ""))
+    return found
+
+
+def _of_repeated(data: _Values, own: list[_Values]) -> list[Statistic]:
+    """The share at each value that repeats, in the data or in the datasets."""
+    points = {float(x) for one in (data, *own) for x in one.values[one.shares >= _REPEATED]}
+    shares = {x: (data.at(x), [one.at(x) for one in own]) for x in points}
+    often = {x: max(p, float(np.mean(q))) for x, (p, q) in shares.items()}
+    most = sorted((x for x in points if often[x] >= _REPEATED), key=lambda x: (-often[x], x))
+    rows = min(one.records for one in own)
+    found = []
+    for x in sorted(most[:_MOST]):
+        p, q = shares[x]
+        bad = _parts(p, float(np.mean(q)), data.records, rows, _OF_SHARES)
+        found.append(_statistic(f"share at {x:.7g}", p, q, "repeated" if bad else ""))
+    return found
+
+
+def _of_quantiles(data: _Values, own: list[_Values]) -> list[Statistic]:
+    rows, found = min(one.records for one in own), []
+    for level in _LEVELS:
+        x = data.quantile(level)
+        p, q = data.middle(x), float(np.mean([one.middle(x) for one in own]))
+        bad = _parts(p, q, data.records, rows, _OF_QUANTILES)
+        quantiles = [one.quantile(level) for one in own]
+        found.append(
+            _statistic(f"quantile {100 * level:g} %", x, quantiles, "quantiles" if bad else "")
+        )
+    return found
+
+
+def _parts(p: float, q: float, records: float, rows: float, tolerance: float) -> bool:
+    """Whether two shares differ by more than chance and the tolerance, as the module says."""
+    s = math.sqrt(max((p + q) / 2 * (1 - (p + q) / 2), 0.0))
+    chance = _CHANCE * s * math.sqrt(1 / records + 1 / rows)
+    return abs(p - q) > max(_LEAST, tolerance * s) + chance
+
+
+def _statistic(name: str, data: float, own: Any, trouble: str = "") -> Statistic:
+    mean, lowest, highest = (_finite(of(own)) for of in (np.mean, np.min, np.max))
+    return Statistic(name, _finite(data), mean, lowest, highest, trouble)
+
+
+def _finite(x: float) -> float | None:
+    return float(x) if math.isfinite(x) else None

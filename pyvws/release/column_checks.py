@@ -1,0 +1,102 @@
+"""What a run tells its agency of each synthetic column: the statistics in summary.json, a warning.
+
+Both describe the confidential table, so nothing of them enters `release/`, and no draw or statement
+depends on them. A strict run stays within its claim as long as the agency keeps them inside.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import MisfitWarning
+from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, check_column
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.tables.headers import named
+
+__all__ = ["ROWS", "Sample", "check_columns", "sampled"]
+
+Sample = dict[str, Floats]
+"""Some rows of a synthetic dataset, by column."""
+
+ROWS: Final = 20_000
+"""The checks look at so many rows of each dataset at most."""
+
+_RANGE: Final = "Give the public range in a schema (range), or take another family or scale."
+_ADVICE: Final = {
+    "negative": _RANGE,
+    "below": _RANGE,
+    "above": _RANGE,
+    "far": _RANGE,
+    "fractions": "For whole numbers set decimals = 0 in a schema, or --round.",
+    "repeated": "A value that many records have is a point of mass: mass in a schema.",
+    "quantiles": "Take another family, scale or predictors, or a larger epsilon.",
+    "missing": "Missing values and levels follow their predictors: name more of them, or take a "
+    "larger epsilon.",
+}
+_ADVICE["levels"] = _ADVICE["missing"]
+
+
+def sampled(
+    values: Mapping[str, Floats], table: ConfidentialTable, *, first: int = 1, of: int
+) -> Sample:
+    """Every k-th of the `of` rows of a dataset, of which `values` (n,) begin with number `first`.
+
+    k is the least with which the checks get no more rows than they look at.
+    """
+    step = max(1, -(-of // ROWS))
+    return {name: values[name][(1 - first) % step :: step] for name in table.synthesized}
+
+
+def check_columns(
+    table: ConfidentialTable,
+    datasets: Sequence[Sample],
+    *,
+    counts: Floats | None,
+    rounded: bool,
+) -> dict[str, Any]:
+    """The part of summary.json on the columns; MisfitWarning of those that part from their data.
+
+    `counts` (N,) are the records that each row of a tally stands for; `rounded` says whether the
+    run releases whole numbers.
+    """
+    found: dict[str, ColumnCheck] = {}
+    for name, one in table.synthesized.items():
+        levels = list(map(str, one.kind.to_list())) if isinstance(one.kind, nw.Series) else None
+        own = [made[name] for made in datasets]
+        data = one.y
+        if rounded and levels is None:
+            data, own = np.rint(data), [np.rint(made) for made in own]
+        found[name] = check_column(data, own, levels=levels, counts=counts)
+    _warn({name: check.troubles for name, check in found.items()}, table.released)
+    return {
+        "rows_checked": min(len(next(iter(made.values()))) for made in datasets),
+        "columns": {
+            name: [asdict(statistic) for statistic in check.statistics]
+            for name, check in found.items()
+        },
+    }
+
+
+def _warn(troubles: Mapping[str, tuple[str, ...]], header: Sequence[str]) -> None:
+    keys = [key for key in TROUBLES if any(key in found for found in troubles.values())]
+    if not keys:
+        return
+    told = "; ".join(
+        f"{TROUBLES[key]} ({named([n for n, found in troubles.items() if key in found], header)})"
+        for key in keys
+    )
+    warnings.warn(
+        f"Synthetic columns do what their data does not: {told}. "
+        f"{' '.join(dict.fromkeys(_ADVICE[key] for key in keys))} column_checks in "
+        "confidential/summary.json has the figures. This line describes the confidential table: "
+        "keep it inside.",
+        MisfitWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,51 @@
+"""The board's section on single columns: each statistic of the data beside its synthetic range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyvws.evaluation.column_checks import TROUBLES
+from pyvws.report.page import Section, Table, number
+
+__all__ = ["columns_section"]
+
+_HEADINGS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
+
+
+def columns_section(checks: Mapping[str, Any]) -> Section:
+    """The part `column_checks` of summary.json: what parts, then all statistics."""
+    found = [(name, one) for name, rows in checks["columns"].items() for one in rows]
+    bad = [(name, one) for name, one in found if one["trouble"]]
+    said = (
+        "Statistics that part from the data by more than chance and a tolerance are listed first."
+        if bad
+        else "No synthetic column does what its data does not."
+    )
+    text = [
+        f"{said} Means, lowest and highest figures are over the datasets, of which "
+        f"{checks['rows_checked']} rows each were looked at. A synthetic range that does not hold "
+        "the data's figure says that the model cannot make it."
+    ]
+    return Section(
+        "columns",
+        "Columns beside their data",
+        text,
+        [
+            Table(
+                "What a synthetic column does that its data does not",
+                (*_HEADINGS, "what parts"),
+                [(*_row(name, one), TROUBLES[one["trouble"]]) for name, one in bad],
+            ),
+            Table(
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                _HEADINGS,
+                [_row(name, one) for name, one in found],
+            ),
+        ],
+    )
+
+
+def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
+    figures = (one[of] for of in ("data", "mean", "lowest", "highest"))
+    return name, one["name"], *(number(value, 6) for value in figures)

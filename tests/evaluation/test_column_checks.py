@@ -1,0 +1,194 @@
+"""Checks of synthetic columns: by loops, on data of the model, and on planted defects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.evaluation.column_checks import TROUBLES, check_column
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+_CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
+_COLUMN = st.lists(_CELLS, min_size=1, max_size=30)
+_SIGNED_ZEROS = {"negative", "repeated", "quantiles"}
+_LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+def _floats(cells: list[float | None]) -> np.ndarray:
+    return np.array([math.nan if x is None else float(x) for x in cells])
+
+
+def _quantile(values: list[float], level: float) -> float:
+    ordered = sorted(values)
+    return next(x for i, x in enumerate(ordered, 1) if i / len(ordered) >= level * (1 - 1e-12))
+
+
+@given(_COLUMN.filter(any), st.lists(_COLUMN.filter(any), min_size=1, max_size=3))
+@few
+def test_statistics_against_loops(cells: list[Any], datasets: list[list[Any]]) -> None:
+    check = check_column(_floats(cells), [_floats(made) for made in datasets])
+    found = {one.name: one for one in check.statistics}
+    data = [float(x) for x in cells if x is not None]
+    own = [[float(x) for x in made if x is not None] for made in datasets]
+    by_hand: dict[str, Callable[[list[float]], float]] = {
+        "mean": np.mean,
+        "standard deviation": np.std,
+        "smallest": min,
+        "largest": max,
+        "share below the data's": lambda x: sum(v < min(data) for v in x) / len(x),
+        "share above the data's": lambda x: sum(v > max(data) for v in x) / len(x),
+    }
+    for level in _LEVELS:
+        by_hand[f"quantile {100 * level:g} %"] = lambda x, at=level: _quantile(x, at)
+    for name in found:
+        if name.startswith("share at "):
+            point = float(name.removeprefix("share at "))
+            by_hand[name] = lambda x, at=point: x.count(at) / len(x)
+    if all(x == round(x) for x in data):
+        by_hand["share of fractions"] = lambda x: sum(v != round(v) for v in x) / len(x)
+    for name, of in by_hand.items():
+        one, each = found.pop(name), [of(made) for made in own]
+        expected = (of(data), np.mean(each), min(each), max(each))
+        told = (one.data, one.mean, one.lowest, one.highest)
+        assert told == pytest.approx(expected, rel=1e-9, abs=1e-12), name
+    some_missing = any(None in column for column in (cells, *datasets))
+    assert found.keys() == ({"share missing"} if some_missing else set())
+    if found:
+        assert found["share missing"].data == pytest.approx(cells.count(None) / len(cells))
+    repeated = [x for x in set(data) if data.count(x) / len(data) >= 0.05]
+    assert len([name for name in by_hand if name.startswith("share at ")]) >= min(10, len(repeated))
+
+
+@given(
+    st.lists(st.tuples(_CELLS, st.integers(1, 4)), min_size=1, max_size=12).filter(
+        lambda rows: any(cell for cell, _ in rows)
+    ),
+    _COLUMN,
+)
+@few
+def test_counts_stand_for_records(rows: list[Any], made: list[Any]) -> None:
+    cells = _floats([cell for cell, _ in rows])
+    counts = np.array([float(count) for _, count in rows])
+    whole = np.repeat(cells, counts.astype(int))
+    tally = check_column(cells, [_floats(made)], counts=counts)
+    for one, other in zip(
+        tally.statistics, check_column(whole, [_floats(made)]).statistics, strict=True
+    ):
+        assert (one.name, one.trouble) == (other.name, other.trouble)
+        assert one.data == pytest.approx(other.data, rel=1e-9, abs=1e-9)
+
+
+def _posterior_normal(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Values from the posterior predictive of a normal under the reference prior."""
+    n = len(y)
+    variance = ((y - y.mean()) ** 2).sum() / rng.chisquare(n - 1)
+    mean = y.mean() + rng.normal() * math.sqrt(variance / n)
+    return rng.normal(mean, math.sqrt(variance), n)
+
+
+def _zeros(n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(n) < 0.6, 0.0, rng.lognormal(9, 1.2, n))
+
+
+def _posterior_zeros(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    some, n = y[y > 0], len(y)
+    zero = rng.random(n) < rng.beta(1 + n - len(some), 1 + len(some))
+    drawn = np.exp(_posterior_normal(np.log(some), rng))
+    return np.where(zero, 0.0, np.resize(drawn, n))
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("n", [30, 300, 3000])
+@pytest.mark.parametrize("datasets", [1, 5])
+def test_a_model_that_holds_is_told_of_trouble_in_under_5_percent_of_runs(
+    n: int, datasets: int
+) -> None:
+    rng, told, runs = np.random.default_rng(n), 0, 120
+    for _ in range(runs):
+        columns: list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]] = [
+            (rng.normal(3, 2, n), lambda y: _posterior_normal(y, rng)),
+            (rng.lognormal(9, 2, n), lambda y: np.exp(_posterior_normal(np.log(y), rng))),
+            (_zeros(n, rng), lambda y: _posterior_zeros(y, rng)),
+            (rng.poisson(3, n), lambda y: rng.poisson(rng.gamma(y.sum() + 1, 1 / n), n)),
+        ]
+        checks = [check_column(y, [draw(y) for _ in range(datasets)]) for y, draw in columns]
+        codes = rng.choice(4, n, p=[0.6, 0.3, 0.09, 0.01]) + 1
+        shares = [rng.dirichlet(1 + np.bincount(codes, minlength=5)[1:]) for _ in range(datasets)]
+        made = [rng.choice(4, n, p=share) + 1 for share in shares]
+        checks.append(check_column(codes, made, levels="abcd"))
+        told += any(check.troubles for check in checks)
+    assert told < 0.05 * runs
+
+
+def _spread(n: int = 1000) -> np.ndarray:
+    return np.random.default_rng(2).lognormal(9, 1.2, n)
+
+
+@pytest.mark.parametrize(
+    ("data", "made", "troubles"),
+    [
+        (np.where(np.arange(1000) % 5 < 3, 0, _spread()), -_spread(), _SIGNED_ZEROS),
+        (_spread().round(), np.random.default_rng(3).poisson(18_000, 1000), {"quantiles"}),
+        (_spread(), np.r_[_spread(990), -50.0 * np.arange(1, 11)], set()),
+        (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative"}),
+        (_spread() - 1e6, _spread() - 2e6, {"below", "quantiles"}),
+        (np.minimum(_spread(), 3e4), _spread(), {"above", "far", "repeated"}),
+        (_spread().round(), _spread(), {"fractions"}),
+        (_spread(), np.where(np.arange(1000) % 4, _spread(), np.nan), {"missing"}),
+        (_spread(), np.where(np.arange(1000) % 4, _spread(), 5e3), {"repeated"}),
+        (_spread(), _spread() * 1e6, {"above", "far", "quantiles"}),
+        (_spread(), np.full(1000, np.nan), {"missing"}),
+        (np.full(100, 7.0), np.full(100, 7.0), set()),
+        (np.full(100, 7.0), np.full(100, 8.0), {"above", "repeated", "quantiles"}),
+    ],
+)
+def test_planted_defects_are_named(data: Any, made: Any, troubles: set[str]) -> None:
+    assert set(check_column(data, [made] * 3).troubles) == troubles
+    assert set(check_column(data, [data] * 3).troubles) == set()
+
+
+def test_a_far_value_needs_three_datasets() -> None:
+    y = _spread()
+    far = np.r_[y[1:], 100 * y.max()]
+    for many, troubles in ((2, ()), (3, ("far",))):
+        assert check_column(y, [far] * many).troubles == troubles
+    assert check_column(y, [far, far, y]).troubles == ()
+
+
+def test_levels_that_part_come_furthest_first() -> None:
+    codes = np.repeat([1.0, 2.0, 3.0], [600, 300, 100])
+    made = np.repeat([1.0, 2.0, 4.0], [300, 600, 100])
+    check = check_column(codes, [made], levels=("a", "b", "c", "d"))
+    assert check.troubles == ("levels",)
+    names = [one.name[-2] for one in check.statistics]
+    assert (set(names[:2]), set(names[2:])) == ({"a", "b"}, {"c", "d"})
+    (same,) = check_column(codes, [codes], levels=("a", "b", "c", "d")).statistics
+    assert (same.name, same.data, same.trouble) == ("share of level 'a'", 0.6, "")
+
+
+def test_infinite_values_are_no_figures() -> None:
+    check = check_column([1.0, 2.0, 3.0], [[1.0, 2.0, np.inf]])
+    found = {one.name: one for one in check.statistics}
+    assert (found["mean"].mean, found["largest"].highest) == (None, None)
+    assert found["quantile 50 %"].mean == 2.0
+
+
+def test_every_trouble_has_words() -> None:
+    assert all(words for words in TROUBLES.values())
+    for wrong, message in (
+        (([np.nan], [[1.0]]), "original has no value"),
+        (([1.0], []), "synthetic must hold at least one dataset"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_column(*wrong)
+    with pytest.raises(InputError, match="codes 1 to L"):
+        check_column([1.0, 2.0], [[3.0]], levels=("a", "b"))
+    with pytest.raises(InputError, match="counts"):
+        check_column([1.0, 2.0], [[3.0]], counts=[1.0])

@@ -1,0 +1,153 @@
+"""What a run tells its agency of columns that part from their data, and where it tells it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import MisfitWarning
+from pyvws.evaluation.column_checks import check_column
+from pyvws.release import column_checks
+from pyvws.report.board_page import board_page
+from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.synthesis.settings_by_name import arranged
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("error::pyvws.errors.MisfitWarning"),
+]
+
+QUICK: dict[str, Any] = {"draws": 60, "warmup": 200, "chains": 2, "datasets": 3}
+N = 600
+
+
+def _pay() -> np.ndarray:
+    """lognormal(9, 1.2) with 60 % zeros."""
+    rng = np.random.default_rng(1)
+    return np.where(rng.random(N) < 0.6, 0.0, rng.lognormal(9, 1.2, N)).round(2)
+
+
+PAY = pl.DataFrame({"pay": _pay(), "sex": ["f", "m"] * (N // 2)})
+SIGNED: dict[str, Any] = {
+    **QUICK,
+    "outcome": "pay",
+    "model": "normal",
+    "outcome_scale": "signed-log",
+    "mechanism": "lw",
+}
+MASS = Schema(
+    {
+        "sex": Column(role="public", levels=("f", "m")),
+        "pay": Column(
+            model="normal", outcome_scale="log", mass=(0,), range=(0, 1e7), scale=(1e4, 2e4)
+        ),
+    }
+)
+_SAID = (
+    "negative values, which the data never has (pay)",
+    "another share of records at a value that repeats (pay)",
+    "mass in a schema",
+    "confidential/summary.json",
+)
+
+
+def test_zeros_under_a_signed_log_are_told_by_name_and_without_a_value() -> None:
+    with pytest.warns(MisfitWarning) as caught:
+        release = vws.synthesize(PAY, **SIGNED, seed=1 << 60)
+    (message,) = [str(one.message) for one in caught if one.category is MisfitWarning]
+    assert all(said in message for said in _SAID)
+    assert re.findall(r"\d", message) == []
+    rows = {one["name"]: one for one in release.summary["column_checks"]["columns"]["pay"]}
+    assert rows["share at 0"]["data"] == (PAY["pay"] == 0).mean()
+    assert rows["share at 0"]["trouble"] == "repeated"
+    below = [float((made["pay"] < 0).mean()) for made in release.datasets]
+    told = rows["share below the data's"]
+    assert (told["lowest"], told["highest"]) == (min(below), max(below))
+    assert told["trouble"] == "negative"
+
+
+def test_the_same_column_with_its_point_of_mass_is_not_told_of() -> None:
+    release = vws.synthesize(PAY, schema=MASS, **QUICK, mechanism="unweighted", seed=1 << 60)
+    checks = release.summary["column_checks"]
+    assert checks["rows_checked"] == N
+    assert list(checks["columns"]) == ["pay"]
+    assert {one["trouble"] for one in checks["columns"]["pay"]} == {""}
+
+
+@pytest.mark.parametrize("settings", [SIGNED, {**QUICK, "schema": MASS, "mechanism": "lw"}])
+def test_a_run_in_steps_tells_what_a_run_in_memory_tells(
+    settings: dict[str, Any], tmp_path: Path, at_once: Callable[[int], None]
+) -> None:
+    at_once(170)
+    chosen = vws.Synthesizer(**arranged({**settings, "mechanism": "unweighted"}))
+    PAY.write_parquet(tmp_path / "table.parquet")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MisfitWarning)
+        release = chosen.fit(PAY, seed=1 << 60)
+        chosen.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=1 << 60)
+        told = [str(one.message) for one in caught if one.category is MisfitWarning]
+    assert told[: len(told) // 2] == told[len(told) // 2 :]
+    assert len(told) == (2 if "model" in settings else 0)
+    summary = json.loads((tmp_path / "out/confidential/summary.json").read_text())
+    steps = summary["column_checks"]["columns"]["pay"]
+    memory = release.summary["column_checks"]["columns"]["pay"]
+    for one, other in zip(steps, memory, strict=True):
+        assert (one.pop("name"), one.pop("trouble")) == (other.pop("name"), other.pop("trouble"))
+        assert list(one.values()) == pytest.approx(list(other.values()), rel=1e-9)
+
+
+def test_the_checks_look_at_some_rows_of_a_long_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_checks, "ROWS", 100)
+    with pytest.warns(MisfitWarning):
+        release = vws.synthesize(PAY, **SIGNED, keep_order=True, seed=1 << 60)
+    checks = release.summary["column_checks"]
+    assert checks["rows_checked"] == 100
+    own = [made["pay"].gather_every(6).to_numpy() for made in release.datasets]
+    rows = check_column(PAY["pay"].to_numpy(), own).statistics
+    assert [one["mean"] for one in checks["columns"]["pay"]] == [one.mean for one in rows]
+
+
+def test_nothing_of_the_checks_is_released_and_the_agency_sees_them(tmp_path: Path) -> None:
+    PAY.write_csv(tmp_path / "pay.csv")
+    out = tmp_path / "out"
+    words = [
+        *("synthesize", str(tmp_path / "pay.csv"), "--outcome", "pay", "--model", "normal"),
+        *("--outcome-scale", "signed-log", "--mechanism", "unweighted", "--datasets", "3"),
+        *("--draws", "60", "--warmup", "200", "--chains", "2", "--seed", "7", "--out", str(out)),
+    ]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert f"Warning: Synthetic columns do what their data does not: {_SAID[0]}" in done.stderr
+    assert "do what their data" not in done.stdout
+    for path in (out / "release").iterdir():
+        assert b"column_checks" not in path.read_bytes()
+    page = html.unescape(board_page(read_public(out), read_confidential(out), None))
+    section = page[page.index('<h2 id="columns">') : page.index('<h2 id="run">')]
+    assert "negative values, which the data never has" in section
+    assert "share at 0" in section
+    assert "pay" in section
+
+
+def test_a_board_page_of_an_earlier_run_has_no_checks(tmp_path: Path) -> None:
+    release = vws.synthesize(PAY, schema=MASS, **QUICK, mechanism="unweighted", seed=1 << 60)
+    out = release.write(tmp_path / "out")
+    part = read_confidential(out)
+    page = board_page(read_public(out), part, None)
+    assert "No synthetic column does what its data does not." in html.unescape(page)
+    del part.summary["column_checks"]
+    assert '<h2 id="columns">' not in board_page(read_public(out), part, None)

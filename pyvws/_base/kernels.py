@@ -111,7 +111,8 @@ def _kept(function: Callable[..., Any]) -> bool:
 
 
 def _compiled(function: _Function, *, forceinline: bool) -> _Function:
-    compiled: Any = numba.njit(error_model="numpy", nogil=True, forceinline=forceinline)(function)
+    options: Any = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(forceinline=forceinline, **options)(function)
     try:
         with _own_folder():
             compiled.enable_caching()

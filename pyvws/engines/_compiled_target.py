@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numba import carray
 from numba.core import types
-from numba.extending import overload
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import callback
+from pyvws._base.kernels import callback, inlined_kernel
 from pyvws.engines._nutpie_chains import LEAST_SLOPE, NO_SLOPE
 from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
 from pyvws.models.model import SampledScale
@@ -76,77 +76,76 @@ def _name(kernel: Callable[..., Any] | None) -> str:
 def _functions(
     kinds: str, restore: str, pull_back: str, density: str, terms: str, slopes: str
 ) -> tuple[Any, Any]:
-    def log_density(
-        dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any
-    ) -> int:
-        z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
-        groups = unpacked(address, kinds)
-        q = np.empty(len(z))
-        jacobian, state = _call(restore, (z, *groups[0], q))
-        value = jacobian + _evaluate(density, terms, slopes, groups, q, gradient)
-        _call(pull_back, (state, q, *groups[0], gradient))
-        value_at[0] = value
-        finite = np.isfinite(value)
-        for entry in range(len(gradient)):
-            finite = finite and np.isfinite(gradient[entry])
-            if gradient[entry] == 0.0:
-                gradient[entry] = NO_SLOPE
-        return 0 if finite else _NOT_FINITE
-
-    def draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:
-        add_one(address)
-        groups = unpacked(address, kinds)
-        _call(restore, (carray(z_at, dimension), *groups[0], carray(q_at, dimension)))
-        return 0
-
     names = restore, pull_back, density, terms, slopes
-    # numba names machine code by the function, not by the variables that the function closes over.
-    # In one process, numba would mistake two functions of one name, read from disk, for each other.
+    called = dict(zip(_CALLED, (_NAMED.get(name) for name in names), strict=True))
+    # numba names machine code by the function, not by the kernels that the function calls. In one
+    # process, numba would mistake two functions of one name, read from disk, for each other.
     own_name = hashlib.sha256(" ".join([kinds, *names]).encode()).hexdigest()[:16]
-    for function in (log_density, draw):
-        function.__qualname__ = f"{function.__name__}_{own_name}"
     own = all(name.startswith("pyvws.") and " " not in name for name in names if name)
-    return callback(log_density, _DENSITY, cached=own), callback(draw, _DRAW, cached=own)
+    made = []
+    for form, signature in ((_clamped if terms else _plain, _DENSITY), (_draw, _DRAW)):
+        function = FunctionType(form.__code__, {**globals(), **called, "_kinds": kinds})
+        function.__qualname__ = f"{form.__name__}_{own_name}"
+        made.append(callback(function, signature, cached=own))
+    return made[0], made[1]
 
 
-def _call(name: str, arguments: tuple[Any, ...]) -> Any:
-    """The kernel of that name at these arguments; compiled code only."""
-    return _NAMED[name](*arguments)
+_CALLED = ("_restore", "_pull_back", "_density", "_terms", "_slopes")
+# Each target has the forms below with globals of its own: its kernels under these names. A kernel
+# that is a global is called without a layer between, and each layer is machine code once more.
+_restore: Any = None
+_pull_back: Any = None
+_density: Any = None
+_terms: Any = None
+_slopes: Any = None
+_kinds = ""
 
 
-def _evaluate(density: str, terms: str, slopes: str, groups: Any, q: Any, gradient: Any) -> Any:
-    """The log density at q, its gradient filled in; compiled code only."""
+def _plain(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any) -> int:
+    z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
+    groups = unpacked(address, _kinds)
+    q = np.empty(len(z))
+    jacobian, state = _restore(z, *groups[0], q)
+    value = jacobian + _density(q, *groups[1], gradient)
+    _pull_back(state, q, *groups[0], gradient)
+    value_at[0] = value
+    return _ended(value, gradient)
 
 
-@overload(_call, prefer_literal=True, strict=False)
-def _compile_call(name: Any, arguments: Any) -> Any:
-    if not isinstance(name, types.Literal):
-        return None
-    function = _NAMED[name.literal_value]
-    return lambda name, arguments: function(*arguments)
+def _clamped(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any) -> int:
+    z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
+    groups = unpacked(address, _kinds)
+    q = np.empty(len(z))
+    jacobian, state = _restore(z, *groups[0], q)
+    value = _density(q, *groups[1], gradient)
+    rows, row_of_cell = groups[2][0], groups[2][1]
+    cells = len(row_of_cell)
+    found = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
+    inside = np.empty(cells)
+    _terms(q, rows, row_of_cell, groups[2][2:], found)
+    cell, weight, count, low, high, shift, _ = groups[3]
+    clamps: Any = (cell, weight, count, low, high, shift, found[0], inside)
+    value += add_terms_inside(*clamps)
+    _slopes(q, rows, row_of_cell, groups[2][2:], found, inside, gradient)
+    value += jacobian
+    _pull_back(state, q, *groups[0], gradient)
+    value_at[0] = value
+    return _ended(value, gradient)
 
 
-@overload(_evaluate, prefer_literal=True, strict=False)
-def _compile_evaluate(
-    density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any
-) -> Any:
-    if not isinstance(terms, types.Literal):
-        return None
+def _draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:
+    add_one(address)
+    groups = unpacked(address, _kinds)
+    _restore(carray(z_at, dimension), *groups[0], carray(q_at, dimension))
+    return 0
 
-    def plain(density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any) -> Any:
-        return _call(density, (q, *groups[1], gradient))
 
-    def clamped(density: Any, terms: Any, slopes: Any, groups: Any, q: Any, gradient: Any) -> Any:
-        value = _call(density, (q, *groups[1], gradient))
-        rows, row_of_cell = groups[2][0], groups[2][1]
-        cells = len(row_of_cell)
-        found = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
-        inside = np.empty(cells)
-        _call(terms, (q, rows, row_of_cell, groups[2][2:], found))
-        cell, weight, count, low, high, shift, _ = groups[3]
-        clamps: Any = (cell, weight, count, low, high, shift, found[0], inside)
-        value += add_terms_inside(*clamps)
-        _call(slopes, (q, rows, row_of_cell, groups[2][2:], found, inside, gradient))
-        return value
-
-    return clamped if terms.literal_value else plain
+@inlined_kernel
+def _ended(value: float, gradient: Any) -> int:
+    """Fill slopes of 0, and say whether the value and all slopes are finite."""
+    finite = np.isfinite(value)
+    for entry in range(len(gradient)):
+        finite = finite and np.isfinite(gradient[entry])
+        if gradient[entry] == 0.0:
+            gradient[entry] = NO_SLOPE
+    return 0 if finite else _NOT_FINITE

@@ -113,7 +113,8 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
     by_L = np.empty((K, K))
     at = 2 * K
     for i in range(K):
-        by_L[i] = w[i] * v
+        for j in range(K):
+            by_L[i, j] = w[i] * v[j]
         for j in range(i):
             # The exponents of 1 - z^2 come from the Jacobian of tanh (1), the stick lengths of the
             # row, the LKJ density of L_ii, and the - log L_ii of the normal density.
@@ -152,7 +153,10 @@ def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
 def _factors(q: Any, K: int) -> Any:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
-        L[s] = cholesky_factor(q[s], K)
+        found = cholesky_factor(q[s], K)
+        for i in range(K):
+            for j in range(K):
+                L[s, i, j] = found[i, j]
     return L
 
 

@@ -108,8 +108,15 @@ def pull_back_cholesky(R: Any, by_R: Any) -> Any:
         for j in range(i + 1, K):
             inner[i, j] = 0.0
     by_M = np.empty((K, K))
+    column = np.empty(K)
     for j in range(K):
-        by_M[:, j] = solve_upper(R, inner[:, j].copy())
+        for i in range(K):
+            column[i] = inner[i, j]
+        solved = solve_upper(R, column)
+        for i in range(K):
+            by_M[i, j] = solved[i]
     for i in range(K):
-        by_M[i] = solve_upper(R, by_M[i].copy())
+        solved = solve_upper(R, by_M[i])
+        for j in range(K):
+            by_M[i, j] = solved[j]
     return by_M

@@ -23,7 +23,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
-from pyvws._base.kernels import kernel
+from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.models._priors import cholesky_factor, pull_back_factor
 from pyvws.models._small_matrices import (
     cholesky,
@@ -39,6 +39,28 @@ from pyvws.models.model import SampledScale, Start
 __all__ = ["mixture_scale", "pull_back_conditional", "restore_conditional", "sampled_scale"]
 
 
+@inlined_kernel
+def _sum(a: Any, b: Any) -> Any:
+    """a + b for vectors, by a loop: numba takes seconds to compile sums of arrays."""
+    out = np.empty(len(a))
+    for k in range(len(a)):
+        out[k] = a[k] + b[k]
+    return out
+
+
+@inlined_kernel
+def _add_product(total: Any, A: Any, M: Any) -> None:
+    """Add A (M + M') to the total, for square matrices."""
+    both = np.empty(M.shape)
+    for i in range(len(M)):
+        for j in range(len(M)):
+            both[i, j] = M[i, j] + M[j, i]
+    added = product(A, both)
+    for i in range(len(M)):
+        for j in range(len(M)):
+            total[i, j] += added[i, j]
+
+
 @kernel
 def _scaled_factors(log_scale: Any, partials: Any, H: Any, pull: Any) -> tuple[Any, Any, Any, Any]:
     """B = diag(s) L, R with R R' = I + B' H B, H B, all (K, K), and R^-1 B' H b (K,).
@@ -48,7 +70,9 @@ def _scaled_factors(log_scale: Any, partials: Any, H: Any, pull: Any) -> tuple[A
     K = len(pull)
     B = cholesky_factor(partials, K)
     for i in range(K):
-        B[i, : i + 1] *= math.exp(log_scale[i])
+        scale = math.exp(log_scale[i])
+        for j in range(i + 1):
+            B[i, j] *= scale
     HB = product(H, B)
     M = transposed_product(B, HB)
     for i in range(K):
@@ -61,11 +85,13 @@ def _scaled_factors(log_scale: Any, partials: Any, H: Any, pull: Any) -> tuple[A
 def restore_conditional(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple[float, Any]:
     """Fill q (D,) from z (D,), whose first K entries are x; the log Jacobian and a state."""
     K = len(pull)
-    p = z + offset
-    q[:] = p
+    p = np.empty(len(z))
+    for d in range(len(z)):
+        p[d] = z[d] + offset[d]
+        q[d] = p[d]
     factors = _scaled_factors(p[K : 2 * K], p[2 * K :], H, pull)
     B, R, _, centre = factors
-    e = solve_upper(R, centre + p[:K])
+    e = solve_upper(R, _sum(centre, p[:K]))
     jacobian = 0.0
     for k in range(K):
         q[k] = 0.0
@@ -92,15 +118,18 @@ def pull_back_conditional(
             by_R[i, j] = -e[i] * by_sum[j] - by_right[i] * centre[j]
         by_R[i, i] -= 1.0 / R[i, i]
         by_B[i, i] += 1.0 / B[i, i]
-    gradient[:K] = by_sum
+    for k in range(K):
+        gradient[k] = by_sum[k]
     by_M = pull_back_cholesky(R, by_R)
-    by_B += product(HB, by_M + by_M.T)
+    _add_product(by_B, HB, by_M)
     for i in range(K):
         total = 0.0
         for j in range(i + 1):
             total += by_B[i, j] * B[i, j]
         gradient[K + i] += total
-        by_B[i] *= math.exp(p[K + i])
+        scale = math.exp(p[K + i])
+        for j in range(K):
+            by_B[i, j] *= scale
     pull_back_factor(p[2 * K :], K, by_B, gradient[2 * K :])
 
 
@@ -109,13 +138,17 @@ def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, C: int, q: Any) -> 
     """Fill q (D,) from z (D,), whose first C K entries are z_k; the log Jacobian and a state."""
     K = len(pull)
     at = C * K
-    p = z + offset
-    q[:] = p
+    p = np.empty(len(z))
+    for d in range(len(z)):
+        p[d] = z[d] + offset[d]
+        q[d] = p[d]
     partials = p[at + K : at + K + K * (K - 1) // 2]
     factors = _scaled_factors(p[at : at + K], partials, H, pull)
     _, R, _, centre = factors
     for c in range(C):
-        q[c * K : (c + 1) * K] = solve_upper(R, centre + p[c * K : (c + 1) * K])
+        e = solve_upper(R, _sum(centre, p[c * K : (c + 1) * K]))
+        for k in range(K):
+            q[c * K + k] = e[k]
     jacobian = 0.0
     for k in range(K):
         jacobian -= C * math.log(R[k, k])
@@ -136,8 +169,9 @@ def _pull_back_mixture(
         for i in range(K):
             for j in range(K):
                 by_R[i, j] -= q[c * K + i] * by_z[j]
-        by_centre += by_z
-        gradient[c * K : (c + 1) * K] = by_z
+        for k in range(K):
+            by_centre[k] += by_z[k]
+            gradient[c * K + k] = by_z[k]
     by_right = solve_upper(R, by_centre)  # The gradient in B' H b.
     for i in range(K):
         for j in range(K):
@@ -145,11 +179,13 @@ def _pull_back_mixture(
             by_R[i, j] -= by_right[i] * centre[j]
         by_R[i, i] -= C / R[i, i]
     by_M = pull_back_cholesky(R, by_R)
-    by_B += product(HB, by_M + by_M.T)
+    _add_product(by_B, HB, by_M)
     for i in range(K):
         for j in range(i + 1):
             gradient[at + i] += by_B[i, j] * B[i, j]
-        by_B[i] *= math.exp(p[at + i])
+        scale = math.exp(p[at + i])
+        for j in range(K):
+            by_B[i, j] *= scale
     pull_back_factor(partials, K, by_B, gradient[at + K : at + K + len(partials)])
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from run_here import run_here
 
 import pyvws as vws
 
@@ -29,12 +30,12 @@ def _script(text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _pyvws(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+def _pyvws(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pyvws", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=300,
         check=False,
     )
 
@@ -126,11 +127,11 @@ def test_nothing_confidential_reaches_the_release_or_the_terminal(
 
 
 def test_a_kept_column_passes_as_it_was_written(table: Path, tmp_path: Path) -> None:
-    run = _pyvws(
+    run = run_here(
         "synthesize", table, "--outcome", "visits", "--keep", "zip,urban", "--out",
         tmp_path / "out", *_FAST,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     lines = (tmp_path / "out/release/synthetic-01.csv").read_text().splitlines()
     assert lines[0] == "zip,visits,urban"
     given = [line.split(",") for line in table.read_text().splitlines()[1:]]
@@ -143,11 +144,11 @@ def test_a_kept_column_passes_as_it_was_written(table: Path, tmp_path: Path) -> 
 def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
     source = tmp_path / "people.parquet"
     pl.read_csv(table).write_parquet(source)
-    run = _pyvws(
+    run = run_here(
         "synthesize", source, "--outcome", "visits", "--keep", "all", "--out", tmp_path / "out",
         *_FAST,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     made = pl.read_parquet(tmp_path / "out/release/synthetic-03.parquet")
     rows = pl.read_parquet(tmp_path / "out/confidential/records.parquet")["released_row"] - 1
     assert made[rows].drop("visits").equals(pl.read_parquet(source).drop("visits"))
@@ -169,12 +170,12 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
 def test_bad_input_is_one_line_and_nothing_is_written(
     table: Path, tmp_path: Path, arguments: list[str], message: str, code: int
 ) -> None:
-    run = _pyvws("synthesize", table, *arguments, "--out", tmp_path / "out")
-    assert run.returncode == code
-    assert message in run.stderr
-    assert run.stderr.startswith("Error: ")
-    assert "Traceback" not in run.stderr
-    assert run.stdout == ""
+    run = run_here("synthesize", table, *arguments, "--out", tmp_path / "out")
+    assert run.code == code
+    assert message in run.err
+    assert run.err.startswith("Error: ")
+    assert "Traceback" not in run.err
+    assert run.out == ""
     assert list(tmp_path.iterdir()) == []
 
 
@@ -184,12 +185,12 @@ def test_a_full_folder_is_refused_before_any_work_and_replaced_on_request(
     out = tmp_path / "out"
     out.mkdir()
     (out / "old.txt").write_text("1")
-    run = _pyvws("synthesize", table, "--outcome", "visits", "--out", out)
-    assert run.returncode == 1
-    assert "is not empty" in run.stderr
-    assert "fit" not in run.stderr
-    run = _pyvws("synthesize", table, "--outcome", "visits", "--out", out, "--overwrite", *_FAST)
-    assert run.returncode == 0, run.stderr
+    run = run_here("synthesize", table, "--outcome", "visits", "--out", out)
+    assert run.code == 1
+    assert "is not empty" in run.err
+    assert "fit" not in run.err
+    run = run_here("synthesize", table, "--outcome", "visits", "--out", out, "--overwrite", *_FAST)
+    assert run.code == 0, run.err
     assert sorted(path.name for path in out.iterdir()) == ["confidential", "release"]
 
 
@@ -258,10 +259,10 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
 def test_a_name_that_no_file_can_have_is_said_in_a_line(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
-    ended = _pyvws(*words, tmp_path / f"{'z' * 300}.csv")
-    assert ended.returncode in (1, 2)
-    assert ended.stderr.count("\n") == 1
-    assert "unexpected" not in ended.stderr
+    ended = run_here(*words, tmp_path / f"{'z' * 300}.csv")
+    assert ended.code in (1, 2)
+    assert ended.err.count("\n") == 1
+    assert "unexpected" not in ended.err
 
 
 def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> None:
@@ -282,10 +283,8 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
 
 
 def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
-    run = _pyvws(
-        "validate", "--level", "exact", "--cached", "--json", tmp_path / "rows.json", timeout=600
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    run = run_here("validate", "--level", "exact", "--cached", "--json", tmp_path / "rows.json")
+    assert run.code == 0, run.out + run.err
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert len(rows) >= 12
     assert {row["verdict"] for row in rows} == {"pass"}
@@ -316,21 +315,21 @@ def test_validate_fails_when_a_function_is_changed() -> None:
 def release(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three synthetic datasets of the table, with a predictor."""
     out = tmp_path_factory.mktemp("release") / "out"
-    run = _pyvws(
+    run = run_here(
         "synthesize", table, "--outcome", "visits", "--formula", "~ urban", "--model", "poisson",
         "--out", out, *_FAST,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     return out / "release"
 
 
 def test_risk_of_files_is_that_of_the_functions(table: Path, release: Path, tmp_path: Path) -> None:
     files = sorted(release.glob("*.csv"))
-    run = _pyvws(
+    run = run_here(
         "risk", table, release.parent, "--outcome", "visits", "--known", "urban", "--radius", "0.3",
         "--out", tmp_path / "risks.parquet",
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     original = pl.read_csv(table)
     rows = pl.read_parquet(release.parent / "confidential/records.parquet")["released_row"] - 1
     synthetic = [pl.read_csv(path)["visits"][rows] for path in files]
@@ -340,23 +339,23 @@ def test_risk_of_files_is_that_of_the_functions(table: Path, release: Path, tmp_
     written = pl.read_parquet(tmp_path / "risks.parquet")
     np.testing.assert_array_equal(written["risk_synthetic"], expected)
     assert stat.S_IMODE((tmp_path / "risks.parquet").stat().st_mode) == 0o600
-    assert f"{expected.max():.4f}" in run.stdout
-    assert str(_CANARY) not in run.stdout
+    assert f"{expected.max():.4f}" in run.out
+    assert str(_CANARY) not in run.out
 
 
 def test_utility_and_combine_of_files(table: Path, release: Path) -> None:
     files = sorted(release.glob("*.csv"))
-    run = _pyvws("utility", table, *files, "--outcome", "visits")
-    assert run.returncode == 0, run.stderr
+    run = run_here("utility", table, *files, "--outcome", "visits")
+    assert run.code == 0, run.err
     synthetic = [pl.read_csv(path)["visits"] for path in files]
     found = vws.ecdf_utility(pl.read_csv(table)["visits"], synthetic)
-    assert f"U_m {found.maximum:.4f}, U_a {found.average:.6f}" in run.stdout
-    run = _pyvws("combine", *files, "--formula", "visits ~ urban")
-    assert run.returncode == 0, run.stderr
+    assert f"U_m {found.maximum:.4f}, U_a {found.average:.6f}" in run.out
+    run = run_here("combine", *files, "--formula", "visits ~ urban")
+    assert run.code == 0, run.err
     both = vws.combine_formula([pl.read_csv(path) for path in files], "visits ~ urban")
     for name, combined in both.items():
-        assert name in run.stdout
-        assert f"{combined.estimate:.6g}" in run.stdout
+        assert name in run.out
+        assert f"{combined.estimate:.6g}" in run.out
 
 
 def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
@@ -368,9 +367,9 @@ def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
     statement = tmp_path / "privacy.json"
 
     def combined(*paths: Path) -> dict[str, float]:
-        run = _pyvws("combine", *paths, "--formula", "y ~ x", "--json")
-        assert run.returncode == 0, run.stderr
-        found = json.loads(run.stdout)
+        run = run_here("combine", *paths, "--formula", "y ~ x", "--json")
+        assert run.code == 0, run.err
+        found = json.loads(run.out)
         assert found["datasets"] == len(paths)
         return {"draws": found["draws"], "error": found["coefficients"]["x"]["standard_error"]}
 
@@ -383,20 +382,20 @@ def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
     statement.write_text(json.dumps(two))
     assert combined(*files) == expected("ababa")
     assert combined(*files[:3]) == expected("aba")
-    run = _pyvws("combine", *files, "--formula", "y ~ x")
-    assert "over 5 datasets of 2 draws" in run.stdout
+    run = run_here("combine", *files, "--formula", "y ~ x")
+    assert "over 5 datasets of 2 draws" in run.out
     for said, paths in (
         (two, files[::2]),
         ({"datasets": 5, "draw_of_dataset": [1] * 5}, files),
         ({"datasets": 5, "mechanism": "perturbed-histogram"}, files),  # Of version 2.
     ):
         statement.write_text(json.dumps(said))
-        run = _pyvws("combine", *paths, "--formula", "y ~ x")
-        assert run.returncode == 1
-        assert run.stderr.startswith(f"Error: All {len(paths)} datasets come from one draw")
+        run = run_here("combine", *paths, "--formula", "y ~ x")
+        assert run.code == 1
+        assert run.err.startswith(f"Error: All {len(paths)} datasets come from one draw")
     renamed = [file.rename(tmp_path / f"table {file.stem}.csv") for file in files]
-    run = _pyvws("combine", *renamed, "--formula", "y ~ x")
-    assert "All 5 datasets come from one draw" in run.stderr
+    run = run_here("combine", *renamed, "--formula", "y ~ x")
+    assert "All 5 datasets come from one draw" in run.err
 
 
 @pytest.mark.parametrize(
@@ -421,19 +420,19 @@ def test_bad_files_and_options_are_one_line(
 ) -> None:
     first, other, out = (release / name for name in ("synthetic-01.csv", "synthetic-02.csv", ".."))
     filled = [part.format(first, other, table=table, out=out) for part in command]
-    run = _pyvws(*filled)
-    assert run.returncode == 1
-    assert run.stderr.startswith("Error: ")
-    assert message in run.stderr
-    assert "Traceback" not in run.stderr
+    run = run_here(*filled)
+    assert run.code == 1
+    assert run.err.startswith("Error: ")
+    assert message in run.err
+    assert "Traceback" not in run.err
 
 
 def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path) -> None:
     shorter = tmp_path / "short.csv"
     pl.read_csv(release / "synthetic-01.csv").head(10).write_csv(shorter)
-    run = _pyvws("risk", table, shorter, "--outcome", "visits")
-    assert run.returncode == 1
-    assert "short.csv has 10 rows, people.csv has 150" in run.stderr
+    run = run_here("risk", table, shorter, "--outcome", "visits")
+    assert run.code == 1
+    assert "short.csv has 10 rows, people.csv has 150" in run.err
 
 
 def test_version_is_the_packages() -> None:

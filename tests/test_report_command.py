@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from run_here import run_here
 
 _OUTCOME = 8_675_309  # In the outcome, and shown to the board as its largest record.
 _HIDDEN = 97_531_864.25  # In a numeric column that is not kept.
@@ -25,7 +26,7 @@ _TEXT = "CANARY-Zx81"  # In a text column that is not kept.
 _FAST = ["--draws", "1000", "--warmup", "500", "--chains", "2", "--datasets", "3", "--seed", "1"]
 
 
-def _pyvws(
+def _process(
     *arguments: object, folder: Path | None = None, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -59,8 +60,8 @@ def _synthesize(table: Path, out: Path, *options: object) -> list[object]:
 @pytest.fixture(scope="module")
 def made(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "out"
-    run = _pyvws(*_synthesize(table, out))
-    assert run.returncode == 0, run.stderr
+    run = run_here(*_synthesize(table, out))
+    assert run.code == 0, run.err
     return out
 
 
@@ -78,10 +79,10 @@ def together(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         '[columns.urban]\nmodel = "logistic"\nlevels = ["no", "yes"]\n'
         '[columns.visits]\nmodel = "negative-binomial"\n'
     )
-    run = _pyvws(
+    run = run_here(
         "synthesize", table, "--schema", folder / "schema.toml", "--out", folder / "out", *_FAST
     )
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     return folder / "out"
 
 
@@ -133,13 +134,13 @@ def test_canaries_stay_in_the_confidential_folder(table: Path, tmp_path: Path) -
     said = []
     outs = {"lw": ["--reweight", "--tolerance", "0.3"], "unweighted": ["--mechanism", "unweighted"]}
     for name, options in outs.items():
-        run = _pyvws(
+        run = _process(
             *_synthesize(table, tmp_path / name, *options), folder=places["work"],
             environment=environment,
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
         said.append(run.stdout + run.stderr)
-    run = _pyvws(
+    run = _process(
         "report", tmp_path / "lw", "--original", table, "--known", "urban", "--unweighted",
         tmp_path / "unweighted", folder=places["work"], environment=environment,
     )  # fmt: skip
@@ -165,14 +166,14 @@ def test_canaries_of_a_table_stay_in_the_confidential_folder(
 ) -> None:
     out = tmp_path / "out"
     shutil.copytree(together, out)
-    run = _pyvws("report", out, "--original", table, "--outcome", "visits")
-    assert run.returncode == 0, run.stderr
+    run = run_here("report", out, "--original", table, "--outcome", "visits")
+    assert run.code == 0, run.err
     board = out / "confidential/report.html"
     holding = _holding(tmp_path)
     assert board in holding
     assert {path.parent for path in holding} == {out / "confidential"}
     for canary in _spellings()[:6]:
-        assert canary.decode() not in run.stdout + run.stderr
+        assert canary.decode() not in run.out + run.err
     page = board.read_text()
     assert "An intruder knows a record&#39;s visits within r = 20%, and nothing else." in page
     assert "Scatter plots of weights against the confidential visits" in page
@@ -192,35 +193,35 @@ def test_what_a_report_on_a_table_cannot_be_asked(
     together: Path, table: Path, arguments: list[str], message: str
 ) -> None:
     before = {path: path.read_bytes() for path in together.rglob("*") if path.is_file()}
-    run = _pyvws("report", together, "--original", table, *arguments)
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith("Error: ")
-    assert message in run.stderr
-    assert run.stdout == ""
+    run = run_here("report", together, "--original", table, *arguments)
+    assert run.code == 1
+    assert run.err.splitlines()[-1].startswith("Error: ")
+    assert message in run.err
+    assert run.out == ""
     assert {path: path.read_bytes() for path in together.rglob("*") if path.is_file()} == before
 
 
 def test_commands_on_a_table_take_its_schema_at_its_word(together: Path, table: Path) -> None:
-    run = _pyvws("utility", table, together, "--outcome", "urban", "--json")
-    assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
+    run = run_here("utility", table, together, "--outcome", "urban", "--json")
+    assert run.code == 0, run.err
+    told = json.loads(run.out)
     own = [pl.read_csv(file)["urban"] for file in sorted((together / "release").glob("*.csv"))]
     shares = [float((values == "no").mean()) for values in own]
     assert list(told["levels"]) == ["no", "yes"]
     assert told["levels"]["no"]["average"] == pytest.approx(np.mean(shares))
     data = float((pl.read_csv(table)["urban"] == "no").mean())
     assert told["distance"] == pytest.approx(np.mean(np.abs(np.array(shares) - data)))
-    run = _pyvws("combine", together, "--formula", "visits ~ urban", "--json")
-    assert set(json.loads(run.stdout)["coefficients"]) == {"(Intercept)", "urbanyes"}
+    run = run_here("combine", together, "--formula", "visits ~ urban", "--json")
+    assert set(json.loads(run.out)["coefficients"]) == {"(Intercept)", "urbanyes"}
     for arguments, message in (
         (["--outcome", "urban"], "is a category of"),
         (["--outcome", "visits", "--known", "urban"], "which is synthetic in"),
     ):
-        run = _pyvws("risk", table, together, *arguments)
-        assert run.returncode == 1
-        assert run.stderr.count("\n") == 1
-        assert message in run.stderr
-    assert _pyvws("risk", table, together, "--outcome", "visits").returncode == 0
+        run = run_here("risk", table, together, *arguments)
+        assert run.code == 1
+        assert run.err.count("\n") == 1
+        assert message in run.err
+    assert run_here("risk", table, together, "--outcome", "visits").code == 0
 
 
 def test_the_search_finds_a_canary_in_each_spelling(tmp_path: Path) -> None:
@@ -237,19 +238,19 @@ def test_the_search_finds_a_canary_in_each_spelling(tmp_path: Path) -> None:
 
 
 def test_report_says_where_and_runs_once(out: Path, table: Path) -> None:
-    run = _pyvws("report", out, "--original", table)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines() == [
+    run = run_here("report", out, "--original", table)
+    assert run.code == 0, run.err
+    assert run.out.splitlines() == [
         f"for the board, confidential: {out / 'confidential/report.html'}",
         f"may leave the building: {out / 'release/report.html'}",
     ]
-    run = _pyvws("report", out)
-    assert run.returncode == 1
-    assert "--overwrite to replace it" in run.stderr
-    run = _pyvws("report", out, "--overwrite", "--json")
-    assert run.returncode == 0
-    assert run.stderr == ""
-    assert json.loads(run.stdout)["public"] == str(out / "release/report.html")
+    run = run_here("report", out)
+    assert run.code == 1
+    assert "--overwrite to replace it" in run.err
+    run = run_here("report", out, "--overwrite", "--json")
+    assert run.code == 0
+    assert run.err == ""
+    assert json.loads(run.out)["public"] == str(out / "release/report.html")
 
 
 @pytest.mark.parametrize(
@@ -269,11 +270,11 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     out: Path, table: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    run = _pyvws("report", *(part.format(out=out, table=table) for part in arguments))
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith("Error: ")
-    assert message in run.stderr
-    assert run.stdout == ""
+    run = run_here("report", *(part.format(out=out, table=table) for part in arguments))
+    assert run.code == 1
+    assert run.err.splitlines()[-1].startswith("Error: ")
+    assert message in run.err
+    assert run.out == ""
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -287,15 +288,15 @@ def test_json_and_quiet_of_each_command(table: Path, made: Path, tmp_path: Path)
     }
     printed = {}
     for command, (arguments, keys) in commands.items():
-        run = _pyvws(*arguments, "--json")
-        assert run.returncode == 0, run.stderr
-        found = json.loads(run.stdout)
+        run = run_here(*arguments, "--json")
+        assert run.code == 0, run.err
+        found = json.loads(run.out)
         assert keys <= set(found)
         printed[command] = found
-        assert "fit 1" not in run.stderr
-        run = _pyvws(*arguments, "--quiet")
-        assert (run.returncode, run.stdout) == (0, ""), command
-        assert "fit 1" not in run.stderr
+        assert "fit 1" not in run.err
+        run = run_here(*arguments, "--quiet")
+        assert (run.code, run.out) == (0, ""), command
+        assert "fit 1" not in run.err
     released = json.loads((tmp_path / "new/release/privacy.json").read_text())
     assert printed["synthesize"]["privacy"] == released
     coefficients = printed["combine"]["coefficients"]
@@ -304,9 +305,9 @@ def test_json_and_quiet_of_each_command(table: Path, made: Path, tmp_path: Path)
 
 
 def test_help_documents_the_exit_codes_and_they_hold(table: Path, tmp_path: Path) -> None:
-    text = re.sub(r"\s+", " ", _pyvws("--help").stdout)
+    text = re.sub(r"\s+", " ", _process("--help").stdout)
     for said in ("0 done", "1 the input", "2 wrong usage", "130 interrupted"):
         assert said in text
-    assert _pyvws("report").returncode == 2
-    assert _pyvws("report", tmp_path / "nowhere").returncode == 1
-    assert _pyvws("doctor").returncode == 0
+    assert _process("report").returncode == 2
+    assert _process("report", tmp_path / "nowhere").returncode == 1
+    assert _process("doctor").returncode == 0

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from run_here import run_here
 
 import pyvws as vws
 
 _CANARY = "CANARY-Zx81"
 _NUMBER = 8_675_309
-
-
-def _pyvws(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyvws", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -43,12 +32,12 @@ def table(tmp_path: Path) -> Path:
 
 def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "schema.toml"
-    run = _pyvws("schema", table, "--out", out)
-    assert (run.returncode, run.stderr) == (0, "")
+    run = run_here("schema", table, "--out", out)
+    assert (run.code, run.err) == (0, "")
     for word in ("person", "drop", "nominal", "levels", "looked at the table: 7 entries", "review"):
-        assert word in run.stdout, word
+        assert word in run.out, word
     for value in (_CANARY, str(_NUMBER), "quote", "002"):
-        assert value not in run.stdout
+        assert value not in run.out
     found = vws.Schema.read(out)
     assert found.columns["zip"].levels == ("000", "001", "002", "003")
     assert found.columns["note"].levels == (_CANARY, 'a "quote"', "a, b", "two\nlines")
@@ -58,12 +47,12 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
 
 
 def test_what_programs_read(table: Path, tmp_path: Path) -> None:
-    run = _pyvws("schema", table, "--out", tmp_path / "s.toml", "--json")
-    told = json.loads(run.stdout)
+    run = run_here("schema", table, "--out", tmp_path / "s.toml", "--json")
+    told = json.loads(run.out)
     assert told["to_review"] == 7
     assert told["columns"]["pay"]["review"] == ["model", "range", "decimals", "outcome_scale"]
-    assert _CANARY not in run.stdout
-    assert _pyvws("schema", table, "--out", tmp_path / "t.toml", "--quiet").stdout == ""
+    assert _CANARY not in run.out
+    assert run_here("schema", table, "--out", tmp_path / "t.toml", "--quiet").out == ""
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Path) -> None:
@@ -82,26 +71,26 @@ def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Pat
         ((empty, "--out", tmp_path / "new.toml"), "at least 1 records"),
         ((table, "--out", tmp_path / "no" / "new.toml"), "could not be written"),
     ]:
-        run = _pyvws("schema", *arguments)
-        assert run.returncode == 1
-        assert run.stdout == ""
-        assert run.stderr.startswith("Error: ")
-        assert run.stderr.count("\n") == 1
-        assert message in run.stderr
+        run = run_here("schema", *arguments)
+        assert run.code == 1
+        assert run.out == ""
+        assert run.err.startswith("Error: ")
+        assert run.err.count("\n") == 1
+        assert message in run.err
     assert old.read_text() == "mine"
     assert table.read_bytes() == before
     assert not (tmp_path / "new.toml").exists()
-    assert _pyvws("schema", table, "--out", old, "--overwrite").returncode == 0
+    assert run_here("schema", table, "--out", old, "--overwrite").code == 0
     assert vws.Schema.read(old).to_review
 
 
 def test_a_header_that_may_be_a_record_stays_off_the_terminal(tmp_path: Path) -> None:
     table = tmp_path / "bare.csv"
     table.write_text("8675309,x\n3,y\n4,y\n")
-    run = _pyvws("schema", table, "--out", tmp_path / "s.toml")
-    assert run.returncode == 0
-    assert "column 1" in run.stdout
-    assert str(_NUMBER) not in run.stdout
+    run = run_here("schema", table, "--out", tmp_path / "s.toml")
+    assert run.code == 0
+    assert "column 1" in run.out
+    assert str(_NUMBER) not in run.out
 
 
 def test_a_run_by_a_schema_keeps_codes_and_columns_as_they_were_written(tmp_path: Path) -> None:
@@ -120,12 +109,12 @@ def test_a_run_by_a_schema_keeps_codes_and_columns_as_they_were_written(tmp_path
         '[columns.day]\nrole = "public"\n'
         '[columns.sex]\nmodel = "logistic"\nlevels = ["f", "m"]\npredictors = ["zip"]\n'
     )
-    run = _pyvws(
+    run = run_here(
         "synthesize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml",
         "--mechanism", "unweighted", "--datasets", 1, "--draws", 100, "--warmup", 200,
         "--chains", 2, "--quiet", "--out", tmp_path / "out",
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     (made,) = (tmp_path / "out" / "release").glob("synthetic-*.csv")
     synthetic = pl.read_csv(made, infer_schema=False)
     assert synthetic.columns == table.columns
@@ -178,19 +167,19 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_a_run_s_own_settings_repeat_it_byte_for_byte(people: Path, tmp_path: Path) -> None:
     table = people / "people.csv"
-    run = _pyvws(
+    run = run_here(
         *("synthesize", table, "--schema", people / "schema.toml", "--mechanism", "sw"),
         *("--match", 5, "--seed", 1 << 60, "--out", tmp_path / "first", *_FAST),
     )
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     first = tmp_path / "first"
     for config, seed in (
         (first / "release" / "run.toml", ["--seed", 1 << 60]),
         (first / "confidential" / "run.toml", []),
     ):
         again = tmp_path / config.parent.name
-        run = _pyvws("synthesize", table, "--config", config, *seed, "--quiet", "--out", again)
-        assert run.returncode == 0, run.stderr
+        run = run_here("synthesize", table, "--config", config, *seed, "--quiet", "--out", again)
+        assert run.code == 0, run.err
         assert _files(again / "release") == _files(first / "release")
         for name in ("run.toml", "schema.toml", "records.parquet", "posterior.parquet"):
             files = [(out / "confidential" / name).read_bytes() for out in (again, first)]
@@ -199,14 +188,14 @@ def test_a_run_s_own_settings_repeat_it_byte_for_byte(people: Path, tmp_path: Pa
     moved = tmp_path / "moved.toml"
     moved.write_bytes((first / "release" / "run.toml").read_bytes())
     (tmp_path / "other.toml").write_text(_SCHEMA.replace("decimals = 2", "decimals = 1"))
-    run = _pyvws("synthesize", table, "--config", moved, "--out", tmp_path / "no")
-    assert run.returncode == 1
-    assert run.stderr.startswith(f"Error: {tmp_path / 'schema.toml'}: cannot be read.")
-    run = _pyvws(
+    run = run_here("synthesize", table, "--config", moved, "--out", tmp_path / "no")
+    assert run.code == 1
+    assert run.err.startswith(f"Error: {tmp_path / 'schema.toml'}: cannot be read.")
+    run = run_here(
         *("synthesize", table, "--config", moved, "--schema", tmp_path / "other.toml"),
         *("--quiet", "--out", tmp_path / "other"),
     )
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     assert "decimals = 1" in (tmp_path / "other" / "release" / "schema.toml").read_text()
     assert not (tmp_path / "no").exists()
 
@@ -217,12 +206,12 @@ def test_every_format_gives_the_same_table_and_nothing_confidential(
     made = {}
     for kind in ("csv", "parquet", "arrow"):
         out = tmp_path / kind
-        run = _pyvws(
+        run = run_here(
             *("synthesize", people / f"people.{kind}", "--schema", people / "schema.toml"),
             *("--seed", 7, "--out", out, *_FAST),
         )
-        assert run.returncode == 0, run.stderr
-        assert _CANARY not in run.stdout + run.stderr
+        assert run.code == 0, run.err
+        assert _CANARY not in run.out + run.err
         (path,) = (out / "release").glob(f"synthetic-01.{kind}")
         read = {"csv": pl.scan_csv, "parquet": pl.scan_parquet, "arrow": pl.scan_ipc}[kind]
         frame = read(path, **({"infer_schema": False} if kind == "csv" else {})).collect()
@@ -267,11 +256,11 @@ def test_a_run_by_a_schema_that_cannot_be_is_one_line(
         paths[name].write_text(text.replace('["code"]', "[]") if name == "unknown" else text)
     before = sorted(tmp_path.iterdir())
     filled = [option.format(**paths) for option in options]
-    run = _pyvws("synthesize", people / "people.csv", *filled, "--out", tmp_path / "out")
-    assert run.returncode == 1
-    assert run.stdout == ""
-    assert run.stderr.startswith("Error: ")
-    assert run.stderr.count("\n") == 1
-    assert message in run.stderr
-    assert _CANARY not in run.stderr
+    run = run_here("synthesize", people / "people.csv", *filled, "--out", tmp_path / "out")
+    assert run.code == 1
+    assert run.out == ""
+    assert run.err.startswith("Error: ")
+    assert run.err.count("\n") == 1
+    assert message in run.err
+    assert _CANARY not in run.err
     assert sorted(tmp_path.iterdir()) == before

@@ -24,12 +24,14 @@ from pathlib import Path
 from typing import Any
 
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reliability"))
+_TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path[:0] = [str(_TESTS), str(_TESTS / "reliability")]
 
 
 def inputs(options: argparse.Namespace) -> int:
     """Failures among generated command lines, each shown with how to run it again."""
-    from judged_runs import finished_folder, judge, run_case, run_here
+    from judged_runs import finished_folder, judge, run_case
+    from run_here import run_here
 
     began, failures = time.perf_counter(), 0
     codes: Counter[tuple[str, int | None]] = Counter()
@@ -47,7 +49,7 @@ def inputs(options: argparse.Namespace) -> int:
                 print(f"\n--- {number}: {problem}\n{line.words}\n{ended.err[-1500:]}", flush=True)
                 if problem is not None and "unexpected" in ended.err:
                     os.environ["PYVWS_DEBUG"] = "1"
-                    print(run_here(line.words).err[-2500:], flush=True)
+                    print(run_here(*line.words).err[-2500:], flush=True)
                     del os.environ["PYVWS_DEBUG"]
             shutil.rmtree(folder)
             if (number + 1) % 500 == 0:

@@ -39,7 +39,6 @@ FIXED = {
     "reweight": (["weights", "by_record"], ["k"]),
     "risk_weights": (["risk"], ["c", "g"]),
     "scalar_weights": (["n"], ["target", "unweighted"]),
-    "table_utility": (["original", "synthetic"], ["schema"]),
     "synthesize": (
         ["frame"],
         [

@@ -1,48 +1,26 @@
-"""Run the command line in this process and judge how it ended."""
+"""Judge how a run of the command line ended."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
-import os
 import random
 import re
-import signal
-import sys
-import tempfile
-import traceback
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from broken_tables import canaries
 from command_lines import CommandLine, command_line
+from run_here import Ended, run_here
 
-from pyvws.commands import cli
+__all__ = ["finished_folder", "judge", "run_case"]
 
-__all__ = ["Ended", "finished_folder", "judge", "run_case", "run_here"]
-
-_LONGEST_SECONDS = 300
 _ODD = re.compile(r"Traceback|unexpected|panicked|\w+Warning:|Exception ignored|<class|object at")
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended: its exit code, or None after an exception, and what it printed."""
-
-    code: int | None
-    out: str
-    err: str
 
 
 def run_case(seed: int, number: int, folder: Path, finished: Path) -> tuple[CommandLine, Ended]:
     """The command line of that number, made and run in an empty folder."""
     line = command_line(random.Random(f"{seed}-{number}"), folder, finished)
-    return line, run_here(line.words)
+    return line, run_here(*line.words)
 
 
 def finished_folder(folder: Path) -> Path:
@@ -52,9 +30,9 @@ def finished_folder(folder: Path) -> Path:
     rows = "".join(f"{int(rng.expovariate(0.05))},{rng.choice('ab')}\n" for _ in range(40))
     table.write_text(f"y,g\n{rows}")
     ended = run_here(
-        ["synthesize", str(table), "--out", str(out), "--outcome", "y", "--formula", "~ g",
+        "synthesize", str(table), "--out", str(out), "--outcome", "y", "--formula", "~ g",
          "--model", "poisson", "--draws", "100", "--warmup", "100", "--chains", "2",
-         "--datasets", "2", "--seed", "1"]
+         "--datasets", "2", "--seed", "1",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     return out
@@ -103,68 +81,3 @@ def _judge_folder(line: CommandLine, ended: Ended, folder: Path) -> str | None:
         if rows < 1:
             return "a dataset without records"
     return None
-
-
-def run_here(words: list[str]) -> Ended:
-    """`pyvws WORDS` in this process, with what libraries write to the terminal themselves."""
-    code: int | None = None
-    before = sys.argv, signal.getsignal(signal.SIGALRM), dict(os.environ)
-    with _captured() as (out, err):
-        sys.argv = ["pyvws", *words]
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(_LONGEST_SECONDS)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("default")
-                cli.main()
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 0
-        except BaseException:  # nothing else may come out of it
-            traceback.print_exc()
-        finally:
-            signal.alarm(0)
-            sys.argv = before[0]
-            signal.signal(signal.SIGALRM, before[1])
-            os.environ.clear()
-            os.environ.update(before[2])
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_DFL)
-    return Ended(code, *(text.decode("utf-8", "replace") for text in (out.pop(), err.pop())))
-
-
-class _TooLong(BaseException):
-    """A run that does not end."""
-
-
-def _too_long(_number: int, _frame: Any) -> None:
-    raise _TooLong
-
-
-@contextmanager
-def _captured() -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """What is written to standard output and error, by Python or past it."""
-    found: tuple[list[bytes], list[bytes]] = ([], [])
-    streams = sys.stdout, sys.stderr
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        kept = [os.dup(1), os.dup(2)]
-        for stream in streams:
-            stream.flush()
-        os.dup2(out.fileno(), 1)
-        os.dup2(err.fileno(), 2)
-        sys.stdout, sys.stderr = _stream(1, "strict"), _stream(2, "backslashreplace")
-        try:
-            yield found
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            sys.stdout, sys.stderr = streams
-            for number, handle in enumerate(kept, start=1):
-                os.dup2(handle, number)
-                os.close(handle)
-            for file, texts in zip((out, err), found, strict=True):
-                file.seek(0)
-                texts.append(file.read())
-
-
-def _stream(handle: int, errors: str) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.FileIO(handle, "w", closefd=False), "utf-8", errors)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from judged_runs import run_here
 from platformdirs import user_cache_path
 from real_runs import table_with_canaries
+from run_here import run_here
 
 from pyvws._base.folders import private_write, write_whole
 from pyvws.errors import OutputError
@@ -49,9 +49,9 @@ def test_of_the_output(tmp_path: Path, small_disk: Path, suffix: str, memory: st
         pl.read_csv(table).write_parquet(table := table.with_suffix(suffix))
     out = small_disk / "out"
     ended = run_here(
-        ["synthesize", str(table), "--out", str(out), "--outcome", "y", "--keep", "person",
+        "synthesize", str(table), "--out", str(out), "--outcome", "y", "--keep", "person",
          "--model", "poisson", "--mechanism", "unweighted", "--draws", "20", "--warmup", "100",
-         "--chains", "1", "--datasets", "3", "--seed", "1", "--quiet", "--memory", memory]
+         "--chains", "1", "--datasets", "3", "--seed", "1", "--quiet", "--memory", memory,
     )  # fmt: skip
     assert ended.code == 1
     assert ended.err == (

@@ -28,7 +28,6 @@ from pyvws.validation.cases import (
     risks,
     searched,
     simulated_data,
-    table_utility,
     weights,
 )
 from pyvws.validation.report import Row
@@ -46,7 +45,6 @@ CASES: Final[tuple[Case, ...]] = (
     *simulated_data.CASES,
     *evaluation.CASES,
     *k_marginal.CASES,
-    *table_utility.CASES,
     *conditional_table.CASES,
     *accounting.CASES,
 )

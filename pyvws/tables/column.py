@@ -402,6 +402,11 @@ class Column:
                 found[name] = tuple(map(self.label_of_number, found[name]))
             if self.scale is not None:
                 found["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
+        if self.lookup and not self.categorical and self.days_since is None:
+            found["lookup"] = {
+                of: {label: float(value) for label, value in values.items()}
+                for of, values in self.lookup.items()
+            }
         if self.role == "synthesize" and "role" not in self.review:
             del found["role"]
         found |= self.settings

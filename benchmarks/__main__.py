@@ -21,7 +21,7 @@ from typing import Final
 from rich.console import Console
 from rich.markdown import Markdown
 
-from benchmarks import _report, bounds, engines, pairwise, pipeline, random_numbers, scale
+from benchmarks import _report, bounds, engines, pairwise, pipeline, random_numbers, scale, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan
 from benchmarks._worker import JobFailedError
@@ -32,6 +32,7 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "pipeline": pipeline.run,
     "bounds": bounds.run,
     "scale": scale.run,
+    "tables": tables.run,
     "pairwise": pairwise.run,
     "random_numbers": random_numbers.run,
 }

@@ -46,9 +46,12 @@ def categories(n: int, levels: tuple[int, ...]) -> pl.DataFrame:
     found, last = {}, np.zeros(n, dtype=np.int64)
     for place, L in enumerate(levels):
         below = np.cumsum(rng.dirichlet(np.ones(L), size=16), axis=1)
-        last = np.searchsorted(
-            (below + np.arange(16)[:, None]).ravel(), last % 16 + rng.random(n)
-        ).clip(last % 16 * L, last % 16 * L + L - 1) - last % 16 * L
+        last = (
+            np.searchsorted(
+                (below + np.arange(16)[:, None]).ravel(), last % 16 + rng.random(n)
+            ).clip(last % 16 * L, last % 16 * L + L - 1)
+            - last % 16 * L
+        )
         found[f"c{place}"] = last.astype(np.int16)
     return pl.DataFrame(found)
 
@@ -146,7 +149,9 @@ def violations(table: pl.DataFrame) -> int:
     age, home = table["AGEP"].cast(pl.Int64), table["HOUSING_TYPE"] == "1"
     ages = {"MSP": 15, "PINCP": 15, "PINCP_DECILE": 15, "EDU": 3, "DREM": 5, "DPHY": 5}
     found = sum(int(((table[name] == "N") != (age < own)).sum()) for name, own in ages.items())
-    found += int((~home & (table["WGTP"] != "0")).sum()) + int((~home & (table["NPF"] != "N")).sum())
+    found += int((~home & (table["WGTP"] != "0")).sum()) + int(
+        (~home & (table["NPF"] != "N")).sum()
+    )
     found += int(((table["NOC"] == "N") != ~home).sum())
     return found + int(((table["INDP"] == "N") != (table["INDP_CAT"] == "N")).sum())
 

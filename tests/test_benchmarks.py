@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from documents import ROOT
 from hypothesis import given
@@ -20,7 +22,7 @@ from hypothesis import strategies as st
 sys.path.append(str(ROOT))
 
 from benchmarks import __main__ as command
-from benchmarks import _report, engines, scale
+from benchmarks import _report, engines, scale, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
@@ -178,3 +180,44 @@ def test_both_pipelines_in_r_take_the_steps_of_the_package() -> None:
         )
         for name, expected in ours.items():
             np.testing.assert_allclose(found[name], expected, rtol=1e-13, atol=1e-15, err_msg=name)
+
+
+SURVEY = ROOT.parent / "shared" / "data" / "ma2019.csv"
+needs_survey = pytest.mark.skipif(
+    not SURVEY.is_file() and "CI" not in os.environ,
+    reason=f"{SURVEY.name} is not beside the project",
+)
+
+
+@pytest.mark.runs
+def test_tables_of_any_shape_run_from_file_to_folder(tmp_path: Path) -> None:
+    levels = (2, 30, 7)
+    table = tables.amounts(tables.categories(400, levels * 3), 2)
+    assert [table[f"c{k}"].max() < L for k, L in enumerate(levels)] == [True] * 3
+    assert 0.2 < (table["x1"] == 0).mean() < 0.5
+    found = tables.measured(table, tables.mixed_columns(levels * 3, 2), 1)
+    assert set(found) == {"seconds", "processor", "gigabytes", "distinct"}
+    assert found["distinct"] == table.unique().height
+
+
+@pytest.mark.runs
+@needs_survey
+def test_the_survey_s_file_keeps_its_rules_its_missing_pairs_and_its_pairs_of_columns() -> None:
+    found = tables.survey_figures(SURVEY, 20, tables._BRIEF)
+    assert found["violations"] == 0
+    assert found["points"] < 1.0
+    assert found["k_marginal"] >= 923.0
+    assert found["k_marginal"] > found["independent"] + 30.0
+
+
+@needs_survey
+def test_violations_and_missing_pairs_find_what_is_planted() -> None:
+    table = pl.read_csv(SURVEY, infer_schema=False)
+    assert tables.violations(table) == 0
+    adult = table.with_row_index().filter(pl.col("AGEP").cast(pl.Int64) > 20)["index"][0]
+    values = table["MSP"].to_list()
+    values[adult] = "N"
+    changed = table.with_columns(MSP=pl.Series(values))
+    assert tables.violations(changed) == 1
+    off = tables.missing_pairs(changed) - tables.missing_pairs(table)
+    assert off.max() == pytest.approx(1 / len(table))

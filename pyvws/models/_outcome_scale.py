@@ -71,8 +71,9 @@ def check_scale(outcome: Floats, column: str, scale: str, model: str) -> None:
     if scale == "log" and not_positive:
         raise InputError(
             f"Column {column!r} has {not_positive} values that are not above 0; {model} with "
-            "outcome scale log needs them above 0. Use --outcome-scale signed-log "
-            "(outcome_scale='signed-log' in Python) or identity."
+            "outcome scale log needs them above 0. Make 0 a point of mass in a "
+            "schema (mass = [0]); for negative amounts use --outcome-scale identity "
+            "(outcome_scale='identity' in Python)."
         )
 
 

@@ -121,8 +121,8 @@ class Gamma(Regression):
         if not_positive:
             raise InputError(
                 f"Column {column!r} has {not_positive} values that are not above 0; gamma takes "
-                "amounts above 0. Choose normal with --outcome-scale signed-log "
-                "(outcome_scale='signed-log' in Python), or another model."
+                "amounts above 0. Make 0 a point of mass in a schema (mass = [0]); for negative "
+                "amounts choose normal."
             )
         return self
 

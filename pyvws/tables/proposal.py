@@ -191,7 +191,10 @@ def _family(values: Floats, missing: dict[str, Any]) -> Column:
         entries["model"] = "negative-binomial"
     else:
         entries["model"] = "normal"
-        if len(points := _points(values)):
+        points = _points(values)
+        if low == 0 and high > _MODERATE:  # The scale log has no 0.
+            points = np.union1d(points, [0.0])
+        if len(points):
             entries["mass"] = tuple(points.tolist())
             known = np.setdiff1d(known, points)
         if max(-low, high) > _MODERATE:

@@ -330,8 +330,8 @@ def test_bad_input_is_refused_in_words():
         find_model("normal_mixture", outcome_scale="log").prepare(np.array([3.0, 0.0, -1.0]), "pay")
     assert str(caught.value) == (
         "Column 'pay' has 2 values that are not above 0; normal-mixture with outcome scale log "
-        "needs them above 0. Use --outcome-scale signed-log (outcome_scale='signed-log' in Python) "
-        "or identity."
+        "needs them above 0. Make 0 a point of mass in a schema (mass = [0]); for negative amounts "
+        "use --outcome-scale identity (outcome_scale='identity' in Python)."
     )
     with pytest.raises(InputError) as caught:
         vws.synthesize(

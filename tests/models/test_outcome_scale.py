@@ -49,8 +49,8 @@ def test_the_logarithm_needs_values_above_zero():
         check_scale(y, "income", "log", "normal")
     assert str(caught.value) == (
         "Column 'income' has 2 values that are not above 0; normal with outcome scale log needs "
-        "them above 0. Use --outcome-scale signed-log (outcome_scale='signed-log' in Python) or "
-        "identity."
+        "them above 0. Make 0 a point of mass in a schema (mass = [0]); for negative amounts use "
+        "--outcome-scale identity (outcome_scale='identity' in Python)."
     )
 
 

@@ -250,8 +250,8 @@ BAD = [
         "gamma",
         {},
         [0.0, -2.0, 3.0],
-        "has 2 values that are not above 0; gamma takes amounts above 0. Choose normal with "
-        "--outcome-scale signed-log (outcome_scale='signed-log' in Python), or another model.",
+        "has 2 values that are not above 0; gamma takes amounts above 0. Make 0 a point "
+        "of mass in a schema (mass = [0]); for negative amounts choose normal.",
     ),
     (
         "ordinal",

@@ -1,0 +1,165 @@
+"""The rows of `docs/data.md` on columns: each is run as it says, and the run fits its data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from documents import ROOT
+
+import pyvws as vws
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("error::pyvws.errors.MisfitWarning"),
+]
+
+N = 400
+QUICK: dict[str, Any] = {
+    **{"draws": 60, "warmup": 200, "chains": 2, "datasets": 3, "mechanism": "unweighted"},
+    "seed": 1 << 60,
+}
+_RNG = np.random.default_rng(3)
+_AMOUNTS = _RNG.lognormal(9, 1, N).round(2)
+_SOME = _RNG.random(N)
+_REGION = _RNG.choice(["north", "south"], N)
+
+
+def _one(y: Any, model: str, **settings: Any) -> pl.Series:
+    """The first synthetic outcome of a run on one column."""
+    table = pl.DataFrame({"y": y, "birth year": _RNG.integers(1950, 1999, N)})
+    return vws.synthesize(table, outcome="y", model=model, **settings, **QUICK).datasets[0]["y"]
+
+
+def _schema(y: Any, **entries: Any) -> pl.Series:
+    """The first synthetic column of a run by a schema, beside a category that it follows."""
+    schema = Schema(
+        {"region": Column(role="public", levels=("north", "south")), "y": Column(**entries)}
+    )
+    table = pl.DataFrame({"region": _REGION, "y": y})
+    return vws.synthesize(table, schema=schema, **QUICK).datasets[0]["y"]
+
+
+def _amounts_above_0() -> None:
+    for chosen in ({"model": "gamma"}, {"model": "normal", "outcome_scale": "log"}):
+        assert (_one(_AMOUNTS / 1000, **chosen) > 0).all()
+
+
+def _zeros() -> None:
+    y = np.where(_SOME < 0.6, 0.0, _AMOUNTS)
+    made = _schema(
+        y, model="normal", outcome_scale="log", mass=(0,), range=(0, 1e7), scale=(1e4, 1e4)
+    )
+    assert (made == 0).mean() == pytest.approx((y == 0).mean(), abs=0.1)
+    assert (made >= 0).all()
+
+
+def _top_code() -> None:
+    y = np.minimum(_AMOUNTS, 20_000.0)
+    made = _schema(y, model="normal", outcome_scale="log", mass=(20_000,), range=(0, 20_000))
+    assert (made == 20_000).mean() == pytest.approx((y == 20_000).mean(), abs=0.1)
+    assert made.max() == 20_000
+
+
+def _either_sign() -> None:
+    _one(_RNG.normal(-1, 3, N), "normal")
+    made = _one(np.sinh(_RNG.normal(1, 2, N)), "normal", outcome_scale="signed-log")
+    assert (made < 0).any()
+
+
+def _counts() -> None:
+    for model in ("poisson", "negative-binomial"):
+        assert (_one(_RNG.poisson(4, N), model) >= 0).all()
+
+
+def _yes_and_no() -> None:
+    assert set(_one((_SOME < 0.3).astype(int), "logistic")) == {0, 1}
+
+
+def _answers() -> None:
+    made = _one(_RNG.integers(1, 6, N), "ordinal", levels=(1, 2, 3, 4, 5))
+    assert set(made) <= {1, 2, 3, 4, 5}
+
+
+def _labels() -> None:
+    levels = ("owner", "let, or lodging", "other")
+    made = _one(_RNG.choice(levels, N, p=[0.5, 0.3, 0.2]), "nominal", levels=levels)
+    assert set(made) <= set(levels)
+
+
+def _shares() -> None:
+    y = np.where(_SOME < 0.01, 0.0, _RNG.beta(2, 3, N))
+    assert _one(y, "beta", range=(0, 1), squeeze=0.001).is_between(0, 1).all()
+
+
+def _dates() -> None:
+    days = pl.Series(_RNG.integers(0, 700, N)).cast(pl.Int32).cast(pl.Date)
+    made = _schema(days, model="beta", days_since="1970-01-01", range=("1970-01-01", "1971-12-31"))
+    assert made.dtype == pl.Date
+
+
+def _missing() -> None:
+    y = pl.Series(np.where(_SOME < 0.2, np.nan, _AMOUNTS)).fill_nan(None)
+    made = _schema(y, model="normal", outcome_scale="log", missing=True, range=(1, 1e7))
+    assert made.is_null().mean() == pytest.approx(y.is_null().mean(), abs=0.1)
+
+
+def _ids() -> None:
+    schema = Schema({"id": Column(role="id"), "y": Column(model="poisson", range=(0, 99))})
+    table = pl.DataFrame({"id": _RNG.permutation(N) + 7000, "y": _RNG.poisson(4, N)})
+    made = vws.synthesize(table, schema=schema, **QUICK).datasets[0]
+    assert made["id"].n_unique() == N
+    assert made["id"].max() == N
+
+
+def _free_text() -> None:
+    schema = Schema({"said": Column(role="drop"), "y": Column(model="poisson", range=(0, 99))})
+    table = pl.DataFrame({"said": [f"word {i}" for i in range(N)], "y": _RNG.poisson(4, N)})
+    assert vws.synthesize(table, schema=schema, **QUICK).datasets[0].columns == ["y"]
+
+
+def _joined_level() -> None:
+    table = pl.DataFrame({"y": _RNG.poisson(4, N), "region": ["isle", *_REGION[1:]]})
+    joined = table.with_columns(pl.col("region").replace("isle", "north"))
+    made = vws.synthesize(joined, outcome="y", model="poisson", formula="~ region", **QUICK)
+    assert set(made.datasets[0]["region"]) == {"north", "south"}
+
+
+def _blanks() -> None:
+    _one(_RNG.poisson(4, N), "poisson", formula="~ `birth year`")
+
+
+ROWS = {
+    "amounts above 0": _amounts_above_0,
+    "amounts of which some are exactly 0, or another value that repeats": _zeros,
+    "amounts cut at a top code": _top_code,
+    "amounts of either sign": _either_sign,
+    "counts": _counts,
+    "yes and no": _yes_and_no,
+    "answers on a scale": _answers,
+    "labels without an order": _labels,
+    "shares": _shares,
+    "dates": _dates,
+    "missing values, sums": _missing,
+    "ids": _ids,
+    "free text": _free_text,
+    "a level with few records": _joined_level,
+    "names with blanks": _blanks,
+}
+
+
+def test_every_row_is_run() -> None:
+    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    table = page.split("| what you have |")[1].split("\n\n")[0]
+    assert re.findall(r"^\| (?!---)([^|]+) \|", table, flags=re.M) == list(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_does_what_it_says(row: str) -> None:
+    ROWS[row]()

@@ -83,6 +83,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "scalar_weights": "pyvws.weights.weights",
     "synthesize": "pyvws.release.synthesize",
     "synthesize_from_histogram": "pyvws.mechanisms.histogram.perturbed_histogram",
+    "table_utility": "pyvws.evaluation.table_utility",
     "topcode": "pyvws.evaluation.topcoding",
     "utility_table": "pyvws.evaluation.utility_table",
     "weighted_epsilon_weights": "pyvws.weights.truncation",

@@ -92,6 +92,14 @@ REFERENCES: Final[dict[str, str]] = {
         "Specific Utility Measures for Synthetic Data. "
         "Journal of the Royal Statistical Society, Series A 181, 663-688."
     ),
+    "raab2021": (
+        "Raab, G. M., Nowok, B. and Dibben, C. (2021). Assessing, Visualizing and Improving the "
+        "Utility of Synthetic Data. arXiv:2109.12717."
+    ),
+    "mccullagh1989": (
+        "McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, second edition. "
+        "Chapman and Hall, London."
+    ),
     "ahrens1972": (
         "Ahrens, J. H. and Dieter, U. (1972). Computer Methods for Sampling from the Exponential "
         "and Normal Distributions. Communications of the ACM 15, 873-882."

@@ -20,16 +20,19 @@ from pyvws.report.output_folder import (
     dataset_files,
     is_output_folder,
     refuse_random_order,
+    run_schema,
 )
 from pyvws.report.released_columns import ColumnValues, ReleasedColumn, valued
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.schema import Schema
 
 __all__ = [
     "read_column",
     "read_original",
     "read_records",
+    "read_tables",
     "synthetic_files",
 ]
 
@@ -57,6 +60,18 @@ def read_column(original: Path, synthetic: Sequence[Path], name: str) -> ColumnV
         else:
             parts.append(frame[name].to_native())
     return valued(column, dict(enumerate(parts)))
+
+
+def read_tables(
+    original: Path, synthetic: Sequence[Path], schema: Path | None
+) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
+    """The original, the datasets, and the schema given or, if a run has one, the run's."""
+    said = (
+        [schema] if schema else [run_schema(path) for path in filter(is_output_folder, synthetic)]
+    )
+    found = next((Schema.read(path) for path in said if path is not None), None)
+    files = synthetic_files(synthetic)
+    return read_table(original).spelled, [read_table(path).spelled for path in files], found
 
 
 def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame:

@@ -3,44 +3,173 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
+from pyvws.errors import OutputError
 
 if TYPE_CHECKING:
     from pyvws._base.checks import Floats
+    from pyvws.evaluation.table_utility import TableUtility
     from pyvws.report.margins import LevelMargin
 
 __all__ = ["utility"]
+
+_ONE_MARGIN = (
+    "One margin cannot see what ties the column to others: a permuted column scores as a copy. "
+    "Leave --outcome out to judge the whole table."
+)
 
 
 def utility(
     original: Original,
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
-    outcome: Annotated[str, typer.Option(help="Synthesized column.")],
+    outcome: Annotated[str | None, typer.Option(help="Judge this column's margin alone.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to judge; all by default.", metavar="COL,COL")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="schema.toml; by default that of the run's folder, if any.")
+    ] = None,
+    trees: Annotated[
+        bool, typer.Option("--trees", help="S_pMSE by trees too (needs scikit-learn).")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="Picture of the associations, .png, .pdf or .svg.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap and of permutations.")] = 1,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print ECDF distances, quantiles and means, and the propensity score error; of a category,
-    the shares of its levels.
+    """Print scores of synthetic tables, each beside a second sample and independent columns.
 
-    Works on files made by any tool. It prints figures of the confidential data too. Smaller
-    distances = more useful.
+    k-marginal, S_pMSE, margins, missing values and associations, each with its direction, its ends
+    and what it cannot see. With --outcome: ECDF distances, quantiles and means of one number, or
+    the shares of one category's levels. Works on files made by any tool. It prints figures of the
+    confidential data too.
 
-    Example: pyvws utility ce.csv out/release/synthetic-*.csv --outcome Expenditure
+    Example: pyvws utility people.csv out/
     """
-    from pyvws.commands._tables import read_column
+    from pyvws.commands._tables import read_column, read_tables
     from pyvws.report.margins import LevelMargin, margin_of
 
-    found = read_column(original, synthetic, outcome)
-    margin = margin_of(found)
+    if outcome is None:
+        from pyvws.commands._options import names
+        from pyvws.evaluation.table_utility import table_utility
+
+        table, datasets, said = read_tables(original, synthetic, schema)
+        found = table_utility(
+            table, datasets, schema=said, columns=names(columns) or None, trees=trees, seed=seed
+        )
+        if figure is not None:
+            _draw(found, figure)
+        _tell_table(
+            found, f"{original.name} and {len(datasets)} synthetic datasets", quiet, as_json
+        )
+        return
+    values = read_column(original, synthetic, outcome)
+    margin = margin_of(values)
     if isinstance(margin, LevelMargin):
         _tell_shares(margin, quiet=quiet, as_json=as_json)
     else:
-        _tell_numbers(outcome, found.tables, quiet=quiet, as_json=as_json)
+        _tell_numbers(outcome, values.tables, quiet=quiet, as_json=as_json)
+
+
+def _draw(found: TableUtility, path: Path) -> None:
+    """Write the picture, which shows figures of the confidential data, for its owner alone."""
+    import io
+
+    from pyvws._base.folders import private_write
+
+    buffer = io.BytesIO()
+    try:
+        found.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
+        private_write(path, buffer.getvalue())
+    except (OSError, ValueError):
+        raise OutputError(
+            f"{path} could not be written. Name a .png, .pdf or .svg file that does not exist."
+        ) from None
+
+
+def _tell_table(found: TableUtility, title: str, quiet: bool, as_json: bool) -> None:
+    """Print the scores, then each column, then the pairs whose association changed most."""
+    pairs = found.associations.largest(8)
+    if as_json:
+        print_json(
+            {
+                "scores": {one.name: asdict(one) for one in found.scores},
+                "columns": {one.name: asdict(one) for one in found.columns},
+                "associations": {
+                    f"{a}, {b}": {"data": before, "synthetic": after}
+                    for a, b, before, after in found.associations.largest(len(found.by_pair))
+                },
+                "k_marginal_distance": {f"{a}, {b}": x for (a, b), x in found.by_pair.items()},
+                "folded": found.folded,
+                "left_out": found.left_out,
+                "tenths_of_the_data": found.by_data,
+            }
+        )
+        return
+    if quiet:
+        return
+    print_table(
+        f"{title}: scores",
+        ("synthetic", "second sample", "independent", "best", "worst", "better"),
+        (
+            (
+                one.name,
+                *(f"{x:.4g}" for x in (one.value, one.bootstrap, one.independent)),
+                *(f"{x:.4g}" for x in (one.best, one.worst)),
+                "larger" if one.larger_is_better else "smaller",
+            )
+            for one in found.scores
+        ),
+        "second sample: records drawn from the data with replacement. independent: each column of",
+        "the data in an order of its own, which no useful table should be near.",
+        *(f"{one.name} cannot see {one.blind}." for one in found.scores),
+        "No score says anything of privacy: a copy of the data has the best of each.",
+        *_notes(found),
+    )
+    print_table(
+        "columns",
+        ("kind", "margin", "missing", "missing, synthetic", "associations kept"),
+        (
+            (
+                one.name,
+                one.kind,
+                f"{one.margin:.4f}",
+                f"{one.missing:.4f}",
+                f"{one.missing_synthetic:.4f}",
+                f"{one.associations_kept:.2f}",
+            )
+            for one in found.columns
+        ),
+        "margin: distance from the data's distribution, 0 (best) to 1.",
+        "associations kept: 1 = as in the data, 0 or below = as a permuted column.",
+    )
+    print_table(
+        "associations that changed most",
+        ("data", "synthetic"),
+        ((f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in pairs),
+        "0 = none, 1 or -1 = the strongest there is.",
+    )
+
+
+def _notes(found: TableUtility) -> list[str]:
+    """What was done to the columns before the scores."""
+    said = (
+        ("Bins of k_marginal are tenths of the data: {}.", found.by_data),
+        ("s_pmse counts the rarest levels as one: {}.", found.folded),
+        (
+            "Left out (constant, dates or identifiers, or dropped by the schema): {}.",
+            found.left_out,
+        ),
+    )
+    return [text.format(", ".join(names)) for text, names in said if names]
 
 
 def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_json: bool) -> None:
@@ -74,6 +203,7 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
                 "u_a": distance.average,
                 "pmse": value,
                 "pmse_ratio": ratio,
+                "blind": _ONE_MARGIN,
                 **{label: dict(zip(found.names, row, strict=True)) for label, row in rows.items()},
             }
         )
@@ -87,6 +217,7 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
             ),
             f"U_m {distance.maximum:.4f}, U_a {distance.average:.6f} (smaller = nearer)",
             f"pMSE {value:.3g}, {ratio:.2f} times what chance gives (1 = alike)",
+            _ONE_MARGIN,
         )
 
 
@@ -103,6 +234,7 @@ def _tell_shares(margin: LevelMargin, *, quiet: bool, as_json: bool) -> None:
                 "outcome": margin.name,
                 "datasets": len(own),
                 "distance": margin.distance,
+                "blind": _ONE_MARGIN,
                 "levels": shares,
             }
         )
@@ -113,4 +245,5 @@ def _tell_shares(margin: LevelMargin, *, quiet: bool, as_json: bool) -> None:
             ((level, *(f"{share:.4f}" for share in row)) for level, row in by_level.items()),
             f"distance {margin.distance:.4f}: the share of rows that would have to change "
             "(smaller = nearer)",
+            _ONE_MARGIN,
         )

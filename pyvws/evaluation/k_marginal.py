@@ -19,13 +19,14 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, dataset_list, finite_vector, whole_number
+from pyvws._base.checks import Floats, dataset_list, whole_number
 from pyvws.errors import InputError
+from pyvws.evaluation._plain_tables import rising_edges
 from pyvws.r_numbers import rarith
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import as_number, distinct
 
-__all__ = ["KMarginal", "PairDistances", "k_marginal", "pair_distances"]
+__all__ = ["KMarginal", "PairDistances", "coded_k_marginal", "k_marginal", "pair_distances"]
 
 Codes = NDArray[np.intp]
 
@@ -131,16 +132,28 @@ def k_marginal(
     names = list(first.columns) if columns is None else list(columns)
     if len(names) < 2:
         raise InputError(f"columns must be 2 or more, to make a pair. Got {len(names)}.")
-    edges = {name: _edges(values, name) for name, values in (bins or {}).items()}
+    edges = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, [*names, *edges], role="original")
     for number, frame in enumerate(others, start=1):
         check_columns(frame, names, role=f"synthetic dataset {number}")
-    coded = _coded([first, *others], names, edges)
-    data, rng = coded[0], np.random.default_rng(seed)
-    count, N = whole_number(replicates, "replicates", least=1), len(data)
-    found = [pair_distances(data, codes) for codes in coded[1:]]
-    apart = [pair_distances(data, rng.permuted(data, axis=0)).score for _ in range(count)]
-    again = [pair_distances(data, data[rng.integers(0, N, N)]).score for _ in range(count)]
+    data, *codes = _coded([first, *others], names, edges)
+    return coded_k_marginal(data, codes, names, replicates=replicates, seed=seed)
+
+
+def coded_k_marginal(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    names: Sequence[str],
+    *,
+    replicates: int = 5,
+    seed: int = 1,
+) -> KMarginal:
+    """`k_marginal` of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column."""
+    count, N = whole_number(replicates, "replicates", least=1), len(original)
+    rng = np.random.default_rng(seed)
+    found = [pair_distances(original, codes) for codes in synthetic]
+    apart = [pair_distances(original, rng.permuted(original, axis=0)).score for _ in range(count)]
+    again = [pair_distances(original, original[rng.integers(0, N, N)]).score for _ in range(count)]
     scores = tuple(one.score for one in found)
     distances = np.mean([one.distances for one in found], axis=0).tolist()
     return KMarginal(
@@ -169,13 +182,6 @@ def pair_distances(original: Any, synthetic: Any) -> PairDistances:
         distances.append(rarith.sum_in_order(np.abs(p - q)))
     score = (2.0 - rarith.mean(distances)) * 500.0
     return PairDistances(np.array(distances), score)
-
-
-def _edges(values: Any, name: str) -> Floats:
-    edges = finite_vector(values, f"bins of {name!r}")
-    if not (np.diff(edges) > 0).all():
-        raise InputError(f"bins of {name!r} must rise. Give edges such as 0, 5, 10.")
-    return edges
 
 
 def _coded(

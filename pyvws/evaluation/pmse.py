@@ -14,20 +14,17 @@ larger, so the comparison is more lenient.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit
 
 from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
+from pyvws.evaluation.glm import glm
 from pyvws.tables.design import make_design
 from pyvws.tables.frame import open_frame, plain_columns
 
-__all__ = ["PropensityScore", "logistic_pmse", "pmse"]
-
-_MOST_STEPS: Final = 50
-_AGREES: Final = 1e-14
+__all__ = ["PropensityScore", "logistic_pmse", "pmse", "tree_pmse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +115,19 @@ def pmse(
         )
     if model == "logistic":
         return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
-    leaf = whole_number(leaf, "leaf", least=1)
-    permutations = whole_number(permutations, "permutations", least=2)
-    seed = whole_number(seed, "seed", least=0)
-    is_synthetic = np.arange(len(design)) >= len(design) - synthetic_records
-    value = _tree_pmse(design, is_synthetic, leaf, seed)
-    random = np.random.default_rng(seed)
-    null = [
-        _tree_pmse(design, random.permutation(is_synthetic), leaf, seed)
-        for _ in range(permutations)
-    ]
-    return PropensityScore(value, float(np.mean(null)), float(np.std(null, ddof=1)))
+    return tree_pmse(
+        design[: len(design) - synthetic_records],
+        design[-synthetic_records:],
+        leaf=leaf,
+        permutations=permutations,
+        seed=seed,
+    )
 
 
 def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
     """pMSE of a logistic regression on design matrices (N_o, K) and (N_s, K), constant included.
 
-    Fisher scoring runs until the fitted probabilities stay. Groups that a plane separates have no
+    k counts the columns that follow from none before them. Groups that a plane separates have no
     finite fit: their probabilities approach 0 and 1, and the pMSE approaches c (1 - c), its largest
     value.
 
@@ -145,34 +138,46 @@ def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
     0.0
     """
     design = np.vstack([original, synthetic])
-    n, k = design.shape
+    n = len(design)
     is_synthetic = np.arange(n) >= len(original)
     share = len(synthetic) / n
-    fitted = _logistic_fit(design, is_synthetic.astype(np.float64))
+    fit = glm(design, is_synthetic.astype(np.float64), family="logistic")
     scale = (1.0 - share) * (1.0 - share) * share / n
     return PropensityScore(
-        float(np.mean((fitted - share) ** 2)),
-        (k - 1) * scale,
-        float(np.sqrt(2.0 * (k - 1))) * scale,
+        float(np.mean((fit.fitted - share) ** 2)),
+        (fit.rank - 1) * scale,
+        float(np.sqrt(2.0 * (fit.rank - 1))) * scale,
     )
 
 
-def _logistic_fit(design: Floats, outcome: Floats) -> Floats:
-    fitted = (outcome + 0.5) / 2.0
-    linear = np.log(fitted / (1.0 - fitted))
-    for _ in range(_MOST_STEPS):
-        weight = np.maximum(fitted * (1.0 - fitted), 1e-15)
-        root = np.sqrt(weight)
-        working = linear + (outcome - fitted) / weight
-        coefficients = np.linalg.lstsq(design * root[:, None], working * root, rcond=None)[0]
-        linear = np.clip(design @ coefficients, -30.0, 30.0)
-        before, fitted = fitted, np.asarray(expit(linear), dtype=np.float64)
-        if np.abs(fitted - before).max() < _AGREES:
-            break
-    return fitted
+def tree_pmse(
+    original: Floats, synthetic: Floats, *, leaf: int = 20, permutations: int = 100, seed: int = 1
+) -> PropensityScore:
+    """pMSE of a classification tree on design matrices (N_o, K) and (N_s, K).
+
+    Both numbers of the null distribution come from `permutations` of the labels.
+
+    Examples
+    --------
+    >>> one = np.ones((4, 1))
+    >>> tree_pmse(one, one, permutations=2).value
+    0.0
+    """
+    leaf = whole_number(leaf, "leaf", least=1)
+    permutations = whole_number(permutations, "permutations", least=2)
+    seed = whole_number(seed, "seed", least=0)
+    design = np.vstack([original, synthetic])
+    is_synthetic = np.arange(len(design)) >= len(original)
+    value = _tree_value(design, is_synthetic, leaf, seed)
+    random = np.random.default_rng(seed)
+    null = [
+        _tree_value(design, random.permutation(is_synthetic), leaf, seed)
+        for _ in range(permutations)
+    ]
+    return PropensityScore(value, float(np.mean(null)), float(np.std(null, ddof=1)))
 
 
-def _tree_pmse(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> float:
+def _tree_value(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> float:
     try:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:

@@ -47,6 +47,7 @@ __all__ = [
     "read_confidential",
     "read_public",
     "refuse_random_order",
+    "run_schema",
 ]
 
 _FIRST = 10_000
@@ -141,8 +142,15 @@ def read_public(out: Path) -> PublicPart:
     )
 
 
+def run_schema(out: Path) -> Path | None:
+    """The schema of an output folder; None of a run on one outcome."""
+    path = out / "release" / SCHEMA_FILE
+    return path if path.exists() else None
+
+
 def _released_columns(folder: Path, privacy: dict[str, Any], file: Path) -> list[ReleasedColumn]:
-    schema = Schema.read(folder / SCHEMA_FILE) if (folder / SCHEMA_FILE).exists() else None
+    path = run_schema(folder.parent)
+    schema = None if path is None else Schema.read(path)
     columns = read_columns(file, privacy, schema)
     synthetic = [one.name for one in columns if one.synthetic]
     wanted = privacy.get("columns_synthesized")

@@ -116,8 +116,13 @@ PROPERTY_TESTS = {
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
     ),
     "evaluation.ecdf.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
+    "evaluation.glm.glm": "evaluation/test_glm.py::test_groups_against_their_shares_and_means",
+    "evaluation.glm.independent_columns": ("evaluation/test_glm.py::test_columns_against_ranks"),
     "evaluation.interval_overlap.interval_overlap": (
         "evaluation/test_interval_overlap.py::test_against_exact_fractions"
+    ),
+    "evaluation.k_marginal.coded_k_marginal": (
+        "evaluation/test_k_marginal.py::test_labels_of_any_kind_against_codes"
     ),
     "evaluation.k_marginal.k_marginal": (
         "evaluation/test_k_marginal.py::test_labels_of_any_kind_against_codes"
@@ -134,6 +139,12 @@ PROPERTY_TESTS = {
     "evaluation.match_risk.match_risk": "evaluation/test_match_risk.py::test_against_a_double_loop",
     "evaluation.pmse.logistic_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
     "evaluation.pmse.pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
+    "evaluation.pmse.tree_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
+    "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.table_utility.table_utility": (
+        "evaluation/test_table_utility.py::test_scores_stay_within_their_ends"
+    ),
     "evaluation.topcoding.topcode": (
         "evaluation/test_topcoding.py::test_any_values_against_a_loop"
     ),

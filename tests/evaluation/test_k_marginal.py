@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.evaluation.k_marginal import k_marginal, pair_distances
+from pyvws.evaluation.k_marginal import coded_k_marginal, k_marginal, pair_distances
 
 _DATA = Path(__file__).parents[3] / "shared" / "data"
 TEN = [
@@ -86,6 +86,7 @@ def test_labels_of_any_kind_against_codes(tables, as_text):
     found = k_marginal(original, [synthetic], replicates=1)
     assert found.score == pytest.approx(wanted.score)
     assert list(found.by_pair.values()) == pytest.approx(wanted.distances.tolist())
+    assert coded_k_marginal(first, [second], names, replicates=1).score == found.score
     halves = (original + 0.5).cast(pl.Float64)
     binned = k_marginal(
         halves, [synthetic], bins={name: range(1, 4) for name in names}, replicates=1

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError, MissingDependencyError
-from pyvws.evaluation.pmse import logistic_pmse, pmse
+from pyvws.evaluation.pmse import logistic_pmse, pmse, tree_pmse
 
 
 def table(seed, n, centre=0.0):
@@ -56,6 +56,8 @@ def test_groups_against_their_shares(counts):
     ]
     used = len(counts)
     by_design = logistic_pmse(designs[0][:, :used], designs[1][:, :used])
+    tree = tree_pmse(*(design[:, :used] for design in designs), leaf=1, permutations=2)
+    assert tree.value == pytest.approx(float(value), rel=1e-9, abs=1e-15)
     for found in (pmse(first, second), by_design):
         assert found.value == pytest.approx(float(value), rel=1e-9, abs=1e-15)
         assert found.null_mean == pytest.approx(float((used - 1) * scale), rel=1e-14)

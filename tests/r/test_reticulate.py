@@ -196,6 +196,7 @@ refused("na", plain$identification_risk(c(1, NA, 3), radius = 0.2))
 # One call of each reference, with a result known by hand or by what it must be.
 CALLS = {
     "accounting": "all(statement(0.5, 2, 2, stage = 1)[12:13] == c(4, 6))",
+    "associations": "abs(cramers_v(c(1, 1, 2, 2), c(1, 1, 2, 2)) - 1) < 1e-12",
     "authors": "run_function('f <- function(x) x + 1', 'f', list(x = 2)) == 3",
     "bootstrap": "bootstrap_estimate(list(c(5, 5, 5)), 'mean', 3, 4, 1) == 5",
     "censoring": "all(clamp_log_likelihood(matrix(-c(1, 9), 1), epsilon = 4) == c(-1, -2))",
@@ -203,6 +204,7 @@ CALLS = {
     "combining_rules": "combined_estimate(c(1, 3), c(1, 1)) == 2",
     "doctor": "nzchar(installed('stats')$versions)",
     "ecdf": "ecdf_maximum(c(1, 2), list(c(1, 2))) == 0",
+    "glm": "abs(glm_fitted(matrix(1, 4, 1), c(0, 1, 1, 1), 'logistic') - 0.75) < 1e-9",
     "identification_risk": "all(identification_risk(c(1, 2, 3, 50)) == 0.75)",
     "interval_overlap": "interval_overlap(cbind(0, 2), cbind(0, 2)) == 1",
     "joint": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
@@ -220,6 +222,7 @@ CALLS = {
     "r_random": "length(uniforms(1, 3)) == 3",
     "rarith": "arithmetic_mean(c(1, 2, 6)) == 3",
     "reweight": "all(reweight(c(0.5, 0.5), c(1, 2), 0.5) == c(0.5, 0.25))",
+    "s_pmse": "two_way_value(cbind(c(0, 0, 1, 1)), cbind(1:4), cbind(c(0, 0, 1, 1)), cbind(1:4)) < 1e-12",
     "simulated_data": "all(poisson_counts(123, 2, 100) == c(94, 111))",
     "topcoding": "topcode_share(c(1, 2, 3, 4), value = 3) == 0.25",
     "truncation": "all(weighted_epsilon_weights(c(1, 1), c(1, 9), 4) == c(1, 0))",

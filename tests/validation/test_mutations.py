@@ -445,6 +445,22 @@ def mean_at_the_outcome(_: Any) -> Any:
     return lambda logit_v, kappa: logit_v
 
 
+def main_effects_only(_: Any) -> Any:
+    return lambda blocks, size: iter(())
+
+
+def squared(function: Any) -> Any:
+    return lambda first, second: function(first, second) ** 2
+
+
+def values_as_ranks(_: Any) -> Any:
+    return lambda values: np.asarray(values, dtype=np.float64)
+
+
+def doubled(function: Any) -> Any:
+    return lambda *arguments: 2.0 * function(*arguments)
+
+
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
@@ -495,6 +511,9 @@ TRUNCATED, DOWN = (
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
+TWO_WAY = "pyvws.validation.cases.table_utility:two_way_pmse"
+ASSOCIATIONS = "pyvws.evaluation.associations:"
+GLM = "pyvws.evaluation.glm:"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -612,6 +631,11 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SHARES, SHARES, first_pair_only),
     (SHARES, SHARES, synthetic_shares_of_the_original),
     (SHARES, "pyvws.r_numbers.rarith:mean", numpy_mean),
+    (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", main_effects_only),
+    (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
+    (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
+    (ASSOCIATIONS + "rank_correlation", ASSOCIATIONS + "rankdata", values_as_ranks),
+    (GLM + "glm", GLM + "_variance", doubled),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),

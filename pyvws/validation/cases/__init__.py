@@ -28,6 +28,7 @@ from pyvws.validation.cases import (
     risks,
     searched,
     simulated_data,
+    table_utility,
     weights,
 )
 from pyvws.validation.report import Row
@@ -45,6 +46,7 @@ CASES: Final[tuple[Case, ...]] = (
     *simulated_data.CASES,
     *evaluation.CASES,
     *k_marginal.CASES,
+    *table_utility.CASES,
     *conditional_table.CASES,
     *accounting.CASES,
 )

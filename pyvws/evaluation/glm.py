@@ -1,0 +1,126 @@
+"""Generalized linear models of counts and of yes or no, as R's ``glm`` fits them.
+
+mu = E(y) given x, link(mu) = x beta: logit for 0 and 1, log for counts [mccullagh1989]. Fisher
+scoring solves X'(y - mu) = 0; var(beta) is the diagonal of (X'WX)^-1 with W the variance of y given
+x, as the dispersion of both families is 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
+
+from pyvws._base.checks import Floats, choice
+from pyvws._base.cores import steady_sums
+from pyvws.errors import InputError
+
+__all__ = ["LinearModel", "glm", "independent_columns"]
+
+_FAMILIES: Final = ("logistic", "poisson")
+_MOST_STEPS: Final = 50
+_AGREES: Final = 1e-8  # A step is quadratic: the next one would move a mean by its square.
+_RIDGE: Final = 1e-12
+_FURTHEST: Final = 30.0  # exp(-30) is nothing beside 1.
+_DEPENDENT: Final = 1e-11  # What is left of a column's squared length beside the columns before it.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """`coefficients` (K,) on the link's scale, their `variances` (K,), and `fitted` means (N,).
+
+    A column of the design that follows from columns before it has NaN for both. `rank` counts the
+    others.
+    """
+
+    coefficients: Floats
+    variances: Floats
+    fitted: Floats
+    rank: int
+
+
+@steady_sums()
+def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
+    """Fit y (N,) on the columns of `design` (N, K), by family "logistic" or "poisson".
+
+    Fisher scoring runs until the fitted means stay. Where a plane separates the records with y = 0
+    from the others there is no finite fit: the means approach 0 and 1, and coefficients and
+    variances mean nothing.
+
+    Raises InputError for an unknown family, and for y that the family cannot have.
+
+    Examples
+    --------
+    >>> found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 1.0, 1.0]), family="logistic")
+    >>> found.fitted.round(9).tolist()
+    [0.75, 0.75, 0.75, 0.75]
+    """
+    choice(family, "family", _FAMILIES)
+    logistic = family == "logistic"
+    if logistic and not np.isin(y, (0.0, 1.0)).all():
+        raise InputError("A logistic regression needs an outcome of 0 and 1, or of truth values.")
+    if not logistic and ((y < 0.0) | (y != np.floor(y))).any():
+        raise InputError("A Poisson regression needs counts: whole numbers from 0 on.")
+    kept = independent_columns(design)
+    X = design[:, kept] if len(kept) < design.shape[1] else design
+    start = (y + 0.5) / 2.0 if logistic else y + 0.1
+    linear = np.log(start / (1.0 - start)) if logistic else np.log(start)
+    fitted, beta = start, np.zeros(len(kept))
+    for step in range(_MOST_STEPS):
+        weight = _variance(fitted, logistic)
+        aim = y - fitted + (weight * linear if step == 0 else 0.0)
+        change = _solved(X, weight, X.T @ aim)
+        beta = change if step == 0 else beta + change
+        linear = np.clip(X @ beta, -_FURTHEST, _FURTHEST)
+        before, fitted = fitted, expit(linear) if logistic else np.exp(linear)
+        if np.abs(fitted - before).mean() <= _AGREES * fitted.mean():
+            break
+    coefficients = np.full(design.shape[1], np.nan)
+    variances = coefficients.copy()
+    coefficients[kept] = beta
+    inverse = _solved(X, _variance(fitted, logistic), np.eye(len(kept)))
+    variances[kept] = np.diag(inverse)
+    return LinearModel(coefficients, variances, fitted, len(kept))
+
+
+@steady_sums()
+def independent_columns(design: Floats) -> NDArray[np.intp]:
+    """Places, in rising order, of the columns of `design` (N, K) that follow from none before them.
+
+    Examples
+    --------
+    >>> independent_columns(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])).tolist()
+    [0, 2]
+    """
+    gram = design.T @ design
+    length = np.sqrt(np.diag(gram))
+    length[length == 0.0] = 1.0
+    left = gram / np.outer(length, length)
+    kept = []
+    for place in range(len(left)):
+        if left[place, place] > _DEPENDENT:
+            kept.append(place)
+            left -= np.outer(left[place], left[place] / left[place, place])
+    return np.array(kept, dtype=np.intp)
+
+
+def _variance(mean: Floats, logistic: bool) -> Floats:
+    return np.maximum(mean * (1.0 - mean) if logistic else mean, 1e-15)
+
+
+def _solved(X: Floats, weight: Floats, right: Floats) -> Any:
+    """(X' diag(weight) X)^-1 right, of columns scaled to length 1.
+
+    A millionth of a millionth more on the diagonal keeps groups that a plane separates, which have
+    next to no weight, from making the matrix singular. It moves no zero of X'(y - mu).
+    """
+    gram = X.T @ (X * weight[:, None])
+    length = np.sqrt(np.diag(gram))
+    scale = length if right.ndim == 1 else length[:, None]
+    gram /= np.outer(length, length)
+    gram[np.diag_indices_from(gram)] += _RIDGE
+    return cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), right / scale) / scale

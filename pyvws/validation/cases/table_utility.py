@@ -1,0 +1,166 @@
+"""Cases of `pyvws.evaluation` for tables: S_pMSE, associations, and regressions of two families."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.evaluation import s_pmse
+from pyvws.evaluation.pmse import PropensityScore
+from pyvws.validation._case import cases_of
+from pyvws.validation._draws import Draws, Floats
+
+__all__ = ["CASES", "two_way_pmse"]
+
+_HERE: Final = "pyvws.validation.cases.table_utility"
+_EVALUATION: Final = "pyvws.evaluation"
+
+# S_pMSE: categories, and numbers of which some are missing
+
+
+def two_way_pmse(
+    original_codes: Any, original_numbers: Any, synthetic_codes: Any, synthetic_numbers: Any
+) -> PropensityScore:
+    """The score of tables given as matrices of codes and of numbers."""
+
+    def plain(codes: Any, numbers: Any) -> dict[str, Any]:
+        parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
+        return {f"x{place}": part for place, part in enumerate(parts)}
+
+    tables = plain(original_codes, original_numbers), plain(synthetic_codes, synthetic_numbers)
+    return s_pmse.two_way_pmse(*tables).score
+
+
+def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """One or two categories, one or two numbers; odd seeds have missing numbers."""
+    (records,) = shape
+    draws = Draws(seed)
+
+    def table(n: int, centre: float) -> tuple[Any, Floats]:
+        codes = np.column_stack([draws.whole(n, 2 + place) for place in range(1 + seed % 2)])
+        numbers = [draws.bell(n, centre, 2.0**place) for place in range(1 + seed // 3)]
+        if seed % 2:
+            numbers[0][draws.uniform(n) < 0.25] = np.nan
+        return codes, np.column_stack(numbers)
+
+    original, synthetic = table(records, 0.0), table(records + 10 * seed, 0.5)
+    return {
+        "original_codes": original[0],
+        "original_numbers": original[1],
+        "synthetic_codes": synthetic[0],
+        "synthetic_numbers": synthetic[1],
+    }
+
+
+_s_pmse = cases_of(
+    "s_pmse",
+    paper="snoke2018",
+    cites="the propensity score mean squared error",
+    python_function=f"{_HERE}:two_way_pmse",
+    shapes=((60,), (120,), (300,)),
+)
+_S_PMSE: Final = (
+    _s_pmse(
+        "value",
+        "two_way_value",
+        _tables,
+        part="value",
+        tolerance=4096,
+        why=(
+            "Both sides solve the same equations by Fisher scoring and stop within a distance of "
+            "the fitted probabilities; their distances from the share are some 100 times smaller."
+        ),
+    ),
+    _s_pmse("null-mean", "two_way_null_mean", _tables, part="null_mean"),
+)
+
+# Associations of two columns
+
+
+def _labels(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    (records,) = shape
+    first, second = Draws(seed).whole(records, 2 + seed % 3), Draws(seed + 50).whole(records, 4)
+    first[:2], second[:2] = (0, 1), (0, 1)
+    return {"first": first, "second": (second + (seed % 2) * first) % 4}
+
+
+def _label_and_number(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    (records,) = shape
+    draws = Draws(seed)
+    categories = draws.whole(records, 3)
+    categories[:2] = 0, 1
+    return {"categories": categories, "numbers": draws.counts(records) + 10.0 * categories}
+
+
+def _two_numbers(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Counts with ties, of which the second follows the first under odd seeds."""
+    (records,) = shape
+    first = Draws(seed).counts(records)
+    return {"first": first, "second": Draws(seed + 50).counts(records) + (seed % 2) * first}
+
+
+_associations = cases_of(
+    "associations",
+    shapes=((12,), (40,), (200,)),
+    tolerance=4096,
+    why="Both sides add up squares in other orders; an association near 0 shows it in more ulp.",
+)
+_ASSOCIATIONS: Final = tuple(
+    _associations(
+        name.replace("_", "-"),
+        name,
+        arguments,
+        paper=paper,
+        cites=cites,
+        python_function=f"{_EVALUATION}.associations:{name}",
+    )
+    for name, arguments, paper, cites in (
+        ("cramers_v", _labels, "cramer1946", "the coefficient V"),
+        ("correlation_ratio", _label_and_number, "kruskal1952", "H over N - 1, of ranks"),
+        ("rank_correlation", _two_numbers, "kruskal1952", "ranks with ties"),
+    )
+)
+
+# Logistic and Poisson regressions
+
+
+def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Odd seeds have an outcome of 0 and 1, even ones counts; one to three columns."""
+    (records,) = shape
+    draws = Draws(seed)
+    columns = [draws.bell(records, 0.0, 1.0) for _ in range(1 + seed % 3)]
+    logistic = seed % 2 == 1
+    below = 0.5 + 0.1 * sum(columns)
+    y = draws.uniform(records) < below if logistic else draws.whole(records, 2 + seed)
+    return {
+        "design": np.column_stack([np.ones(records), *columns]),
+        "y": np.asarray(y, dtype=np.float64),
+        "family": "logistic" if logistic else "poisson",
+    }
+
+
+_glm = cases_of(
+    "glm",
+    paper="mccullagh1989",
+    cites="Fisher scoring",
+    python_function=f"{_EVALUATION}.glm:glm",
+    shapes=((40,), (100,), (400,)),
+)
+_SAME_EQUATIONS: Final = (
+    "Both sides solve the same equations by Fisher scoring and stop within a distance of the "
+    "fitted means, which a coefficient near 0 shows in more ulp."
+)
+_STEP_BEFORE: Final = (
+    "R takes the variances from the weights of the step before the last, some 1e-8 away."
+)
+_GLM: Final = tuple(
+    _glm(part, f"glm_{part}", _regression, part=part, tolerance=tolerance, why=why)
+    for part, tolerance, why in (
+        ("coefficients", 1 << 20, _SAME_EQUATIONS),
+        ("fitted", 4096, _SAME_EQUATIONS),
+        ("variances", 1 << 30, _STEP_BEFORE),
+    )
+)
+
+CASES: Final = (*_S_PMSE, *_ASSOCIATIONS, *_GLM)

@@ -1,0 +1,82 @@
+"""Logistic and Poisson regression: by hand, by groups, dependent columns, and separated groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyvws.errors import InputError
+from pyvws.evaluation.glm import glm, independent_columns
+
+few = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+def test_four_records_by_hand():
+    # p = 3/4: logit log 3, variance 1 / (4 * 3/16). Mean count 2: log 2, variance 1 / (4 * 2).
+    found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 1.0, 1.0]), family="logistic")
+    assert found.coefficients == pytest.approx([np.log(3.0)], rel=1e-12)
+    assert found.variances == pytest.approx([4 / 3], rel=1e-8)
+    found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 3.0, 4.0]), family="poisson")
+    assert found.coefficients == pytest.approx([np.log(2.0)], rel=1e-12)
+    assert found.variances == pytest.approx([1 / 8], rel=1e-8)
+    assert found.rank == 1
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
+@few
+def test_groups_against_their_shares_and_means(counts):
+    """With a column for each group, the fitted mean of a record is its group's share or mean."""
+    group = np.concatenate([np.repeat(k, a + b) for k, (a, b) in enumerate(counts)])
+    y = np.concatenate([np.repeat([0.0, 1.0], pair) for pair in counts])
+    design = np.column_stack([group == k for k in range(len(counts))]).astype(float)
+    means = np.array([b / (a + b) for a, b in counts])
+    sizes = np.array([a + b for a, b in counts])
+    found = glm(design, y, family="logistic")
+    assert found.fitted == pytest.approx(means[group], rel=1e-9)
+    assert found.variances == pytest.approx(1 / (sizes * means * (1 - means)), rel=1e-7)
+    found = glm(design, y + 1.0, family="poisson")
+    assert found.fitted == pytest.approx(means[group] + 1.0, rel=1e-9)
+    assert found.variances == pytest.approx(1 / (sizes * (means + 1.0)), rel=1e-7)
+
+
+@given(arrays(np.float64, (12, 5), elements=st.integers(-2, 2)))
+@few
+def test_columns_against_ranks(design):
+    """Each kept column raises the rank of the columns before it; no other does."""
+    kept = [
+        place
+        for place in range(5)
+        if np.linalg.matrix_rank(design[:, : place + 1]) > np.linalg.matrix_rank(design[:, :place])
+    ]
+    assert independent_columns(design).tolist() == kept
+
+
+def test_a_dependent_column_has_no_estimate_and_changes_no_other():
+    rng = np.random.default_rng(1)
+    design = np.column_stack([np.ones(80), rng.normal(size=(80, 2))])
+    y = rng.integers(0, 4, 80).astype(float)
+    alone = glm(design, y, family="poisson")
+    more = glm(np.column_stack([design, design[:, 1] - design[:, 2]]), y, family="poisson")
+    assert more.rank == 3
+    assert np.isnan(more.coefficients[3])
+    assert more.coefficients[:3] == pytest.approx(alone.coefficients, rel=1e-12)
+
+
+def test_separated_groups_approach_0_and_1():
+    x = np.repeat([0.0, 1.0], 5)
+    found = glm(np.column_stack([np.ones(10), x]), x, family="logistic")
+    assert found.fitted == pytest.approx(x, abs=1e-6)
+
+
+def test_wrong_outcomes_and_families_are_refused():
+    one = np.ones((3, 1))
+    with pytest.raises(InputError, match="an outcome of 0 and 1"):
+        glm(one, np.array([0.0, 1.0, 2.0]), family="logistic")
+    for y in ([0.0, -1.0, 2.0], [0.0, 0.5, 2.0]):
+        with pytest.raises(InputError, match="needs counts"):
+            glm(one, np.array(y), family="poisson")
+    with pytest.raises(InputError, match="family must be one of"):
+        glm(one, np.zeros(3), family="gamma")

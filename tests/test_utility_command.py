@@ -1,0 +1,105 @@
+"""pyvws utility on whole tables: what is printed, as JSON and as a picture, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A table of three columns, a bootstrap of it, and the table with its pay permuted."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(18, 80, 600)
+    pay = np.exp(2 + age / 30 + rng.normal(size=600) / 4).round(2)
+    table = pl.DataFrame({"age": age, "pay": pay, "town": rng.choice(["a", "b", "N"], 600)})
+    tables = {
+        "people": table,
+        "again": table[rng.integers(0, 600, 600)],
+        "permuted": table.with_columns(pay=pl.Series(rng.permutation(pay))),
+    }
+    for name, one in tables.items():
+        one.write_csv(tmp_path / f"{name}.csv")
+    return [str(tmp_path / f"{name}.csv") for name in tables]
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(app, ["utility", *map(str, words)])
+
+
+def test_scores_columns_and_pairs_are_printed(files: list[str]) -> None:
+    people, _, permuted = files
+    made = run(people, permuted)
+    assert made.exit_code == 0, made.output
+    found = vws.table_utility(pl.read_csv(people), [pl.read_csv(permuted)])
+    said = " ".join(made.output.split())
+    for score in found.scores:
+        assert f"{score.value:.4g}" in made.output
+        assert f"{score.name} cannot see {score.blind}." in said
+    assert "age and pay" in made.output
+    assert "No score says anything of privacy" in said
+    assert "Bins of k_marginal are tenths of the data: age, pay." in said
+
+
+def test_json_has_every_figure(files: list[str]) -> None:
+    made = run(*files, "--json")
+    found = json.loads(made.stdout)
+    scores = found["scores"]
+    assert set(scores) == {"k_marginal", "s_pmse", "margins", "associations"}
+    again, permuted = scores["s_pmse"]["by_dataset"]
+    assert again < 3 < 10 < permuted
+    assert scores["margins"]["larger_is_better"] is False
+    assert found["columns"]["pay"]["associations_kept"] < 0.9
+    assert found["tenths_of_the_data"] == ["age", "pay"]
+
+
+def test_one_margin_says_what_it_cannot_see(files: list[str]) -> None:
+    people, _, permuted = files
+    for column in ("pay", "town"):
+        made = run(people, permuted, "--outcome", column)
+        assert made.exit_code == 0, made.output
+        assert "One margin cannot see what ties the column to others" in made.output
+        assert "blind" in json.loads(run(people, permuted, "--outcome", column, "--json").stdout)
+
+
+def test_a_picture_is_its_owners_alone(files: list[str], tmp_path: Path) -> None:
+    picture = tmp_path / "ties.png"
+    made = run(*files, "--columns", "age,pay", "--figure", picture, "--quiet")
+    assert (made.exit_code, made.output) == (0, "")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert stat.S_IMODE(picture.stat().st_mode) == 0o600
+
+
+def test_a_schema_says_what_is_missing(files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(
+        '[columns.age]\nrole = "public"\n'
+        '[columns.town]\nmodel = "nominal"\nlevels = ["a", "b"]\nmissing = "N"\n'
+    )
+    made = run(*files, "--schema", tmp_path / "schema.toml", "--json")
+    found = json.loads(made.stdout)
+    assert found["columns"]["town"]["missing"] > 0.2
+    assert found["left_out"] == ["pay"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--columns", "age,pey"], "columns names column 'pey'"),
+        (["--schema", "nothing.toml"], "nothing.toml: cannot be read"),
+        (["--figure", "picture.xyz"], "picture.xyz could not be written"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
+    made = run(*files, *words)
+    assert made.exit_code == 1
+    assert message in str(made.exception or "") + made.output

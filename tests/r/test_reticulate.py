@@ -222,7 +222,7 @@ CALLS = {
     "r_random": "length(uniforms(1, 3)) == 3",
     "rarith": "arithmetic_mean(c(1, 2, 6)) == 3",
     "reweight": "all(reweight(c(0.5, 0.5), c(1, 2), 0.5) == c(0.5, 0.25))",
-    "s_pmse": "two_way_value(cbind(c(0, 0, 1, 1)), cbind(1:4), cbind(c(0, 0, 1, 1)), cbind(1:4)) < 1e-12",
+    "s_pmse": "do.call(two_way_value, rep(list(cbind(c(0, 0, 1, 1)), cbind(1:4)), 2)) < 1e-12",
     "simulated_data": "all(poisson_counts(123, 2, 100) == c(94, 111))",
     "topcoding": "topcode_share(c(1, 2, 3, 4), value = 3) == 0.25",
     "truncation": "all(weighted_epsilon_weights(c(1, 1), c(1, 9), 4) == c(1, 0))",

@@ -96,6 +96,14 @@ REFERENCES: Final[dict[str, str]] = {
         "Raab, G. M., Nowok, B. and Dibben, C. (2021). Assessing, Visualizing and Improving the "
         "Utility of Synthetic Data. arXiv:2109.12717."
     ),
+    "raab2024": (
+        "Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical Privacy Metrics for Synthetic "
+        "Data. arXiv:2406.16826."
+    ),
+    "gower1971": (
+        "Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. "
+        "Biometrics 27, 857-871."
+    ),
     "mccullagh1989": (
         "McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, second edition. "
         "Chapman and Hall, London."

@@ -1,4 +1,4 @@
-"""pyvws risk: identification risks of an original and of synthetic datasets."""
+"""pyvws risk: risks of tables by keys and distances, and identification risks of records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyvws.commands._output import (
     print_json,
     print_table,
 )
-from pyvws.errors import OutputError
+from pyvws.errors import InputError, OutputError
 
 __all__ = ["risk"]
 
@@ -28,10 +28,13 @@ def risk(
     synthetic: Annotated[
         list[Path],
         typer.Argument(
-            help="Folder that pyvws synthesize wrote, or synthetic datasets with rows alike."
+            help="Folder that pyvws synthesize wrote, or synthetic datasets; for --outcome with "
+            "rows alike."
         ),
     ],
-    outcome: Annotated[str, typer.Option(help="Column that an intruder looks for.")],
+    outcome: Annotated[
+        str | None, typer.Option(help="Number that an intruder looks for; needs rows alike.")
+    ] = None,
     known: Known = None,
     radius: Radius = 0.2,
     radius_kind: Annotated[
@@ -45,17 +48,42 @@ def risk(
         Path | None,
         typer.Option(help="Parquet file for the risks of each record, which are confidential."),
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="Columns known of a record; rows in any order.", metavar="COL,COL"),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
+    ] = None,
+    holdout: Annotated[
+        Path | None, typer.Option(help="With --keys: records that made no dataset.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the largest risk, its interquartile range and the share above a policy, and match
-    risks.
+    """Print risks of synthetic tables; larger = riskier. Works on files made by any tool.
 
-    Works on files made by any tool. Larger = riskier. The rows of a release are in random order:
-    name the run's folder OUT, and OUT/confidential lines them up with the records.
+    With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
+    records and distances to the closest record. With --outcome, on rows alike: the largest
+    identification risk, its interquartile range and the share above a policy, and match risks. The
+    rows of a release are in random order: name the run's folder OUT, and OUT/confidential lines
+    them up with the records.
 
-    Example: pyvws risk ce.csv out/ --outcome Expenditure --known Urban
+    Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
+    if keys is not None:
+        if outcome is not None:
+            raise InputError("--keys and --outcome ask for different risks. Give one of them.")
+        _tell_table(original, synthetic, schema, keys, target, holdout, quiet, as_json)
+        return
+    if outcome is None:
+        raise InputError(
+            "Name what an intruder knows, --keys COL,COL, for rows in any order; or --outcome COL, "
+            "for rows alike."
+        )
     from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk
     from pyvws.evaluation.whack_a_mole import risk_summary
@@ -104,6 +132,56 @@ def risk(
             f"{rates['true_match_rate']:.4f}, false match rate {said}",
             "(averages over the datasets)",
         )
+
+
+def _tell_table(
+    original: Path,
+    synthetic: list[Path],
+    schema: Path | None,
+    keys: str,
+    target: str | None,
+    holdout: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print each risk beside that of the data as they are and of independent columns."""
+    from pyvws.commands._options import names
+    from pyvws.commands._tables import read_tables
+    from pyvws.evaluation.table_risk import table_risk
+    from pyvws.tables.files import read_table
+
+    table, datasets, said = read_tables(original, synthetic, schema)
+    held = read_table(holdout).spelled if holdout else None
+    found = table_risk(
+        table, datasets, keys=names(keys), target=names(target), holdout=held, schema=said
+    )
+    if as_json:
+        print_json({one.name: asdict(one) for one in found.scores})
+        return
+    if quiet:
+        return
+    closest = "its closest hold-out record" if held is not None else "records of the data are apart"
+    kinds = {one.name.split()[0]: one.blind for one in found.scores}
+    notes = (
+        ("Numbers among the keys are compared as they are: {}.", found.exact),
+        ("Numbers among the targets are compared by tenths of the data: {}.", found.by_data),
+    )
+    print_table(
+        f"{original.name} and {len(datasets)} synthetic datasets: risks by {keys}",
+        ("synthetic", "without synthesis", "independent"),
+        (
+            (one.name, *(f"{x:.4f}" for x in (one.value, one.without_synthesis, one.independent)))
+            for one in found.scores
+        ),
+        "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the data released",
+        "as they are. independent: each column of the data in an order of its own.",
+        f"closest: how often a synthetic record is nearer to a record of the data than {closest}; "
+        "0.5 = as an independent sample.",
+        *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
+        "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of single "
+        "records; it needs rows alike.",
+        *(text.format(", ".join(columns)) for text, columns in notes if columns),
+    )
 
 
 def _write(path: Path, columns: dict[str, object]) -> None:

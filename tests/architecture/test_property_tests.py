@@ -109,6 +109,18 @@ PROPERTY_TESTS = {
     "evaluation.column_checks.check_column": (
         "evaluation/test_column_checks.py::test_statistics_against_loops"
     ),
+    "evaluation.closest_records.closest_distances": (
+        "evaluation/test_closest_records.py::test_distances_against_loops"
+    ),
+    "evaluation.closest_records.share_nearer": (
+        "evaluation/test_closest_records.py::test_distances_against_loops"
+    ),
+    "evaluation.disclosure.attribute_disclosure": (
+        "evaluation/test_disclosure.py::test_shares_against_loops_over_the_records"
+    ),
+    "evaluation.disclosure.replicated_uniques": (
+        "evaluation/test_disclosure.py::test_shares_against_loops_over_the_records"
+    ),
     "evaluation.combining_rules.combine": (
         "evaluation/test_combining_rules.py::test_against_exact_fractions"
     ),
@@ -142,6 +154,9 @@ PROPERTY_TESTS = {
     "evaluation.pmse.tree_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
     "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.table_risk.table_risk": (
+        "evaluation/test_table_risk.py::test_risks_stay_within_their_ends"
+    ),
     "evaluation.table_utility.table_utility": (
         "evaluation/test_table_utility.py::test_scores_stay_within_their_ends"
     ),

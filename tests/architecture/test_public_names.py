@@ -39,6 +39,7 @@ FIXED = {
     "reweight": (["weights", "by_record"], ["k"]),
     "risk_weights": (["risk"], ["c", "g"]),
     "scalar_weights": (["n"], ["target", "unweighted"]),
+    "table_risk": (["original", "synthetic"], ["keys", "target"]),
     "table_utility": (["original", "synthetic"], ["schema"]),
     "synthesize": (
         ["frame"],

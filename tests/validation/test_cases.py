@@ -29,6 +29,7 @@ WITHIN_OTHERS = {
     "pyvws.bounds.lipschitz:largest_sizes",
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.associations:associations",
+    "pyvws.evaluation.closest_records:closest_distances",
     "pyvws.evaluation.glm:independent_columns",
     "pyvws.evaluation.k_marginal:coded_k_marginal",
     "pyvws.evaluation.k_marginal:k_marginal",

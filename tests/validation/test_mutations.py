@@ -461,6 +461,14 @@ def doubled(function: Any) -> Any:
     return lambda *arguments: 2.0 * function(*arguments)
 
 
+def swapped(function: Any) -> Any:
+    return lambda first, second: function(second, first)
+
+
+def ties_are_farther(_: Any) -> Any:
+    return lambda first, second: float(np.mean(np.less.outer(first, second)))
+
+
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
@@ -514,6 +522,8 @@ COUNTS = "pyvws.models.conditional_table:weighted_counts"
 TWO_WAY = "pyvws.validation.cases.table_utility:two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
 GLM = "pyvws.evaluation.glm:"
+TABLE_RISK = "pyvws.validation.cases.table_risk:"
+CLOSEST = "pyvws.evaluation.closest_records:"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -636,6 +646,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
     (ASSOCIATIONS + "rank_correlation", ASSOCIATIONS + "rankdata", values_as_ranks),
     (GLM + "glm", GLM + "_variance", doubled),
+    (TABLE_RISK + "unique_shares", "pyvws.evaluation.disclosure:_counts", swapped),
+    (TABLE_RISK + "attribute_shares", "pyvws.evaluation.disclosure:_counts", swapped),
+    (TABLE_RISK + "closest_of", CLOSEST + "_differences", doubled),
+    (CLOSEST + "share_nearer", CLOSEST + "share_nearer", ties_are_farther),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),

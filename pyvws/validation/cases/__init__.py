@@ -28,6 +28,7 @@ from pyvws.validation.cases import (
     risks,
     searched,
     simulated_data,
+    table_risk,
     table_utility,
     weights,
 )
@@ -47,6 +48,7 @@ CASES: Final[tuple[Case, ...]] = (
     *evaluation.CASES,
     *k_marginal.CASES,
     *table_utility.CASES,
+    *table_risk.CASES,
     *conditional_table.CASES,
     *accounting.CASES,
 )

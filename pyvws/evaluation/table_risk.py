@@ -1,0 +1,272 @@
+"""Risks of synthetic tables whose rows belong to no records: by keys, by copies and by distances.
+
+Every risk stands beside the same risk of the original itself, released without synthesis, and of
+independent columns: the original with each column in an order of its own, which tells of nobody
+what the margins do not tell [raab2024] [gower1971].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import whole_number
+from pyvws.errors import InputError
+from pyvws.evaluation._plain_tables import PlainTables, plain_tables
+from pyvws.evaluation.closest_records import closest_distances, share_nearer
+from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.tables.schema import Schema
+
+__all__ = ["RiskScore", "TableRisk", "table_risk"]
+
+Plain = dict[str, NDArray[Any]]
+
+_MOST: Final = 2000  # Records whose closest record is looked for.
+BLIND: Final = {
+    "replicated_uniques": (
+        "whether the copied record's other values are right, and records that share their key"
+    ),
+    "disco": (
+        "whether an intruder can tell a right value from a wrong one, targets that are almost "
+        "certain, and what is known of everybody: compare it with independent columns"
+    ),
+    "copies_of_uniques": "near copies, and copies of a part of the columns",
+    "closest": (
+        "whom a near record is near to, and rare records among many: a mean hides them; and columns "
+        "count alike, whether sensitive or not"
+    ),
+}
+"""What each risk cannot see. None of them bounds what an intruder can learn, as epsilon does."""
+
+
+@dataclass(frozen=True, slots=True)
+class RiskScore:
+    """One risk of the synthetic datasets, in [0, 1]; larger = riskier.
+
+    Attributes
+    ----------
+    name : str
+        Such as "replicated_uniques"; of an attribute "disco TARGET".
+    value : float
+        Mean over the datasets.
+    by_dataset : tuple of float
+        The risk of each dataset.
+    without_synthesis : float
+        The risk of the original as it is.
+    independent : float
+        The risk of independent columns with the original's margins.
+    blind : str
+        What the risk cannot see.
+    """
+
+    name: str
+    value: float
+    by_dataset: tuple[float, ...]
+    without_synthesis: float
+    independent: float
+    blind: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRisk:
+    """What `table_risk` finds; larger = riskier throughout.
+
+    Attributes
+    ----------
+    replicated_uniques : float
+        repU: the share of original records that are alone with their keys, and whose keys a single
+        synthetic record has.
+    disco : dict of str to float
+        DiSCO by target: the share of original records whose target the synthetic records with their
+        keys agree on, and rightly.
+    copies_of_uniques : float
+        The share of synthetic records that equal, in all columns, an original record that is alone.
+    closest : float
+        How often a synthetic record is nearer to its closest original record than the comparison:
+        its own closest hold-out record, or, without a hold-out, another original record to its
+        closest one. 1/2 = as an independent sample of the population; a smaller hold-out gives
+        more.
+    holdout : bool
+        Whether a hold-out was given.
+    scores : tuple of RiskScore
+        All of these with what gives them a scale.
+    exact, by_data : tuple of str
+        Numbers among the keys, compared as they are; numbers among the targets, compared by tenths
+        of the original's values.
+    """
+
+    replicated_uniques: float
+    disco: Mapping[str, float]
+    copies_of_uniques: float
+    closest: float
+    holdout: bool
+    scores: tuple[RiskScore, ...]
+    exact: tuple[str, ...]
+    by_data: tuple[str, ...]
+
+
+def table_risk(
+    original: Any,
+    synthetic: Sequence[Any],
+    *,
+    keys: Sequence[str],
+    target: Sequence[str] | str = (),
+    holdout: Any = None,
+    schema: Schema | None = None,
+    bins: Mapping[str, Any] | None = None,
+    seed: int = 1,
+) -> TableRisk:
+    """Risks of synthetic tables from any tool, with rows in any order and number [raab2024].
+
+    Replicated uniques and attribute disclosure (DiSCO) by keys, copies of unique records, and
+    distances to the closest record [gower1971], each beside the risk without synthesis. They
+    describe what datasets show to these intruders; they bound nothing.
+
+    Parameters
+    ----------
+    original : pandas, polars or Arrow table
+        Confidential records.
+    synthetic : sequence of tables
+        Synthetic datasets. A single one stands in a list.
+    keys : sequence of str
+        Columns that an intruder knows of a record. Numbers are compared as they are, unless `bins`
+        has them.
+    target : str or sequence of str
+        Columns that an intruder wants to know. Numbers are compared by `bins`, else by tenths of
+        the original's values.
+    holdout : table, optional
+        Records of the same population that no dataset was made from, best as many as `original`.
+    schema : Schema, optional
+        As in `pyvws.table_utility`.
+    bins : mapping of str to array_like of shape (E,), optional
+        Rising edges of numbers' bins.
+    seed : int
+        Seed of the independent columns, and of the 2,000 records whose distances are taken.
+
+    Returns
+    -------
+    TableRisk
+
+    Raises
+    ------
+    InputError
+        For a column that a table lacks or that is constant, no key, and a target among the keys.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> original = pd.DataFrame({"age": [20, 30, 30, 40] * 5, "ill": list("nnyy") * 5})
+    >>> table_risk(original, [original], keys=["age"], target="ill").disco["ill"]
+    0.5
+    """
+    seed = whole_number(seed, "seed", least=0)
+    known = [keys] if isinstance(keys, str) else list(keys)
+    targets = [target] if isinstance(target, str) else list(target)
+    if not known:
+        raise InputError("keys must name the columns that an intruder knows, one or more.")
+    if both := sorted(set(known) & set(targets)):
+        raise InputError(f"{both[0]!r} is a key and a target. Take it out of one of them.")
+    given = [*synthetic, holdout] if holdout is not None else synthetic
+    tables = plain_tables(original, given, schema=schema, bins=bins, least=1)
+    for name in (*known, *targets):
+        if name not in tables.names:
+            raise InputError(
+                f"Column {name!r} is not in the table, or is constant, dropped or an identifier. "
+                f"Columns that can be used: {', '.join(tables.names)}."
+            )
+    held = tables.synthetic[-1] if holdout is not None else None
+    datasets = tables.synthetic[:-1] if holdout is not None else tables.synthetic
+    rng = np.random.default_rng(seed)
+    first, N = tables.original, len(next(iter(tables.original.values())))
+    apart = {name: values[rng.permutation(N)] for name, values in first.items()}
+    distances = _Distances(tables, held, np.sort(rng.permutation(N)[:_MOST]), seed)
+
+    def score(name: str, of: Callable[[Plain], float], label: str = "") -> RiskScore:
+        values = tuple(of(table) for table in datasets)
+        ends = of(first), of(apart)
+        return RiskScore(label or name, float(np.mean(values)), values, *ends, BLIND[name])
+
+    def replicated(table: Plain) -> float:
+        return replicated_uniques(*_patterns(tables, known, bins or {}, first, table)).replicated
+
+    def disclosed(table: Plain, name: str) -> float:
+        pair = _patterns(tables, known, bins or {}, first, table)
+        cells = [tables.cells({name: one[name]})[:, 0] for one in (first, table)]
+        return attribute_disclosure(pair[0], cells[0], pair[1], cells[1]).correct
+
+    def copied(table: Plain) -> float:
+        mine, theirs = _patterns(tables, tables.names, {}, first, table)
+        counts = np.bincount(mine, minlength=1 + int(max(mine.max(), theirs.max())))
+        return float((counts[theirs] == 1).mean())
+
+    def told_of(name: str) -> RiskScore:
+        return score("disco", lambda table: disclosed(table, name), f"disco {name}")
+
+    scores = (
+        score("replicated_uniques", replicated),
+        *map(told_of, targets),
+        score("copies_of_uniques", copied),
+        score("closest", distances.nearer),
+    )
+    by_name = {one.name: one.value for one in scores}
+    numbers = [name for name in tables.by_data if name in tables.edges]
+    return TableRisk(
+        replicated_uniques=by_name["replicated_uniques"],
+        disco={name: by_name[f"disco {name}"] for name in targets},
+        copies_of_uniques=by_name["copies_of_uniques"],
+        closest=by_name["closest"],
+        holdout=holdout is not None,
+        scores=scores,
+        exact=tuple(name for name in known if name in numbers),
+        by_data=tuple(name for name in targets if name in numbers),
+    )
+
+
+def _patterns(
+    tables: PlainTables,
+    names: Sequence[str],
+    binned: Mapping[str, Any],
+    first: Plain,
+    second: Plain,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Codes of the combinations of some columns' values in both tables; missing is a value."""
+    count = len(first[names[0]])
+    codes = np.zeros(count + len(second[names[0]]), dtype=np.intp)
+    for name in names:
+        if name in binned:
+            parts = [tables.cells({name: one[name]})[:, 0] for one in (first, second)]
+        else:
+            parts = [first[name], second[name]]
+        _, places = np.unique(np.concatenate(parts), return_inverse=True)
+        _, codes = np.unique(codes * (places.max() + 1) + places, return_inverse=True)
+    return codes[:count], codes[count:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distances:
+    """What distances of a dataset are compared with: those to a hold-out, or the original's own."""
+
+    tables: PlainTables
+    holdout: Plain | None
+    chosen: NDArray[np.intp]
+    seed: int
+
+    def nearer(self, table: Plain) -> float:
+        size = len(next(iter(table.values())))
+        rows = np.random.default_rng(self.seed).permutation(size)[:_MOST]
+        records = {name: values[rows] for name, values in table.items()}
+        first, ranges = self.tables.original, self._ranges()
+        near = closest_distances(records, first, ranges)
+        if self.holdout is None:
+            own = {name: values[self.chosen] for name, values in first.items()}
+            return share_nearer(near, closest_distances(own, first, ranges, itself=self.chosen))
+        far = closest_distances(records, self.holdout, ranges)
+        return float(np.mean(np.where(near == far, 0.5, near < far)))
+
+    def _ranges(self) -> dict[str, float]:
+        numbers = {n: self.tables.original[n] for n in self.tables.edges}
+        return {n: float(np.nanmax(x) - np.nanmin(x)) for n, x in numbers.items()}

@@ -1,0 +1,119 @@
+"""Cases of `pyvws.evaluation` for risks of tables: disclosure by keys, and closest records."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.evaluation.closest_records import closest_distances
+from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.validation._case import cases_of
+from pyvws.validation._draws import Draws, Floats
+
+__all__ = ["CASES", "attribute_shares", "closest_of", "unique_shares"]
+
+_HERE: Final = "pyvws.validation.cases.table_risk"
+
+
+def unique_shares(original: Any, synthetic: Any) -> Floats:
+    """UiO, UiS, UiOiS and repU."""
+    return np.array(astuple(replicated_uniques(original, synthetic)))
+
+
+def attribute_shares(**codes: Any) -> Floats:
+    """Dorig, iS, DiS, DiSCO and DiSDiO."""
+    return np.array(astuple(attribute_disclosure(**codes)))
+
+
+def closest_of(
+    codes: Any, numbers: Any, other_codes: Any, other_numbers: Any, ranges: Any
+) -> Floats:
+    """Distances of tables given as matrices of codes and of numbers."""
+
+    def plain(codes: Any, numbers: Any) -> dict[str, Any]:
+        parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
+        return {f"x{place}": part for place, part in enumerate(parts)}
+
+    width = {f"x{codes.shape[1] + place}": float(x) for place, x in enumerate(ranges)}
+    return closest_distances(plain(codes, numbers), plain(other_codes, other_numbers), width)
+
+
+def _keys(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """About as many keys as records; each table has keys that the other lacks."""
+    (records,) = shape
+    draws = Draws(seed)
+    return {
+        "original": draws.whole(records, records + seed),
+        "synthetic": draws.whole(records + seed, records + seed) + seed % 3,
+    }
+
+
+def _targets(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    draws = Draws(seed + 50)
+    keys = _keys(seed, shape)
+    return {
+        "original": keys["original"] // 2,
+        "original_target": draws.whole(len(keys["original"]), 1 + seed),
+        "synthetic": keys["synthetic"] // 2,
+        "synthetic_target": draws.whole(len(keys["synthetic"]), 1 + seed),
+    }
+
+
+def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """One or two categories and numbers, some of them missing."""
+    (records,) = shape
+    draws = Draws(seed)
+    columns = 1 + seed % 2
+
+    def table(n: int) -> tuple[Any, Floats]:
+        codes = draws.whole(n * columns, 3).reshape(n, columns)
+        numbers = draws.bell(n * columns, 10.0, 4.0)
+        numbers[draws.uniform(n * columns) < 0.1] = np.nan
+        return codes, numbers.reshape(n, columns)
+
+    first, second = table(records), table(records + seed)
+    return {
+        "codes": first[0],
+        "numbers": first[1],
+        "other_codes": second[0],
+        "other_numbers": second[1],
+        "ranges": np.array([8.0, 20.0])[:columns],
+    }
+
+
+def _distances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    (records,) = shape
+    first = Draws(seed).whole(records, 20) / 32.0
+    return {"first": first, "second": Draws(seed + 50).whole(records + seed, 16) / 16.0}
+
+
+_disclosure = cases_of("disclosure", paper="raab2024", shapes=((1,), (20,), (150,)))
+_closest = cases_of("closest_records", shapes=((1,), (15,), (40,)))
+CASES: Final = (
+    _disclosure(
+        *("uniques", "unique_shares", _keys),
+        python_function=f"{_HERE}:unique_shares",
+        cites="UiO, UiS, UiOiS and repU",
+    ),
+    _disclosure(
+        *("attributes", "attribute_shares", _targets),
+        python_function=f"{_HERE}:attribute_shares",
+        cites="Dorig, iS, DiS, DiSCO and DiSDiO",
+    ),
+    _closest(
+        *("distances", "closest_of", _tables),
+        python_function=f"{_HERE}:closest_of",
+        paper="gower1971",
+        cites="the general coefficient",
+    ),
+    _closest(
+        *("share-nearer", "nearer_share", _distances),
+        python_function="pyvws.evaluation.closest_records:share_nearer",
+        paper="gower1971",
+        cites="distances compared by their ranks",
+        tolerance=16,
+        why="Both sides divide whole numbers, in other orders.",
+    ),
+)

@@ -1,0 +1,128 @@
+"""Risks of tables: a copy, a second sample, keys and targets by kind, hold-outs, and messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.evaluation.table_risk import table_risk
+
+
+def patients(n, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    town = rng.choice(["a", "b", "c", None], n)
+    ill = np.where(age + rng.normal(0, 15, n) > 60, "yes", "no")
+    return pl.DataFrame({"age": age, "town": town, "ill": ill, "cost": rng.gamma(2.0, age)})
+
+
+def by_name(found):
+    return {score.name: score for score in found.scores}
+
+
+def test_four_records_by_hand():
+    table = pl.DataFrame({"key": list("aabc"), "ill": list("nynn")})
+    other = pl.DataFrame({"key": list("abbd"), "ill": list("ynny")})
+    found = table_risk(table, [other], keys=["key"], target="ill")
+    # b and c are alone in the data; a alone in the other is not. b says n, a says y of n and y.
+    assert found.replicated_uniques == 0.0
+    assert found.disco == {"ill": 0.5}
+    # Rows ay, bn, bn of the other are records that are alone in the data.
+    assert found.copies_of_uniques == 0.75
+    assert by_name(found)["disco ill"].without_synthesis == 0.5
+
+
+def test_a_copy_has_the_risks_without_synthesis_and_a_second_sample_less():
+    table = patients(400, 1)
+    copy, fresh = table.sample(fraction=1.0, shuffle=True, seed=3), patients(400, 2)
+    options = {"keys": ["age", "town"], "target": ["ill", "cost"]}
+    found, other = (table_risk(table, [one], **options) for one in (copy, fresh))
+    for score in found.scores:
+        assert score.value == pytest.approx(score.without_synthesis, abs=1e-12)
+    assert found.closest > 0.95
+    assert found.copies_of_uniques == 1.0
+    for score in other.scores:
+        assert score.value < score.without_synthesis
+    assert other.copies_of_uniques == 0.0
+    assert other.closest == pytest.approx(0.5, abs=0.08)
+    assert (found.exact, found.by_data) == (("age",), ("cost",))
+    half = table_risk(table, [copy, fresh], **options)
+    assert half.closest == pytest.approx((found.closest + other.closest) / 2)
+
+
+def test_a_holdout_tells_a_copy_from_a_second_sample():
+    table, holdout = patients(400, 1), patients(400, 9)
+    copy = table_risk(table, [table], keys=["town"], holdout=holdout)
+    fresh = table_risk(table, [patients(400, 2)], keys=["town"], holdout=holdout)
+    assert copy.holdout
+    assert copy.closest == 1.0
+    assert fresh.closest == pytest.approx(0.5, abs=0.1)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.none() | st.integers(-50, 50)),
+        min_size=24,
+        max_size=40,
+    ),
+    st.integers(0, 99),
+)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_risks_stay_within_their_ends(rows, seed):
+    """Whatever the tables; the order of rows and the kind of frame change nothing."""
+    table = pl.DataFrame(
+        rows, schema={"g": pl.String, "k": pl.Int64, "x": pl.Float64}, orient="row"
+    )
+    columns = {
+        "g": vws.Column(model="nominal", levels=("a", "b", "c")),
+        "k": vws.Column(model="nominal", levels=(0, 1, 2, 3)),
+        "x": vws.Column(model="normal", missing=True),
+    }
+    options = {"schema": vws.Schema(columns=columns), "keys": ["g", "x"], "target": "k"}
+    if table["x"].drop_nulls().is_empty():
+        return
+    half = table.sample(fraction=0.5, seed=seed)
+    found = table_risk(table, [half], **options)
+    for score in found.scores:
+        assert score.blind
+        for value in (score.value, score.without_synthesis, score.independent):
+            assert 0.0 <= value <= 1.0
+    assert found.replicated_uniques <= by_name(found)["replicated_uniques"].without_synthesis
+    mixed = half.sample(fraction=1.0, shuffle=True, seed=seed + 1).to_arrow()
+    again = table_risk(table.to_pandas(), [mixed], **options)
+    for first, second in zip(found.scores, again.scores, strict=True):
+        assert second.value == pytest.approx(first.value, abs=1e-12), first.name
+
+
+def test_a_missing_key_is_a_value_and_bins_make_keys_coarse():
+    table = patients(400, 1)
+    other = table.with_columns(town=pl.col("town").fill_null("a"))
+    found = table_risk(table, [other], keys=["town"], target="ill")
+    assert found.disco["ill"] == 0.0
+    fine = by_name(table_risk(table, [table], keys=["age", "town"]))["replicated_uniques"]
+    coarse = table_risk(table, [table], keys=["age", "town"], bins={"age": [40, 65]})
+    assert coarse.replicated_uniques < fine.value
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keys": []}, "keys must name the columns"),
+        ({"keys": ["age"], "target": "age"}, "'age' is a key and a target"),
+        ({"keys": ["agee"]}, "Column 'agee' is not in the table"),
+        (
+            {"keys": ["age"], "target": ["same"]},
+            "Column 'same' is not in the table, or is constant",
+        ),
+        ({"keys": ["age"], "seed": 0.5}, "seed must be"),
+    ],
+)
+def test_what_does_not_fit_is_named(options, message):
+    table = patients(40, 1).with_columns(same=pl.lit(1))
+    with pytest.raises(InputError, match=message):
+        table_risk(table, [table], **options)

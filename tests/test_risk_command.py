@@ -1,0 +1,63 @@
+"""pyvws risk with --keys: rows in any order, as a table and as JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    paths = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(18, 60, 80)
+        ill = np.where(age + rng.normal(0, 9, 80) > 40, "y", "n")
+        paths.append(str(tmp_path / f"{seed}.csv"))
+        pl.DataFrame({"age": age, "ill": ill, "pay": rng.gamma(3, 9, 80)}).write_csv(paths[-1])
+    return paths
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(app, ["risk", *map(str, words)])
+
+
+def test_risks_by_keys(files: list[str]) -> None:
+    people, synthetic, holdout = files
+    made = run(people, synthetic, "--keys", "age", "--target", "ill,pay")
+    assert made.exit_code == 0, made.output
+    frames = [pl.read_csv(path) for path in files]
+    found = vws.table_risk(frames[0], [frames[1]], keys=["age"], target=["ill", "pay"])
+    said = " ".join(made.output.split())
+    for score in found.scores:
+        assert score.name in made.output
+        assert f"{score.value:.4f}" in made.output
+        assert score.blind in said
+    assert "compared by tenths of the data: pay." in said
+    made = run(people, synthetic, "--keys", "age", "--holdout", holdout, "--json")
+    told = json.loads(made.stdout)
+    held = vws.table_risk(frames[0], [frames[1]], keys=["age"], holdout=frames[2])
+    assert told["closest"]["value"] == held.closest
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--keys COL,COL"),
+        (["--keys", "age", "--outcome", "pay"], "Give one of them"),
+        (["--keys", "agee"], "Column 'agee' is not in the table"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
+    made = run(*files[:2], *words)
+    assert made.exit_code == 1
+    assert message in str(made.exception or "") + made.output

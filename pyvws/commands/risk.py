@@ -178,8 +178,8 @@ def _tell_table(
         f"closest: how often a synthetic record is nearer to a record of the data than {closest}; "
         "0.5 = as an independent sample.",
         *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
-        "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of single "
-        "records; it needs rows alike.",
+        "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of "
+        "single records; it needs rows alike.",
         *(text.format(", ".join(columns)) for text, columns in notes if columns),
     )
 

@@ -36,7 +36,7 @@ BLIND: Final = {
     ),
     "copies_of_uniques": "near copies, and copies of a part of the columns",
     "closest": (
-        "whom a near record is near to, and rare records among many: a mean hides them; and columns "
+        "whom a near record is near to, and rare records among many, which a mean hides; columns "
         "count alike, whether sensitive or not"
     ),
 }

@@ -45,6 +45,10 @@ REFERENCES: Final[dict[str, str]] = {
         "Betancourt, M. (2017). A Conceptual Introduction to Hamiltonian Monte Carlo. "
         "arXiv:1701.02434."
     ),
+    "psis2024": (
+        "Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). Pareto Smoothed "
+        "Importance Sampling. Journal of Machine Learning Research 25(72), 1-58."
+    ),
     "lkj2009": (
         "Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation "
         "matrices based on vines and extended onion method. Journal of Multivariate Analysis 100."

@@ -60,6 +60,8 @@ def examine() -> list[Check]:
         "numba": partial(_distribution, "numba"),
         "engine ensemble": _ensemble,
         "engine grid": _grid,
+        "engine laplace": _native,
+        "engine auto": _native,
         "C++ compiler": _compiler,
         "engine cmdstan": _cmdstan,
         "engine pystan": _pystan,

@@ -13,6 +13,7 @@ from pyvws.errors import InputError
 __all__ = [
     "ENGINES",
     "STAN_ENGINES",
+    "check_dp",
     "engine_version",
     "find_engine",
     "find_stan_engine",
@@ -24,6 +25,8 @@ _ENGINES: Final = {
     "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),
     "ensemble": ("pyvws.engines.ensemble", "EnsembleEngine", "emcee_version"),
     "grid": ("pyvws.engines.grid", "GridEngine", "opendp_version"),
+    "laplace": ("pyvws.engines.laplace", "LaplaceEngine", "nutpie_version"),
+    "auto": ("pyvws.engines.laplace", "AutoEngine", "nutpie_version"),
     "cmdstan": ("pyvws.engines.cmdstan", "CmdStanEngine", "cmdstan_version"),
     "rstan": ("pyvws.engines.rstan", "RStanEngine", "rstan_version"),
     "pystan": ("pyvws.engines.pystan", "PyStanEngine", "pystan_version"),
@@ -44,6 +47,17 @@ def is_exact(engine: str | Engine) -> bool:
     """
     kind: Any = _named(engine, 1) if isinstance(engine, str) else engine
     return not is_own(engine) and bool(getattr(kind, "exact", False))
+
+
+def check_dp(engine: str | Engine, strict: bool) -> None:
+    """Refuse an engine that may draw from an approximation, where a run's guarantee is "dp"."""
+    kind: Any = _named(engine, 1) if isinstance(engine, str) else engine
+    if strict and getattr(kind, "approximate", False):
+        raise InputError(
+            "The guarantee dp of this run is for draws from the clamped posterior, and engines "
+            "laplace and auto may draw from an approximation. Choose engine native, or give up "
+            "the guarantee by --accept-unconverged (accept_unconverged=True in Python)."
+        )
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:

@@ -1,4 +1,4 @@
-"""Convergence of a fit: rank-normalised R-hat, bulk and tail ESS, divergences."""
+"""Convergence of a fit: rank-normalised R-hat, bulk and tail ESS, divergences; or Pareto's khat."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly
 
-__all__ = ["RHAT_LIMIT", "Diagnostics", "diagnose", "independent_draws", "together"]
+__all__ = [
+    "KHAT_LIMIT",
+    "RHAT_LIMIT",
+    "Diagnostics",
+    "diagnose",
+    "independent_draws",
+    "resampled_draws",
+    "together",
+]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
+KHAT_LIMIT = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,9 @@ class Diagnostics:
     The values are R-hat (1 = mixed; larger = worse), effective sample sizes of bulk and tails
     (larger = better), and the number of divergent transitions after warm-up (0 is right).
     `independent` draws need no chain to converge: they have no R-hat (NaN), and no problems.
+    Draws of an approximation have no R-hat either, but `khat`, the shape of the tail of their
+    importance ratios [psis2024]: larger = a worse approximation, and above 0.7 an unreliable one.
+    Their effective sample size is that of the importance weights.
     """
 
     rhat_max: float
@@ -30,24 +42,29 @@ class Diagnostics:
     ess_tail_min: float
     divergences: int
     independent: bool = False
+    khat: float | None = None
 
     def problems(self) -> list[str]:
         """A sentence for each value outside its limit; empty when all is well."""
         if self.independent:
             return []
         found = []
-        if not self.rhat_max <= RHAT_LIMIT:
+        alone = self.khat is not None and np.isnan(self.rhat_max)
+        if not (alone or self.rhat_max <= RHAT_LIMIT):
             found.append(f"R-hat reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
         for kind, value in (("bulk", self.ess_bulk_min), ("tail", self.ess_tail_min)):
             if not value >= ESS_LIMIT:
                 found.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
         if self.divergences:
             found.append(f"{self.divergences} transitions diverged.")
+        if self.khat is not None and not self.khat <= KHAT_LIMIT:
+            found.append(f"Pareto's khat reaches {self.khat:.2f}, above {KHAT_LIMIT}.")
         return found
 
     def as_dict(self) -> dict[str, float | int]:
-        """The values by name; `independent` only where the draws are."""
-        return {name: value for name, value in asdict(self).items() if value is not False}
+        """The values by name; `independent` and `khat` only where the draws have them."""
+        values = asdict(self).items()
+        return {name: v for name, v in values if v is not False and v is not None}
 
 
 def independent_draws(S: int) -> Diagnostics:
@@ -55,18 +72,26 @@ def independent_draws(S: int) -> Diagnostics:
     return Diagnostics(float("nan"), float(S), float(S), 0, independent=True)
 
 
+def resampled_draws(weights: Floats, khat: float, S: int) -> Diagnostics:
+    """Diagnostics of S draws resampled from independent ones by weights (P,) of sum 1."""
+    effective = min(float(S), float(1.0 / (weights**2).sum()))
+    return Diagnostics(float("nan"), effective, effective, 0, khat=khat)
+
+
 def together(fits: Sequence[Diagnostics]) -> Diagnostics:
     """The worst values over several independent fits, and the sum of their divergences.
 
-    R-hat is of the fits with chains.
+    R-hat is of the fits with chains, and khat of the approximations.
     """
-    chains = [fit.rhat_max for fit in fits if not fit.independent]
+    chains = [fit.rhat_max for fit in fits if not fit.independent and fit.khat is None]
+    approximations = [fit.khat for fit in fits if fit.khat is not None]
     return Diagnostics(
         rhat_max=float(np.max(chains)) if chains else float("nan"),
         ess_bulk_min=float(np.min([fit.ess_bulk_min for fit in fits])),
         ess_tail_min=float(np.min([fit.ess_tail_min for fit in fits])),
         divergences=sum(fit.divergences for fit in fits),
         independent=all(fit.independent for fit in fits),
+        khat=max(approximations) if approximations else None,
     )
 
 

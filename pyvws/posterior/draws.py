@@ -25,7 +25,9 @@ class Posterior:
     seconds : float
         Time that sampling took.
     engine : str
-        Name of the engine.
+        Name of the engine that drew; of a table, the names of all that drew a column.
+    engines : tuple of str
+        The engine of each column of a table; empty where one fit drew all.
     """
 
     draws: Draws
@@ -33,6 +35,12 @@ class Posterior:
     diagnostics: Diagnostics
     seconds: float
     engine: str
+    engines: tuple[str, ...] = ()
+
+    @property
+    def approximated(self) -> bool:
+        """Whether any of the draws come from an approximation of the target."""
+        return self.diagnostics.khat is not None
 
     @property
     def n_draws(self) -> int:

@@ -313,6 +313,7 @@ def _statement(
         clamp=weighting.clamp.kind if weighting.clamp is not None else "half",
         engine=final.posterior.engine,
         exact_draws=is_exact(settings.engine),
+        approximated=final.posterior.approximated,
         public_settings={**settings.public, **_grid(settings, loop)},
     )
 
@@ -326,11 +327,17 @@ def _costs(
     alone = final.bounds.separate
     if weighting.clamp is not None:
         alone = np.full(len(table.outcomes), weighting.clamp.epsilon)
+    posterior = final.posterior
+    engines = posterior.engines or (posterior.engine,) * len(table.outcomes)
     return tuple(
         ColumnCost(
-            name=one.name, model=one.model.name, predictors=one.predictors, epsilon=float(epsilon)
+            name=one.name,
+            model=one.model.name,
+            predictors=one.predictors,
+            engine=engine,
+            epsilon=float(epsilon),
         )
-        for one, epsilon in zip(table.outcomes, alone, strict=True)
+        for one, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
     )
 
 

@@ -97,6 +97,7 @@ def fit_figures(
                 "epsilon": _number(fit.bounds.epsilon),
                 "mean_weight": cells.mean(fit.weights),
                 "diagnostics": _diagnostics(fit),
+                "engine": fit.posterior.engine,
                 "seconds": fit.posterior.seconds,
             }
             for fit in loop.fits

@@ -116,17 +116,21 @@ def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
 def _fits_section(confidential: ConfidentialPart) -> Section:
     """Diagnostics of every fit, the search, and posterior densities by chain."""
     summary = confidential.summary
+    measures = ["rhat_max", "ess_bulk_min", "ess_tail_min", "divergences"]
+    approximated = any("khat" in fit["diagnostics"] for fit in summary["fits"])
+    if approximated:
+        measures.append("khat")
     fits = Table(
         "Every fit to the confidential data, in order",
         (
             *("fit", "Delta (nats)", "ε", "mean weight", "R-hat", "bulk ESS", "tail ESS"),
-            *("divergences", "seconds"),
+            *("divergences", *(["khat"] if approximated else []), "seconds"),
         ),
         [
             (
                 fit["label"],
                 *(number(fit[name], 6) for name in ("Delta", "epsilon", "mean_weight")),
-                *(number(value) for value in fit["diagnostics"].values()),
+                *(number(fit["diagnostics"].get(name)) for name in measures),
                 number(fit["seconds"], 3),
             )
             for fit in summary["fits"]
@@ -157,6 +161,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
         "bound is based on enough independent draws. Divergences should be 0."
     ]
+    if approximated:
+        text.append(
+            "khat at most 0.7: the normal approximation is good enough for its importance weights, "
+            "whose effective sample size stands here. Such a fit has no chains, so no R-hat."
+        )
     outside = summary.get("share_outside_window")
     if outside:
         text.append(

@@ -152,13 +152,14 @@ class Statement:
 class ColumnCost:
     """One conditional of a table: a synthesized column, or the category of a number's parts.
 
-    `epsilon` is what a run of this column alone costs under the same weights, 2 max_i Delta_ik, or
-    the whole epsilon of a clamp; larger = less private.
+    `engine` drew its parameters. `epsilon` is what a run of this column alone costs under the same
+    weights, 2 max_i Delta_ik, or the whole epsilon of a clamp; larger = less private.
     """
 
     name: str
     model: str
     predictors: tuple[str, ...]
+    engine: str
     epsilon: float
 
     def written(self, round_up: bool) -> dict[str, Any]:
@@ -167,6 +168,7 @@ class ColumnCost:
             "name": self.name,
             "model": self.model,
             "predictors": list(self.predictors),
+            "engine": self.engine,
             "epsilon_alone": figure(self.epsilon, round_up),
         }
 
@@ -246,6 +248,8 @@ class PrivacyStatement(Statement):
         Name of the engine that drew.
     exact_draws : bool
         Whether the engine draws from the clamped target itself, without a chain.
+    approximated : bool
+        Whether any draws are resampled from an approximation, which is never "dp".
     public_settings : mapping of str to values
         Settings that the guarantee takes as chosen without the confidential data.
     """
@@ -286,6 +290,7 @@ class PrivacyStatement(Statement):
     clamp: str = "half"
     engine: str = "native"
     exact_draws: bool = False
+    approximated: bool = False
     public_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -294,7 +299,8 @@ class PrivacyStatement(Statement):
 
         The guarantee is never stronger than the mechanism's claim. It is "dp" where the fit clamps
         terms, neither weights nor terms depend on other records, mechanism, model and engine are
-        the package's, and the settings do not accept chains that fail their diagnostics. It is
+        the package's, no draw is of an approximation, and the settings do not accept chains that
+        fail their diagnostics. It is
         "asymptotic-dp" for other weighted mechanisms at the full maximum, other censored mechanisms
         among them. It is "none" otherwise, as where the fit downweights no record, and where
         synthetic values depend on the data besides the posterior draw.
@@ -304,7 +310,7 @@ class PrivacyStatement(Statement):
         if self.enforced:
             from_data = self.data_weights or self.prepared_from_data or self.proposed > 0
             local = not (from_data or self.unchecked)
-            if local and self.accepts_unconverged:
+            if local and (self.accepts_unconverged or self.approximated):
                 return "none"
             return "dp" if local else "asymptotic-dp"
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
@@ -347,6 +353,7 @@ class PrivacyStatement(Statement):
             "enforced": self.enforced,
             "as-if-exact": self.enforced and not self.exact_draws,
             "exact-draws": self.enforced and self.exact_draws,
+            "approximated": self.approximated,
             "public-settings": strict,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
@@ -444,6 +451,7 @@ class PrivacyStatement(Statement):
             stage_epsilon=self.stage_epsilon,
             engine=self.engine,
             exact_draws=self.exact_draws,
+            approximated=self.approximated,
             public_settings=self.public_settings,
         )
 

@@ -32,6 +32,8 @@ class ReliesOn:
         Name of the engine that drew, or of the noise of a histogram.
     exact_draws : bool
         Whether the draws are exact; else the guarantee holds as if the chains had converged.
+    approximated : bool
+        Whether draws were resampled from an approximation.
     public_settings : mapping of str to values
         Settings that must have been chosen without the confidential data.
     """
@@ -43,18 +45,20 @@ class ReliesOn:
     stage_epsilon: float = 0.0
     engine: str
     exact_draws: bool
+    approximated: bool = False
     public_settings: Mapping[str, Any] = field(default_factory=dict)
 
     def written(self, caveats: Iterable[str]) -> dict[str, Any]:
         """The statement's `relies_on`. Of the keys of `caveats`, it lists what is not covered."""
         epsilon = figure(self.epsilon, False)
+        draws = "resampled" if self.approximated else "as-if-converged"
         return {
             "neighbours": self.neighbours,
             "clamp": {"kind": self.clamp, "epsilon": epsilon} if self.clamp else None,
             "weights": {"source": self.weights_source, "epsilon": self.stage_epsilon},
             "sampler": {
                 "engine": self.engine,
-                "draws": "exact" if self.exact_draws else "as-if-converged",
+                "draws": "exact" if self.exact_draws else draws,
             },
             "public_settings": {
                 name: list(value) if isinstance(value, tuple) else value

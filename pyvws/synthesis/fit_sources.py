@@ -190,7 +190,8 @@ class TableSource:
             chains=settings.chains,
             diagnostics=together([fit.diagnostics for fit in made]),
             seconds=sum(fit.seconds for fit in made),
-            engine=self.engine.name,
+            engine=" and ".join(dict.fromkeys(fit.engine for fit in made)),
+            engines=tuple(fit.engine for fit in made),
         )
 
     @staticmethod

@@ -14,6 +14,7 @@ from pyvws.synthesis.settings import RunSettings
 __all__ = ["judge_convergence", "tells_nothing"]
 
 _REMEDY = "Raise draws, warmup or target_accept."
+_OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
 _FOR_CLAMPS = (
     "Or ask for a larger epsilon, give a public range nearer to what you expect of the outcome "
     "(smallest_sd, largest_kappa and their like), or try engine ensemble, which needs no gradient "
@@ -42,6 +43,8 @@ def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bo
     if settings.strict:
         raise ConvergenceError(_STOPPED.format(problems=" ".join(problems)))
     remedies = [_REMEDY, _FOR_CLAMPS] if clamped else [_REMEDY]
+    if any(fit.posterior.approximated for fit in loop.fits):
+        remedies = [_OF_APPROXIMATION]
     remedies.insert(0, design_remedy(loop.cells.rows))
     warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast
 from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import Setting, UsualNumber, setting, settings_of
 from pyvws.engines._engine import Engine
-from pyvws.engines.registry import ENGINES, STAN_ENGINES, engine_version, is_exact
+from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
@@ -191,7 +191,8 @@ class RunSettings:
     engine: str | Engine = setting(
         "native",
         "Sampler; the last three run Stan.",
-        more="All of them sample the same density, grid on the points of a public grid.",
+        more="All of them sample the same density, grid on the points of a public grid; laplace "
+        "resamples from a normal approximation; auto takes laplace where it is good, else native.",
         choices=ENGINES,
         panel="Fit",
     )
@@ -240,8 +241,7 @@ class RunSettings:
         if cast(Mechanism, self.mechanism).clamps:
             for family in self.families:
                 refuse_unclamped(family)
-        squeezed = any(getattr(family, "squeeze", 0.0) for family in self.families)
-        if squeezed and self._clamps_alone():
+        if self._clamps_alone() and any(getattr(one, "squeeze", 0.0) for one in self.families):
             raise InputError(
                 "The clamp of censored takes outcomes at an end of the range as they are, so none "
                 "is moved. Leave squeeze out."
@@ -265,6 +265,7 @@ class RunSettings:
                 "downscale, and with a model that reads no outcome and whose levels are given. "
                 "Leave accept_unconverged out."
             )
+        check_dp(self.engine, self.strict)
 
     def _check_draws(self) -> None:
         if self.draws_per_release is not None:
@@ -465,8 +466,7 @@ class RunSettings:
     def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
         apart = ("model", "mechanism", "settings", "engine", "program", "schema")
-        names = [field.name for field in fields(RunSettings) if field.name not in apart]
-        own = {name: getattr(self, name) for name in names}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
         made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}

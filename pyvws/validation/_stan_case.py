@@ -1,5 +1,7 @@
 """Cases that compare a model of the package with a Stan program of the same model.
 
+A case of engine laplace compares two engines of the package, and runs no program.
+
 These cases have no stored results: either Stan runs now, or the row is "skipped" with the reason.
 """
 
@@ -55,6 +57,8 @@ class StanCase:
     def programs(self) -> str:
         """The Stan program; rstan runs the papers' program, whose name may end in `suffix`."""
         name = self.model.replace("-", "_")
+        if self.engine == "laplace":
+            return "none"
         if self.engine == "rstan":
             return f"r_reference/stan/{name}{self.suffix}.stan"
         return f"stan/{name}.stan"

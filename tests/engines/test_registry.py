@@ -18,7 +18,9 @@ def test_the_native_engine_is_always_there():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match="native, ensemble, grid, cmdstan, rstan, pystan"):
+    with pytest.raises(
+        InputError, match="native, ensemble, grid, laplace, auto, cmdstan, rstan, pystan"
+    ):
         find_engine("jags")
 
 

@@ -1,4 +1,4 @@
-"""Compare posteriors of the native engine with Stan's, in Monte Carlo standard errors.
+"""Compare posteriors of the native engine with other engines', in Monte Carlo standard errors.
 
 The cases compare means and 5, 50 and 95 % quantiles of every beta_k, of phi or the family's similar
 parameter, and of Delta at a draw. Delta at a draw is max_i |alpha_i l_i(theta_s)|; the maximum over
@@ -96,6 +96,7 @@ def _estimates(values: Floats) -> tuple[Floats, Floats]:
 # Families other than the papers' families run under one Stan engine; the density cases compare
 # every family with both Stan engines.
 _PAPERS: Final = ("poisson", "negative-binomial")
+_STAN: Final = ("pystan", "rstan", "cmdstan")
 CASES: Final = tuple(
     StanCase(
         id=f"posterior/{model}-{engine}",
@@ -106,5 +107,5 @@ CASES: Final = tuple(
         judge=partial(_judged, model, engine),
     )
     for model in FAMILIES
-    for engine in (("pystan", "rstan", "cmdstan") if model in _PAPERS else ("pystan",))
+    for engine in ("laplace", *(_STAN if model in _PAPERS else _STAN[:1]))
 )

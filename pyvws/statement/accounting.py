@@ -309,10 +309,9 @@ class PrivacyStatement(Statement):
             return "none"
         if self.enforced:
             from_data = self.data_weights or self.prepared_from_data or self.proposed > 0
-            local = not (from_data or self.unchecked)
-            if local and (self.accepts_unconverged or self.approximated):
-                return "none"
-            return "dp" if local else "asymptotic-dp"
+            if from_data or self.unchecked:
+                return "asymptotic-dp"
+            return "none" if self.accepts_unconverged or self.approximated else "dp"
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property
@@ -431,10 +430,8 @@ class PrivacyStatement(Statement):
 
     def trusted(self) -> list[Phrase]:
         """What a reader must trust; of exact draws other sentences are true."""
-        assumed = Statement.trusted(self)
-        if not self.exact_draws:
-            return assumed
-        return [Phrase(EXACT_TRUST.get(said.key, said.key)) for said in assumed]
+        others = EXACT_TRUST if self.exact_draws else {}
+        return [Phrase(others.get(said.key, said.key)) for said in Statement.trusted(self)]
 
     @property
     def _claimed(self) -> str:

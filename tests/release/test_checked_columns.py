@@ -89,6 +89,14 @@ def test_the_same_column_with_its_point_of_mass_is_not_told_of() -> None:
     assert {one["trouble"] for one in checks["columns"]["pay"]} == {""}
 
 
+def test_a_range_that_cuts_much_of_a_family_off_is_told_of() -> None:
+    """Numbers outside are drawn again, and the likelihood has no normaliser for that."""
+    waits = pl.DataFrame({"y": np.random.default_rng(1).exponential(size=2000)})
+    schema = Schema({"y": Column(model="normal", range=(0, 30))})
+    with pytest.warns(MisfitWarning, match=r"other quantiles than the data \(y\)"):
+        vws.synthesize(waits, schema=schema, **QUICK, mechanism="unweighted", seed=1 << 60)
+
+
 @pytest.mark.parametrize("settings", [SIGNED, {**QUICK, "schema": MASS, "mechanism": "lw"}])
 def test_a_run_in_steps_tells_what_a_run_in_memory_tells(
     settings: dict[str, Any], tmp_path: Path, at_once: Callable[[int], None]

@@ -38,7 +38,8 @@ def modelled_schema(schema: Schema) -> Schema:
         named = column
         if column.role == "synthesize" and not column.is_computed:
             given = _predictors(schema, schema.predictors_of(name), column.formula)
-            named = replace(column, part=None, **given)
+            review = tuple(one for one in column.review if one != "part")
+            named = replace(column, part=None, review=review, **given)
         if not column.parts:
             made[name] = named
             continue

@@ -30,6 +30,7 @@ from pyvws.tables.levels import (
 from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
+from pyvws.tables.short_conditionals import short_conditionals
 
 __all__ = ["Schema"]
 
@@ -190,9 +191,13 @@ class Schema:
         Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
         of at most 20 different values nominal, others negative-binomial if they are small counts;
         all other numbers and dates normal. A column with one value, or with text that differs from
-        record to record, is dropped.
+        record to record, is dropped. Where regressions on all earlier columns would be too long,
+        categories become conditional tables of at most two earlier columns that tell most of them,
+        and a column that the levels of another decide becomes a lookup.
         """
-        return cls(proposed_columns(open_frame(frame, least=1)))
+        table = open_frame(frame, least=1)
+        columns = proposed_columns(table)
+        return cls(short_conditionals(columns, cls(columns).coded(table)))
 
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again."""

@@ -1,0 +1,182 @@
+"""Propose short conditionals for a wide table: tables of a few predictors, and lookups.
+
+With many columns or levels, a regression on all earlier columns has more coefficients than a
+sampler fits. Then each category becomes a conditional table of at most two earlier columns: those
+that tell most of it, by mutual information less what as many cells show by chance. All of this is
+found in the records, so every entry made here stands in `review`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.tables.column import Column, part_of
+from pyvws.tables.levels import label_of
+from pyvws.tables.rules import looked_up_by
+
+__all__ = ["short_conditionals"]
+
+Codes = NDArray[np.intp]
+
+_MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes.
+_MOST_SHARES: Final = 10_000  # Patterns times levels of a table: thousands of draws of them fit.
+_MOST_BANDS: Final = 30  # A predictor has at most so many levels or intervals.
+_TENTHS: Final = np.arange(0.1, 1.0, 0.1)
+_SPAN: Final = 120  # Whole numbers within so many values become levels of a table.
+_RECORDS_A_LEVEL: Final = 10  # On average, where a level decides another column's value.
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A column as the others see it: codes (N,) from 0 of its levels or parts, and of its bands."""
+
+    column: Column
+    own: Floats
+    codes: Codes
+    bands: Codes | None
+
+
+def short_conditionals(
+    columns: Mapping[str, Column], values: Mapping[str, Floats]
+) -> dict[str, Column]:
+    """The proposed columns, with short conditionals where regressions would be too long.
+
+    `values` (N,) by name are the records as `Schema.coded` gives them.
+    """
+    if _coefficients(columns) <= _MOST_COEFFICIENTS:
+        return dict(columns)
+    made: dict[str, Column] = {}
+    seen: dict[str, _Seen] = {}
+    for name, column in columns.items():
+        if column.role != "synthesize":
+            made[name] = column
+            continue
+        one = _seen(column, values[name], values.get(part_of(name)))
+        if lookup := _decided_by(one, seen):
+            entries = {"model": None, "outcome_scale": None, "mass": (), "cuts": None}
+            made[name] = _changed(column, **entries, lookup=lookup)
+            continue
+        predictors = _predictors(one, seen)
+        part = {"part": {"model": "table"}} if one.column.parts else {}
+        made[name] = _changed(one.column, predictors=predictors, **part)
+        seen[name] = one
+    return made
+
+
+def _coefficients(columns: Mapping[str, Column]) -> int:
+    """How many coefficients regressions of each column on all earlier ones have."""
+    total, width = 0, 1
+    for column in columns.values():
+        if column.role == "synthesize":
+            outcomes = len(_values(column)) - 1 if column.categorical or column.parts else 0
+            outcomes += not column.categorical
+            total += width * outcomes
+            width += outcomes
+    return total
+
+
+def _values(column: Column) -> tuple[str | None, ...]:
+    """The levels of a category, or the parts of a number; one value without either."""
+    return column.coded_levels if column.categorical else column.parts or ("value",)
+
+
+def _changed(column: Column, **entries: Any) -> Column:
+    """The column with other entries, each of which is to be reviewed."""
+    emptied = {name for name, value in entries.items() if value is None or value == ()}
+    kept = [name for name in column.review if name not in entries]
+    review = (*kept, *(name for name in entries if name not in emptied - {"predictors"}))
+    return replace(column, **entries, review=review)
+
+
+def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
+    """The column as a conditional table takes it, and its codes."""
+    if column.categorical:
+        codes = own.astype(np.intp) - 1
+        narrow = len(column.coded_levels) <= _MOST_BANDS
+        return _Seen(_changed(column, model="table"), own, codes, codes if narrow else None)
+    low, high = column.range or (-np.inf, np.inf)
+    cuts = _cuts(own[np.isin(part, (1.0,))] if part is not None else own)
+    bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
+    if column.decimals == 0 and column.days_since is None and high - low <= _SPAN:
+        levels = tuple(label_of(x) for x in np.arange(low, high + 1.0))
+        gone = {"range": None, "decimals": None, "mass": (), "outcome_scale": None}
+        whole = _changed(column, **gone, model="table", levels=levels, cuts=tuple(cuts))
+        missing = np.isnan(own)
+        codes = np.where(missing, len(levels), own - low).astype(np.intp)
+        return _Seen(whole, np.asarray(codes + 1.0), codes, np.where(missing, len(cuts) + 1, bands))
+    if part is not None:
+        bands = np.where(part == 1.0, bands, len(cuts) + part.astype(np.intp) - 1)
+    return _Seen(_changed(column, cuts=tuple(cuts)), own, bands, bands)
+
+
+def _cuts(values: Floats) -> Floats:
+    """Rounded tenths of the values (n,), those that differ."""
+    found = np.quantile(values, _TENTHS) if len(values) else np.empty(0)
+    return np.unique([float(f"{x:.2g}") for x in found])
+
+
+def _predictors(one: _Seen, seen: Mapping[str, _Seen]) -> tuple[str, ...]:
+    """At most two earlier columns that tell most of a column."""
+    chosen: list[str] = []
+    pattern, best = np.zeros(len(one.codes), dtype=np.intp), 0.0
+    levels = len(_values(one.column))
+    while len(chosen) < 2:
+        found = ""
+        for name, other in seen.items():
+            if other.bands is None or name in chosen:
+                continue
+            joint = pattern * (other.bands.max() + 1) + other.bands
+            if (joint.max() + 1) * levels > _MOST_SHARES:
+                continue
+            if (told := _information(joint, one.codes)) > best:
+                best, found = told, name
+        if not found:
+            break
+        bands = seen[found].bands
+        assert bands is not None
+        pattern = pattern * (bands.max() + 1) + bands
+        chosen.append(found)
+    return tuple(chosen)
+
+
+def _information(pattern: Codes, codes: Codes) -> float:
+    """Mutual information of two codings (N,), in nats, less one for each free share over N."""
+    n, L = len(codes), int(codes.max()) + 1
+    counts = np.bincount(pattern * L + codes, minlength=(int(pattern.max()) + 1) * L)
+    joint = np.asarray(counts.reshape(-1, L), dtype=np.float64) / n
+    joint = joint[joint.any(axis=1)]
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    both = joint > 0
+    told = float((joint[both] * np.log(joint[both] / np.outer(rows, columns)[both])).sum())
+    return told - (len(rows) - 1) * (int((columns > 0).sum()) - 1) / n
+
+
+def _decided_by(one: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str, Any]] | None:
+    """The lookup of a column that the levels of an earlier one decide; None if none does."""
+    column = one.column
+    if column.days_since is not None or column.parts or np.isnan(one.own).any():
+        return None
+    for name, other in sorted(seen.items(), key=lambda pair: len(_values(pair[1].column))):
+        levels = other.column.coded_levels
+        if not other.column.categorical or len(levels) * _RECORDS_A_LEVEL > len(one.own):
+            continue
+        low, high = np.full(len(levels), np.inf), np.full(len(levels), -np.inf)
+        np.minimum.at(low, other.codes, one.own)
+        np.maximum.at(high, other.codes, one.own)
+        if (low != high).any():
+            continue
+        if column.categorical:
+            found = [column.coded_levels[int(code) - 1] for code in low]
+            return None if None in found else {name: _by_level(levels, found)}
+        return {name: _by_level(levels, low.tolist())}
+    return None
+
+
+def _by_level(levels: tuple[str | None, ...], found: list[Any]) -> dict[str, Any]:
+    return dict(zip(map(looked_up_by, levels), found, strict=True))

@@ -1,0 +1,110 @@
+"""Proposals for wide tables: short conditionals, lookups, and what is left as it was."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.tables.column import Column
+from pyvws.tables.pattern_design import pattern_design
+from pyvws.tables.schema import Schema
+from pyvws.tables.short_conditionals import _information
+
+N = 3000
+
+
+def wide(seed: int = 0) -> pl.DataFrame:
+    """Columns of which some tell of others, too many for regressions."""
+    rng = np.random.default_rng(seed)
+    area = rng.integers(40, size=N)
+    age = rng.integers(0, 90, size=N)
+    job = (area + rng.integers(3, size=N)) % 40
+    wage = np.where(rng.random(N) < 0.4, 0.0, rng.lognormal(8 + age / 30, 0.4).round(2))
+    noise = {f"n{k}": rng.choice(list("abcdefgh"), N) for k in range(8)}
+    work = np.where(age < 20, "N", np.where(wage > 0, "y", "n"))
+    return pl.DataFrame(
+        {
+            "area": [f"a{one}" for one in area],
+            "rain": 0.5 * area + 3.0,
+            "age": age,
+            **noise,
+            "job": [f"j{one}" for one in job],
+            "wage": wage,
+            "work": work,
+        }
+    )
+
+
+def test_a_wide_table_by_hand() -> None:
+    table = wide()
+    columns = Schema.propose(table).columns
+    assert columns["area"].model == "table"
+    assert columns["rain"].lookup == {
+        "area": {label: str(value).removesuffix(".0") for label, value in
+                 table.select("area", "rain").unique().rows()}
+    }  # fmt: skip
+    assert (columns["age"].levels or ())[:2] == ("0", "1")
+    assert columns["age"].cuts
+    assert [columns[f"n{k}"].predictors for k in range(8)] == [()] * 8
+    # A column with many levels is no predictor, and nothing else tells of the job.
+    assert columns["job"].predictors == ()
+    assert columns["wage"].mass == (0.0,)
+    assert columns["wage"].part == {"model": "table"}
+    assert columns["wage"].predictors == ("age",)
+    assert set(columns["work"].predictors or ()) == {"wage", "age"}
+
+
+def test_every_entry_that_the_records_decide_is_to_be_reviewed() -> None:
+    for name, column in Schema.propose(wide()).columns.items():
+        taken = {"model", "levels", "predictors", "cuts", "part", "lookup", "range", "decimals"}
+        given = taken & set(column.given) - ({"model"} if column.model is None else set())
+        assert given <= set(column.review), name
+
+
+def test_the_proposal_is_the_same_after_its_file_and_makes_patterns(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    schema = Schema.propose(wide())
+    schema.write(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == schema
+    from pyvws.tables.parts import modelled_schema
+
+    whole, values = modelled_schema(schema), schema.coded(wide())
+    for name in whole.synthesized:
+        if whole.columns[name].model == "table":
+            design = pattern_design(whole, name)
+            assert design.matrix(values).max() < design.patterns <= 10_000
+
+
+def test_a_narrow_table_keeps_its_regressions() -> None:
+    table = wide().select("n0", "n1", "wage")
+    columns = Schema.propose(table).columns
+    assert [column.model for column in columns.values()] == ["nominal", "nominal", "normal"]
+    assert all(column.predictors is None for column in columns.values())
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_information_against_loops(pairs: list[tuple[int, int]]) -> None:
+    n = len(pairs)
+    joint, rows, columns = (
+        Counter(pairs),
+        Counter(a for a, _ in pairs),
+        Counter(b for _, b in pairs),
+    )
+    told = sum(
+        count / n * math.log(count * n / (rows[a] * columns[b])) for (a, b), count in joint.items()
+    )
+    a, b = (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True))
+    expected = told - (len(rows) - 1) * (len(columns) - 1) / n
+    assert _information(a, b) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_column_alone_is_left_as_it_was() -> None:
+    assert Schema.propose(pl.DataFrame({"y": ["a", "b"] * 9})).columns["y"] == Column(
+        model="nominal", levels=("a", "b"), review=("levels",)
+    )

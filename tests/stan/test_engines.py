@@ -10,22 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from switched_program import switched_program
 
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import engine_version, find_engine, find_stan_engine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.user_program import program_data
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError, PyvwsError
 from pyvws.validation._stan_case import seeded_target
 
 ENGINES = ("pystan", "rstan", "cmdstan")
 SHORT = SamplerSettings(draws=50, warmup=150, chains=2)
-# Starts outside its support wherever it starts, and prints a record while it is at it.
-HOPELESS = """
-data { int n; array[n] int y; }
-parameters { real theta; }
-model { print("record ", y[1]); target += log(-1 - theta^2); }
-"""
-HOPELESS_IN_THE_PAPERS_DIALECT = HOPELESS.replace("array[n] int y", "int y[n]")
 CONFIDENTIAL = 7654321
 
 
@@ -93,10 +88,10 @@ def test_chains_follow_each_other(name, need):
 def test_a_failed_fit_says_nothing_of_the_data(name, need, place, capfd):
     need(name)
     texts = []
-    program = HOPELESS_IN_THE_PAPERS_DIALECT if name == "rstan" else HOPELESS
-    data = {"n": 2, "y": np.array([CONFIDENTIAL, 1])}
+    data = program_data(np.array([CONFIDENTIAL, 1]), np.ones((2, 1)), np.ones(2))
+    data["censored"] = 8  # It starts outside its support.
     with pytest.raises(ConvergenceError) as caught:
-        find_stan_engine(name, log=texts.append).run(program, data, SHORT, seed=1)
+        find_stan_engine(name, log=texts.append).run(switched_program(name), data, SHORT, seed=1)
     assert str(CONFIDENTIAL) not in str(caught.value)
     assert caught.value.__cause__ is None
     assert str(CONFIDENTIAL) not in "".join(capfd.readouterr())

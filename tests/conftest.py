@@ -7,7 +7,7 @@ A warning of convergence is no error in tests marked `draws`.
 
 `make quick` takes the tests of pure functions and of the architecture: those in QUICK_ROOMS, but
 for tests with a mark or a fixture of NOT_QUICK. A quick test that samples, starts R or compiles a
-Stan program fails.
+Stan program fails. Under `make quick` a property test tries a quarter of its examples.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
@@ -44,7 +45,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.getoption("markexpr") == "quick" and elsewhere else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Of few draws a diagnostic may fall short on one machine and not on another."""
     few_draws = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
     for item in items:
@@ -53,6 +54,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
         if item.path.parent.name in QUICK_ROOMS and names.isdisjoint(NOT_QUICK):
             item.add_marker("quick")
+            if config.getoption("markexpr") == "quick":
+                _try_fewer_examples(getattr(item, "obj", None))
+
+
+def _try_fewer_examples(test: Any) -> None:
+    """A parametrized property test is one function, whose examples are cut once."""
+    if is_hypothesis_test(test) and not hasattr(test, "all_examples"):
+        test.all_examples = test._hypothesis_internal_use_settings
+        fewer = test.all_examples.max_examples // 4
+        test._hypothesis_internal_use_settings = settings(test.all_examples, max_examples=fewer)
 
 
 def _refuse(name: str) -> NoReturn:

@@ -21,7 +21,8 @@ def modules_with_examples():
             yield ".".join(part for part in parts if part != "__init__")
 
 
-MARKS = {"r": pytest.mark.r, "release": pytest.mark.runs}  # By room.
+MARKS = {"r": pytest.mark.r}  # By room.
+MARKS |= dict.fromkeys(("release", "plots", "validation"), pytest.mark.runs)
 WITH_EXAMPLES = list(modules_with_examples())
 
 

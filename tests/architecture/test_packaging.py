@@ -55,6 +55,7 @@ def test_every_resource_is_force_included(project):
     assert {f"/{name}" for name in ("pyvws", "tests", *RESOURCES)} <= set(packed)
 
 
+@pytest.mark.runs
 def test_works_unpacked(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     program = (

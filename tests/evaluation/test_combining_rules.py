@@ -149,6 +149,7 @@ def test_order_shift_and_scale(result, seed):
     assert wider[0] < low < partial.estimate < high < wider[1]
 
 
+@pytest.mark.runs
 def test_partial_intervals_cover():
     """Nominal 95 %: of 2000 intervals between 93.5 and 96.5 %, three standard errors."""
     random = np.random.default_rng(11)
@@ -188,6 +189,7 @@ def test_copies_of_a_dataset_add_nothing(result, copies):
     assert repeated.df == pytest.approx(once.df, rel=1e-9)
 
 
+@pytest.mark.runs
 def test_intervals_cover_where_datasets_share_draws_and_are_known_to():
     """Nominal 95 %, of 2000 intervals; with the draws left out of account they cover less."""
     random = np.random.default_rng(12)

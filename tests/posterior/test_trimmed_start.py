@@ -66,6 +66,7 @@ def test_the_start_is_near_the_highest_point_that_many_others_reach():
     assert found > max(grid) - 3.0
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", SAMPLED)
 def test_every_family_starts_no_lower_than_its_rough_fit(name):
     free = seeded_target(name, 150, 2, seed=4)

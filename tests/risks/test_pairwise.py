@@ -65,6 +65,7 @@ def test_boxes_of_several_outcomes_cover_as_loops_say(function, order, rows):
     assert np.allclose(function(y, radius=radius), expected_weights)
 
 
+@pytest.mark.runs
 def test_counting_is_nearer_the_truth_than_adding_up():
     """R's sum of rounded quotients is off where the package gives the nearest double."""
     case = next(case for case in CASES if case.id == "pairwise/added-up")

@@ -213,6 +213,7 @@ def test_frames_that_are_none():
         one.refuse_unbuilt()
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", ["ma2019.csv", "ce_2017.csv"])
 def test_survey_files(name):
     """Read with polars and with pandas, a proposal codes every column, and labels come back."""

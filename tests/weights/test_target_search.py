@@ -114,6 +114,7 @@ def test_any_search_ends_below_its_target(seed, tail, drift, target):
     assert source.fits == len(tries) <= 20
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("tail", [0.003, 0.02, 0.06, 0.15])
 def test_what_is_reported_is_no_lucky_draw(tail):
     """At most the target, no more than 8 refits but in rare cases, and what fresh fits keep to."""
@@ -170,6 +171,7 @@ def test_a_step_that_is_not_the_last_is_not_confirmed():
     assert tries[-1].reached <= 3.0
 
 
+@pytest.mark.runs
 def test_a_confirming_fit_above_the_target_lowers_the_aim():
     steps = []
     for seed in range(200):

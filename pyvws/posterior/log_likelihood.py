@@ -39,7 +39,7 @@ def log_likelihood_blocks(
     """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
     the other.
     """
-    step = max(1, ENTRIES // min(CELLS, cells.n_cells))
+    step = max(1, ENTRIES // min(CELLS, max(1, cells.n_cells)))
     for first in range(0, cells.n_cells, CELLS):
         columns = slice(first, min(first + CELLS, cells.n_cells))
         part = cells if columns == slice(0, cells.n_cells) else cells.part(columns)

@@ -45,7 +45,9 @@ class PseudoPosterior:
     clamp: Clamp | None = None
 
     def __post_init__(self) -> None:
-        checked = weight_vector(self.weights)
+        checked = self.weights  # A group of levels that no record has leaves the prior.
+        if len(checked):
+            checked = weight_vector(checked)
         same_length(checked, self.cells.cell_of_record, ("weights", "records"))
         object.__setattr__(self, "weights", checked)
 

@@ -14,7 +14,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
-from pyvws.models.sequence import DrawnColumn
+from pyvws.models.sequence import DrawnColumn, Finishing
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.families import family_of, first_code
 from pyvws.synthesis.reference import read_reference
@@ -33,7 +33,7 @@ from pyvws.tables.frame import (
     plain_columns,
 )
 from pyvws.tables.levels import coded_column, how_many
-from pyvws.tables.parts import Finish, finish_of, follows, is_drawn, modelled_schema
+from pyvws.tables.parts import conditionals, finish_of, follows, is_drawn, modelled_schema
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
@@ -134,11 +134,15 @@ def _several_outcomes(
             written=_decoder(schema, name, frame[name]),
             breaking=how_many(found.breaking, counts),
         )
-        column = schema.columns[name]
-        parts = [(part_of(name), found.modelled)] if column.parts else []
-        for one, has in (*parts, (name, found.valued)):
+        for one, (y, has) in conditionals(schema, name, values, found).items():
             if is_drawn(schema, one):
-                of = _conditional(whole, one, values, has, finish_of(schema, one), counts)
+                grouped = schema.columns[name].group_by is not None  # A group may have no record.
+                if not (found.modelled if grouped else has).any():
+                    raise InputError(
+                        f"No record has a value of column {one!r} that its rules leave open, so "
+                        "nothing can be fitted. Drop the column, or change its rules."
+                    )
+                of = _conditional(whole, one, y, values, has, finish_of(schema, one), counts)
                 if mechanism.by_column:
                     own = of.y if of.records is None else of.y[of.records]
                     mechanism.check_outcome(own, one, categories=of.categorical)
@@ -167,27 +171,23 @@ def _several_outcomes(
 def _conditional(
     schema: Schema,
     name: str,
+    y: Floats,
     values: Mapping[str, Floats],
     has: NDArray[np.bool_],
-    finish: Finish | None,
+    finish: Finishing | None,
     counts: Floats | None,
 ) -> OutcomeColumn:
     """A conditional of `modelled_schema`, of the records (N,) that have a term in it."""
-    if not has.any():
-        raise InputError(
-            f"No record has a value of column {name!r} that its rules leave open, so nothing can "
-            "be fitted. Drop the column, or change its rules."
-        )
     family, design = family_of(schema, name), public_design(schema, name)
     first, predictors = first_code(family), schema.predictors_of(name)
     records = None if has.all() else np.flatnonzero(has)
-    own = values[name] if records is None else values[name][records]
+    own = y if records is None else y[records]
     kinds, rows = distinct_rows([values[one] for one in predictors], len(has))
     of_kinds = {one: values[one][kinds] for one in predictors}
     of = counts if counts is None or records is None else counts[records]
     return OutcomeColumn(
         name=name,
-        y=values[name],
+        y=y,
         model=_prepared(family, own - first, name, of),
         design=design.matrix(of_kinds, n=len(kinds)),
         terms=design.names,

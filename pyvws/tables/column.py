@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -12,6 +11,15 @@ import numpy as np
 from pyvws._base.checks import choice, finite_number, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
+from pyvws.tables.entries import (
+    labels,
+    missing_codes,
+    names,
+    near,
+    pair,
+    refuse_no_text,
+    several,
+)
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Lookup, Rule, Sum, level_numbers, read_lookup, read_rule
 
@@ -22,7 +30,6 @@ __all__ = [
     "MOST_LEVELS",
     "ROLES",
     "Column",
-    "near",
     "part_of",
 ]
 
@@ -68,6 +75,9 @@ class Column:
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
         Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+    group_by : int, optional
+        A number of characters. Levels that begin with the same ones are a group: the column follows
+        by its group, then by its level in the group, and columns after it are given the group.
     days_since : str, optional
         A public date, such as "2000-01-01": the column holds dates, which count as whole days since
         then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
@@ -114,6 +124,7 @@ class Column:
     role: str = "synthesize"
     model: str | None = None
     levels: tuple[str, ...] | None = None
+    group_by: int | None = None
     days_since: str | None = None
     range: tuple[float, float] | None = None
     scale: tuple[float, float] | None = None
@@ -134,16 +145,18 @@ class Column:
 
     def __post_init__(self) -> None:
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
-            _text(getattr(self, name), name)
+            refuse_no_text(getattr(self, name), name)
         choice(self.role, "role", ROLES)
         self._keep("model", _family(self.model))
-        self._keep("levels", _levels(self.levels))
+        self._keep("levels", labels(self.levels))
+        if self.group_by is not None:
+            self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
         if self.days_since is not None:
             self._keep_days(iso_date(self.days_since, "days_since"))
-        self._keep("range", _pair(self.range, "range"))
+        self._keep("range", pair(self.range, "range"))
         if self.range and not self.range[0] < self.range[1]:
             raise InputError(f"range must rise. Got {told(self.range)}.")
-        self._keep("scale", _pair(self.scale, "scale"))
+        self._keep("scale", pair(self.scale, "scale"))
         if self.scale and not self.scale[1] > 0:
             raise InputError(f"scale must be a centre and a width above 0. Got {told(self.scale)}.")
         if self.decimals is not None:
@@ -151,20 +164,20 @@ class Column:
             if self.decimals > _MOST_DECIMALS:
                 raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
         if self.predictors is not None:
-            self._keep("predictors", _names(self.predictors, "predictors"))
+            self._keep("predictors", names(self.predictors, "predictors"))
         if len(set(self.mass)) < len(self.mass):
             raise InputError("mass must be points that differ.")
-        self._keep("missing", _missing(self.missing))
-        self._keep("mass", tuple(finite_number(x, "mass") for x in _several(self.mass, "mass")))
+        self._keep("missing", missing_codes(self.missing))
+        self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
         if self.cuts is not None:
-            self._keep("cuts", tuple(finite_number(x, "cuts") for x in _several(self.cuts, "cuts")))
+            self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
             if any(np.diff(self.cuts) <= 0):
                 raise InputError("cuts must rise.")
         self._keep("lookup", read_lookup(self.lookup))
         if self.rule is not None and not isinstance(self.rule, str):
-            self._keep("rule", _names(self.rule, "rule") or None)
+            self._keep("rule", names(self.rule, "rule") or None)
         self._keep("settings", dict(self.settings))
-        self._keep("review", _names(self.review, "review"))
+        self._keep("review", names(self.review, "review"))
         self._check_together()
 
     def _keep(self, name: str, value: Any) -> None:
@@ -175,9 +188,9 @@ class Column:
         self._keep("days_since", start)
         for name in ("range", "mass", "cuts"):
             if (values := getattr(self, name)) is not None:
-                days = tuple(days_or_number(one, start, name) for one in _several(values, name))
+                days = tuple(days_or_number(one, start, name) for one in several(values, name))
                 self._keep(name, days)
-        if self.scale is not None and (pair := _several(self.scale, "scale")):
+        if self.scale is not None and (pair := several(self.scale, "scale")):
             self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
         if self.levels is not None or self.decimals not in (None, 0):
             raise InputError("days_since makes whole days of dates. Leave levels and decimals out.")
@@ -202,11 +215,32 @@ class Column:
         self._check_rules()
         self._check_within()
         self._check_parts()
+        self._check_groups()
         self._check_model()
         for name in self.review:
             if name not in self.given:
                 hint = near(name, self.given)
                 raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
+
+    def _check_groups(self) -> None:
+        """Check that levels fall into groups that the family can take."""
+        if self.group_by is None:
+            return
+        if self.levels is None or self.model not in (None, "nominal", "table"):
+            raise InputError('group_by is for levels, with the model "nominal" or "table".')
+        sizes = [len(levels) for levels in self.levels_by_group.values()]
+        if len(sizes) < 2 or max(sizes) < 2:
+            raise InputError(
+                f"group_by = {self.group_by} makes {len(sizes)} groups of "
+                f"{len(self.group_of_level)} levels. Give a number of characters that parts the "
+                "levels into groups of several."
+            )
+        if self.model == "nominal" and max(len(sizes), *sizes) > MOST_LEVELS:
+            raise InputError(
+                f"group_by = {self.group_by} makes {len(sizes)} groups, the largest of "
+                f'{max(sizes)} levels, and the model "nominal" takes at most {MOST_LEVELS}. Give '
+                "another number of characters."
+            )
 
     def _check_rules(self) -> None:
         """Check that the column can follow each of its rules."""
@@ -306,10 +340,10 @@ class Column:
                 f"model {self.model!r} needs levels: every value that may occur. Free text has "
                 'none: give it the role "drop".'
             )
-        if self.model == "nominal" and self.n_drawn > MOST_LEVELS:
+        if self.model == "nominal" and self.group_by is None and self.n_drawn > MOST_LEVELS:
             raise InputError(
-                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Join '
-                'levels, take "table" with few predictors, or drop free text.'
+                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Group '
+                'them by group_by, join some, take "table" with few predictors, or drop free text.'
             )
         if self.model not in CATEGORICAL and self.levels is not None:
             raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
@@ -338,6 +372,28 @@ class Column:
         levels = self.levels or ()
         extra = sorted((one for one in self.missing_codes if one not in levels), key=_empty_last)
         return (*levels, *extra)
+
+    @property
+    def group_of_level(self) -> tuple[str, ...]:
+        """The group of each coded level: its first characters, or a missing code by itself."""
+        return tuple(
+            _part_label(one) if one is None or one in self.missing_codes else one[: self.group_by]
+            for one in self.coded_levels
+        )
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the levels, each once."""
+        return tuple(dict.fromkeys(self.group_of_level))
+
+    @property
+    def levels_by_group(self) -> dict[str, tuple[str, ...]]:
+        """The coded levels of each group, in their order; none of the group of empty cells."""
+        pairs = list(zip(self.group_of_level, self.coded_levels, strict=True))
+        return {
+            one: tuple(level for of, level in pairs if of == one and level is not None)
+            for one in self.groups
+        }
 
     @property
     def rule_texts(self) -> tuple[str, ...]:
@@ -374,7 +430,7 @@ class Column:
         """
         if self.categorical or not (self.missing_codes or self.mass):
             return ()
-        codes = ("empty" if code is None else f"missing {code}" for code in self.missing_codes)
+        codes = map(_part_label, self.missing_codes)
         return ("value", *map(self.label_of_number, self.mass), *codes)
 
     def number_of(self, label: str) -> float | None:
@@ -421,31 +477,12 @@ def part_of(name: str) -> str:
     return f"part of {name}"
 
 
-def near(name: str, among: Collection[str]) -> str:
-    """A sentence that offers the nearest name, with a space before it; empty if none is near."""
-    found = difflib.get_close_matches(name, among, n=1, cutoff=0.5)
-    return f" Did you mean {found[0]!r}?" if found else ""
+def _part_label(code: str | None) -> str:
+    return "empty" if code is None else f"missing {code}"
 
 
 def _empty_last(code: str | None) -> bool:
     return code is None
-
-
-def _missing(value: Any) -> str | bool | tuple[str | bool, ...] | None:
-    """The codes of missing values, numbers as their text; None for none."""
-    if value is None or value is False:
-        return None
-    if isinstance(value, (list, tuple)):
-        codes = tuple(one if one is True else label_of(one) for one in value)
-        if len(set(codes)) < len(codes) or False in value:
-            raise InputError("missing must be codes that differ, and true for empty cells.")
-        return codes if len(codes) > 1 else (codes[0] if codes else None)
-    return True if value is True else label_of(value)
-
-
-def _text(value: Any, name: str) -> None:
-    if not (value is None or isinstance(value, str)):
-        raise InputError(f"{name} must be text. Got {told(value)}.")
 
 
 def _family(model: str | None) -> str | None:
@@ -456,40 +493,3 @@ def _family(model: str | None) -> str | None:
         hint = near(word, FAMILIES)
         raise InputError(f"model must be one of {', '.join(FAMILIES)}. Got {model!r}.{hint}")
     return word
-
-
-def _several(values: Any, name: str) -> list[Any]:
-    if isinstance(values, (str, Mapping)) or not np.iterable(values):
-        raise InputError(f"{name} must be a list. Got {told(values)}.")
-    return list(values)
-
-
-def _names(values: Any, name: str) -> tuple[str, ...]:
-    found = _several(values, name)
-    if not all(isinstance(value, str) for value in found):
-        raise InputError(f"{name} must be a list of names. Got {told(tuple(found))}.")
-    if len(set(found)) < len(found):
-        raise InputError(f"{name} has a name twice. Got {', '.join(found)}.")
-    return tuple(found)
-
-
-def _levels(levels: Any) -> tuple[str, ...] | None:
-    if levels is None:
-        return None
-    texts = tuple(label_of(level) for level in _several(levels, "levels"))
-    if len(texts) < 2:
-        raise InputError(f"levels must be at least 2. Got {len(texts)}.")
-    twice = len(texts) - len(set(texts))
-    if twice:
-        raise InputError(f"levels must differ. Got {len(texts)}, of which {twice} repeat another.")
-    return texts
-
-
-def _pair(values: Any, name: str) -> tuple[float, float] | None:
-    if values is None:
-        return None
-    found = _several(values, name)
-    if len(found) != 2:
-        raise InputError(f"{name} must be two numbers. Got {told(tuple(found))}.")
-    first, second = (finite_number(value, name) for value in found)
-    return first, second

@@ -19,14 +19,25 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column, part_of
+from pyvws.tables.groups import Grouped, group_of, grouped_columns, level_in, places_within
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.schema import Schema
 
-__all__ = ["Finish", "Follows", "finish_of", "follows", "is_drawn", "modelled_schema"]
+__all__ = [
+    "Finish",
+    "Follows",
+    "conditionals",
+    "finish_of",
+    "follows",
+    "is_drawn",
+    "modelled_schema",
+]
 
 
 def modelled_schema(schema: Schema) -> Schema:
     """The schema with a category "part of NAME" before each number that has parts.
+
+    Before a category with groups stand those of `pyvws.tables.groups`.
 
     Its columns name all of their predictors, and numbers have no missing codes and no mass any
     more. InputError for a column that has such a name already.
@@ -35,20 +46,24 @@ def modelled_schema(schema: Schema) -> Schema:
     for name, column in schema.columns.items():
         if column.role in ("drop", "id"):
             continue
-        named = column
+        given: dict[str, Any] = {}
         if column.role == "synthesize" and not column.is_computed:
             given = _predictors(schema, schema.predictors_of(name), column.formula)
-            review = tuple(one for one in column.review if one != "part")
-            named = replace(column, part=None, review=review, **given)
-        if not column.parts:
-            made[name] = named
-            continue
-        part = part_of(name)
-        if part in schema.columns:
+        review = tuple(one for one in column.review if one != "part")
+        named = replace(column, part=None, review=review, **given)
+        own: dict[str, Column] = {}
+        if column.group_by is not None:
+            own = grouped_columns(name, column, given)
+        elif column.parts:
+            own = {part_of(name): _part(schema, name, named)}
+        for part in {*own} & {*schema.columns}:
             raise InputError(
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )
-        made[part] = _part(schema, name, named)
+        made |= own
+        if not column.parts:
+            made[name] = named
+            continue
         review = tuple(one for one in named.review if one not in ("missing", "mass", "rule"))
         rule = named.rule if named.is_computed else None
         made[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
@@ -81,8 +96,14 @@ def _predictors(schema: Schema, wanted: Sequence[str], formula: str | None) -> d
     parts = [part_of(one) for one in wanted if schema.columns[one].parts]
     if formula is not None:
         return {"formula": " + ".join([formula, *(f"`{part}`" for part in parts)])}
-    both = [[part_of(one), one] if schema.columns[one].parts else [one] for one in wanted]
-    return {"predictors": tuple(one for pair in both for one in pair)}
+    return {"predictors": tuple(one for of in wanted for one in _entering(of, schema.columns[of]))}
+
+
+def _entering(name: str, column: Column) -> tuple[str, ...]:
+    """The categories and numbers by which a predictor enters a design."""
+    if column.group_by is not None:
+        return (group_of(name),)
+    return (part_of(name), name) if column.parts else (name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +272,26 @@ class Finish:
         return made
 
 
+def conditionals(
+    schema: Schema, name: str, values: Mapping[str, Floats], modelled: Follows
+) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+    """The columns of `modelled_schema` that a column is, in order, with values and records (N,).
+
+    The records are those that have a term in the conditional, as `modelled` says of the column.
+    """
+    column, has = schema.columns[name], modelled.modelled
+    if column.group_by is None:
+        part = {part_of(name): (values[part_of(name)], has)} if column.parts else {}
+        return {**part, name: (values[name], modelled.valued)}
+    group, codes = values[group_of(name)], values[name].astype(np.intp) - 1
+    places = places_within(column)[codes]
+    made = {group_of(name): (group, has)}
+    for code, (of, levels) in enumerate(column.levels_by_group.items(), start=1):
+        if len(levels) > 1:
+            made[level_in(name, of)] = (places, has & (group == code))
+    return {**made, name: (values[name], has)}
+
+
 def is_drawn(schema: Schema, name: str) -> bool:
     """Whether a family draws a column of `modelled_schema`: rules alone settle some columns.
 
@@ -258,22 +299,36 @@ def is_drawn(schema: Schema, name: str) -> bool:
     """
     of_part = name not in schema.columns
     column = schema.columns[_whole(schema, name) if of_part else name]
+    if column.group_by is not None:
+        return of_part
     if of_part and column.missing_only_by_rule and not column.mass:
         return False
     return not column.is_computed
 
 
 def _whole(schema: Schema, part: str) -> str:
-    return next(one for one in schema.columns if part_of(one) == part)
+    """The column that a category of `modelled_schema` is a part of."""
+    return next(one for one, column in schema.columns.items() if part in _parts(one, column))
 
 
-def finish_of(schema: Schema, name: str) -> Finish | None:
+def _parts(name: str, column: Column) -> tuple[str, ...]:
+    if column.group_by is None:
+        return (part_of(name),)
+    return (group_of(name), *(level_in(name, group) for group in column.groups))
+
+
+def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
     """How synthetic values of a column of `modelled_schema` are finished; None as they are drawn.
 
     `schema` is the one that a user wrote.
     """
-    if name not in schema.columns:
-        return Finish(_whole(schema, name), schema, of_part=True)
-    column = schema.columns[name]
+    whole = name if name in schema.columns else _whole(schema, name)
+    column = schema.columns[whole]
+    if column.group_by is not None:
+        by_rule = Finish(whole, schema).settled
+        of_level = name not in (whole, group_of(whole))
+        return None if of_level else Grouped(whole, column, by_rule, of_group=name != whole)
+    if name != whole:
+        return Finish(whole, schema, of_part=True)
     bounded = not column.categorical and (column.range is not None or column.decimals is not None)
     return Finish(name, schema) if column.rules or column.parts or bounded else None

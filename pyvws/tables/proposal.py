@@ -37,7 +37,7 @@ _ONE: Final = "one value in all records"
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
 )
-_TEXT: Final = "free text, or a code with very many levels; join levels if it is needed"
+_TEXT: Final = "free text, or a code of very many levels; a code takes its levels and group_by"
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = "neither numbers, dates, text, truth values nor categories"
 

@@ -15,10 +15,12 @@ from pyvws._base.checks import Floats, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
-from pyvws.tables.column import ENTRIES, Column, near, part_of
+from pyvws.tables.column import ENTRIES, Column, part_of
 from pyvws.tables.dates import dates_like
+from pyvws.tables.entries import near
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.groups import group_codes, group_of
 from pyvws.tables.levels import (
     has_labels,
     how_many,
@@ -81,6 +83,7 @@ class Schema:
             with _named(name):
                 self._check_names("predictor", name, self._wanted(name) or ())
                 self._check_names("predictor", name, self.predictors_of_part(name) or ())
+                self._check_formula(name)
                 self._check_rules(name)
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
@@ -111,6 +114,17 @@ class Schema:
                 f"{what} {wanted!r} comes later in the order of synthesis. Move it above "
                 f"{name!r}, or take it out."
             )
+
+    def _check_formula(self, name: str) -> None:
+        """Raise InputError for a formula that names a column with groups."""
+        if self.columns[name].formula is None:
+            return
+        for wanted in self._wanted(name) or ():
+            if self.columns[wanted].group_by is not None:
+                raise InputError(
+                    f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
+                    "place of the formula: they take its groups."
+                )
 
     def _check_rules(self, name: str) -> None:
         """Raise InputError for a rule that the columns of the schema do not fit."""
@@ -294,7 +308,8 @@ class Schema:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
         A missing number is NaN. A number with missing values or points of mass has a second entry,
-        "part of NAME": codes 1 to P of its parts, 1 for a value that is neither.
+        "part of NAME": codes 1 to P of its parts, 1 for a value that is neither. So has a category
+        with groups, "group of NAME".
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their public range. The message counts the records: a row stands for
@@ -307,6 +322,9 @@ class Schema:
             column, values = self.columns[name], table[name]
             if column.categorical:
                 found[name] = level_codes(values, column.coded_levels, name, counts)
+                if column.group_by is not None:
+                    groups = group_codes(column)
+                    found[group_of(name)] = groups[found[name].astype(np.intp) - 1]
                 continue
             found[name], missing = numbers_and_codes(
                 values, column.missing_codes, name, counts, start=column.days_since

@@ -1,7 +1,8 @@
-"""Dates and ids through whole runs: every kind of table, in memory and in steps, the report."""
+"""Dates, ids and groups of levels through whole runs: in memory, in steps, and in reports."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import subprocess
 import sys
@@ -17,6 +18,10 @@ import pytest
 
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.models.sequence import draws_of
+from pyvws.release.posterior import fitted_run
+from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -171,3 +176,93 @@ def test_ids_go_with_another_number_of_rows_and_with_an_engine_of_its_own(tmp_pa
 def test_an_id_that_the_table_lacks_is_one_line() -> None:
     with pytest.raises(InputError, match="The schema names column 'key', which the table lacks"):
         released(TABLE.with_columns(person=1), schema=IDS)
+
+
+LEVELS = tuple(f"{group}{place}" for group in "ABCD" for place in range(4))
+GROUPS = Schema(
+    {
+        "sex": Column(role="public", levels=("f", "m")),
+        "job": Column(model="nominal", levels=LEVELS, group_by=1, missing=True),
+        "pay": Column(model="normal", range=(0, 100), predictors=("job",)),
+    }
+)
+
+
+def workers(n: int = 150) -> dict[str, list[Any]]:
+    """Women are A0 mostly, nobody is in D, and only B earns."""
+    rng = np.random.default_rng(3)
+    sex, free = rng.choice(["f", "m"], n).tolist(), rng.choice(LEVELS[:12], n).tolist()
+    often = rng.random(n) < 0.8
+    job = ["A0" if s == "f" and o else x for s, o, x in zip(sex, often, free, strict=True)]
+    pay = [(50.0 if x[0] == "B" else 5.0) + rng.random() for x in job]
+    return {"sex": sex, "job": [None if i % 20 == 7 else x for i, x in enumerate(job)], "pay": pay}
+
+
+WORKERS = pl.DataFrame(workers())
+
+
+@pytest.mark.parametrize("model", ["nominal", "table"])
+def test_levels_follow_their_group_and_a_group_without_records_stops_nothing(model: str) -> None:
+    job = dataclasses.replace(GROUPS.columns["job"], model=model)
+    pay = Column(model="normal", range=(0, 100), predictors=("job",))
+    schema = Schema({**GROUPS.columns, "job": job, "pay": pay})
+    release = released(WORKERS, schema=schema, datasets=4)
+    made = pl.concat(release.datasets)
+    assert made.schema == WORKERS.schema
+    women, men = (made.filter(pl.col("sex") == one)["job"] for one in ("f", "m"))
+    assert (women == "A0").mean() > 0.5 > 0.3 > (men == "A0").mean()
+    assert set(made["job"]) <= {*LEVELS, None}
+    assert made["job"].null_count() > 0
+    rich = made.filter(pl.col("job").str.starts_with("B"))["pay"].mean()
+    assert rich > made.filter(pl.col("job").str.starts_with("C"))["pay"].mean() + 20
+    names = ["group of job", *(f"job in {group}" for group in "ABCD"), "pay"]
+    assert [column["name"] for column in release.privacy["columns"]] == names
+    assert release.privacy["columns_synthesized"] == ["job", "pay"]
+
+
+def run_on(table: pl.DataFrame, schema: Schema) -> Any:
+    chosen = {"schema": schema, "mechanism": "unweighted", **QUICK}
+    seed = chosen.pop("seed")
+    synthesizer = vws.Synthesizer(**arranged(chosen))
+    checked = check_table(table, synthesizer)
+    return fitted_run(synthesizer, synthesizer.mechanism, checked, seed=seed, listener=SILENT)
+
+
+def test_a_records_term_is_that_of_its_group_and_of_its_level_in_it() -> None:
+    """log p(group) + log p(level | group) + log f(pay), by hand for each record."""
+    run = run_on(WORKERS, GROUPS)
+    draws, by_hand = run.final.posterior.draws, np.zeros((80, WORKERS.height))
+    columns = {one.column: one for one in run.loop.model.columns}
+    for i, (sex, job, pay) in enumerate(WORKERS.rows()):
+        x = np.array([1.0, sex == "m"])
+        group = 4 if job is None else "ABCD".index(job[0])
+        terms = [("group of job", group)]
+        terms += [] if job is None else [(f"job in {job[0]}", int(job[1]))]
+        for name, place in terms:
+            beta = draws_of(draws, name)["beta"]
+            eta = np.column_stack([np.zeros(len(beta)), beta @ x])
+            by_hand[:, i] += eta[:, place] - np.logaddexp.reduce(eta, axis=1)
+        of_pay = columns["pay"]
+        own = of_pay.model.log_likelihood(draws_of(draws, "pay"), of_pay.cells)
+        by_hand[:, i] += own[:, of_pay.cells.cell_of_record[i]]
+        assert pay is not None
+    found = run.loop.model.log_likelihood(draws, run.loop.cells)[:, run.loop.cells.cell_of_record]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-9, atol=1e-9)
+    most = np.abs(by_hand).max(axis=0)
+    assert (run.final.bounds.by_record >= most - 1e-9).all()
+
+
+def test_groups_in_steps_and_in_a_report(tmp_path: Path, at_once: Callable[[int], None]) -> None:
+    at_once(40)
+    source = tmp_path / "workers.csv"
+    WORKERS.write_csv(source)
+    settings = {"schema": GROUPS, "mechanism": "unweighted", **QUICK}
+    own = vws.synthesize(WORKERS, **settings).datasets
+    seed = settings.pop("seed")
+    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
+    for number, made in enumerate(own, 1):
+        assert pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv").equals(made)
+    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
+    original = ["--original", str(source)]
+    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

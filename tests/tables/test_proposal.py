@@ -67,7 +67,7 @@ def test_what_is_dropped():
         (["same"] * N, "one value in all records"),
         ([3] * N, "one value in all records"),
         ([f"id{x}" for x in range(N)], "every value differs, as in an id or free text"),
-        ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code with very many levels"),
+        ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code of very many levels"),
     ):
         assert dropped(values) == dropped(values, pd.DataFrame) == (note, ("role",))
     other = "neither numbers, dates, text, truth values nor categories"

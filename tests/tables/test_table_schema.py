@@ -197,7 +197,7 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"model": "normal", "prefix": "P"}, "prefix is for new ids"),
         ({"role": "id", "levels": ["a", "b"]}, "new ids have no other entry. Leave levels out."),
         ({"role": "id", "model": "normal"}, "new ids have no other entry. Leave model out."),
-        ({"model": "nominal", "levels": list(range(301))}, "at most 300 levels. Got 301. Join"),
+        ({"model": "nominal", "levels": list(range(301))}, "at most 300 levels. Got 301. Group"),
         ({"model": "nominal"}, "Free text has none"),
         ({"model": "normal", "formula": "~ later"}, "'later' comes later in the order"),
         ({"model": "normal", "predictors": ["gone"]}, "'gone' is dropped"),

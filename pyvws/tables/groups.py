@@ -1,0 +1,118 @@
+"""Categories with levels by the hundred: first the group of a level, then the level within it.
+
+The levels that begin with the same characters are one group, so groups are public as levels are.
+The category "group of NAME" follows from the column's predictors, and within each group of several
+levels so does the level, by the records of the group: l_ik = log p(group_ik) + log p(level_ik |
+group_ik). A missing code is a group of its own. Columns that follow are given the group, not the
+level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.tables.column import Column
+from pyvws.tables.rules import Fixed
+
+__all__ = [
+    "Grouped",
+    "group_codes",
+    "group_of",
+    "grouped_columns",
+    "level_in",
+    "places_within",
+]
+
+
+def group_of(name: str) -> str:
+    """The name of the category that says which group a level belongs to."""
+    return f"group of {name}"
+
+
+def level_in(name: str, group: str) -> str:
+    """The name of the category that says which level of a group a record has."""
+    return f"{name} in {group}"
+
+
+def group_codes(column: Column) -> Floats:
+    """The code of its group, from 1 on, of each coded level (L,)."""
+    place = {group: code for code, group in enumerate(column.groups, start=1)}
+    return np.array([place[group] for group in column.group_of_level], dtype=np.float64)
+
+
+def places_within(column: Column) -> Floats:
+    """The place of each coded level (L,) within its group, from 1 on."""
+    found, seen = [], dict.fromkeys(column.groups, 0)
+    for group in column.group_of_level:
+        seen[group] += 1
+        found.append(seen[group])
+    return np.array(found, dtype=np.float64)
+
+
+def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict[str, Column]:
+    """The conditionals of a column with groups: its group, then its level in each group.
+
+    `named` has the entries that name the predictors of a synthesized column.
+    """
+    if column.role == "public":
+        return {group_of(name): Column(role="public", levels=column.groups)}
+    own: dict[str, Any] = {"model": column.model, "settings": column.settings, **named}
+    if column.missing_only_by_rule:
+        pairs = zip(column.rule_texts, column.rules, strict=True)
+        only = next(text for text, rule in pairs if isinstance(rule, Fixed) and rule.only)
+        ends = len(column.groups) - len(column.missing_codes)
+        codes: dict[str, Any] = {
+            "levels": column.groups[:ends],
+            "missing": column.groups[ends:],
+            "rule": only,
+        }
+        made = {group_of(name): Column(**own, **codes)}
+    else:
+        made = {group_of(name): Column(levels=column.groups, **own)}
+    for group, levels in column.levels_by_group.items():
+        if len(levels) > 1:
+            made[level_in(name, group)] = Column(levels=levels, **own)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """How synthetic levels of a column with groups, or their groups, come about.
+
+    The level follows from its group and from the level drawn within the group, unless `fixed`, the
+    rules of the column, settle it: a function of codes (n,) and of the values of columns before.
+    """
+
+    name: str
+    column: Column
+    fixed: Any
+    of_group: bool
+
+    def limits(self, values: Mapping[str, Floats]) -> tuple[float, float]:
+        """None: codes of levels have no limits."""
+        return -np.inf, np.inf
+
+    def rounded(self, found: Floats) -> Floats:
+        """The codes (n,) as they are."""
+        return found
+
+    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+        """The codes (n,) of groups, or of levels by the groups and places among `values`."""
+        by_rule = self.fixed(np.zeros(len(found)), values)
+        if self.of_group:
+            group = np.append(0.0, group_codes(self.column))[by_rule.astype(np.intp)]
+            return np.where(by_rule > 0.0, group, found)
+        codes = group_codes(self.column)
+        made = by_rule.copy()
+        for code, group in enumerate(self.column.groups, start=1):
+            of = np.flatnonzero((values[group_of(self.name)] == code) & (by_rule == 0.0))
+            levels = np.flatnonzero(codes == code) + 1.0  # In the order of their places.
+            inside = values.get(level_in(self.name, group))
+            at = np.zeros(len(of), np.intp) if inside is None else inside[of].astype(np.intp) - 1
+            made[of] = levels[at]
+        return made

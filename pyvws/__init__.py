@@ -80,6 +80,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "pairwise_weights": "pyvws.risks.pairwise",
     "pmse": "pyvws.evaluation.pmse",
     "quantile": "pyvws.r_numbers.rarith",
+    "regression_utility": "pyvws.evaluation.regression_utility",
     "risk_summary": "pyvws.evaluation.whack_a_mole",
     "risk_weights": "pyvws.weights.weights",
     "scalar_weights": "pyvws.weights.weights",

@@ -41,6 +41,12 @@ def utility(
     figure: Annotated[
         Path | None, typer.Option(help="Picture of the associations, .png, .pdf or .svg.")
     ] = None,
+    regression: Annotated[
+        str | None, typer.Option(help="Compare this regression instead.", metavar="FORMULA")
+    ] = None,
+    family: Annotated[
+        str, typer.Option(help="Of --regression.", metavar="gaussian|logistic|poisson")
+    ] = "gaussian",
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap and of permutations.")] = 1,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -49,11 +55,15 @@ def utility(
 
     k-marginal, S_pMSE, margins, missing values and associations, each with its direction, its ends
     and what it cannot see. With --outcome: ECDF distances, quantiles and means of one number, or
-    the shares of one category's levels. Works on files made by any tool. It prints figures of the
+    the shares of one category's levels. With --regression: coefficients with combined
+    intervals beside the data's. Works on files made by any tool. It prints figures of the
     confidential data too.
 
     Example: pyvws utility people.csv out/
     """
+    if regression is not None:
+        _tell_regression(original, synthetic, regression, family, quiet, as_json)
+        return
     from pyvws.commands._tables import read_column, read_tables
     from pyvws.report.margins import LevelMargin, margin_of
 
@@ -77,6 +87,51 @@ def utility(
         _tell_shares(margin, quiet=quiet, as_json=as_json)
     else:
         _tell_numbers(outcome, values.tables, quiet=quiet, as_json=as_json)
+
+
+def _tell_regression(
+    original: Path,
+    synthetic: Sequence[Path],
+    formula: str,
+    family: str,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print each coefficient with its interval in the data and in the datasets."""
+    from typing import Any
+
+    from pyvws.commands._tables import read_tables, synthetic_files
+    from pyvws.evaluation.regression_utility import regression_utility
+    from pyvws.report.output_folder import draws_behind
+
+    table, datasets, _ = read_tables(original, synthetic, None)
+    draws = draws_behind(synthetic_files(synthetic))
+    chosen: Any = family
+    found = regression_utility(table, datasets, formula, family=chosen, draw_of_dataset=draws)
+    rows = zip(
+        *(found.names, found.original, found.original_interval),
+        *(found.synthetic, found.synthetic_interval, found.overlap),
+        strict=True,
+    )
+    if as_json:
+        parts = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
+        print_json({name: dict(zip(parts, row, strict=True)) for name, *row in rows})
+    elif not quiet:
+        print_table(
+            f"{formula} ({family}), data and {len(datasets)} synthetic datasets",
+            ("data", "95 % interval", "synthetic", "95 % interval", "overlap"),
+            (
+                (
+                    name,
+                    *(f"{before:.5g}", "{:.4g} to {:.4g}".format(*ends)),
+                    *(f"{after:.5g}", "{:.4g} to {:.4g}".format(*others)),
+                    f"{overlap:.2f}",
+                )
+                for name, before, ends, after, others, overlap in rows
+            ),
+            "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees this regression and "
+            "no other.",
+        )
 
 
 def _draw(found: TableUtility, path: Path) -> None:

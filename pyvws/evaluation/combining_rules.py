@@ -146,8 +146,9 @@ def combine_formula(
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
+    family: Literal["gaussian", "logistic", "poisson"] = "gaussian",
 ) -> dict[str, Combined]:
-    """Combine the coefficients of a least-squares regression over m synthetic tables.
+    """Combine the coefficients of a regression over m synthetic tables.
 
     Parameters
     ----------
@@ -163,6 +164,8 @@ def combine_formula(
         As in `combine`, for example `release.privacy["draw_of_dataset"]`.
     names : sequence of m str, optional
         Names of the tables in messages, such as their files; by default "dataset 1" and so on.
+    family : {"gaussian", "logistic", "poisson"}
+        Least squares, or the regression of an outcome of 0 and 1, or of counts, as R's ``glm``.
 
     Returns
     -------
@@ -199,7 +202,7 @@ def combine_formula(
         )
     if draw_of_dataset is not None:  # Refuse before the work.
         _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
-    fits = [fit_formula(*each) for each in zip(datasets, repeat(formula), called)]
+    fits = [fit_formula(*each) for each in zip(datasets, repeat(formula), called, repeat(family))]
     for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:
             alone = len(set(fit.names) ^ set(fits[0].names))

@@ -1,4 +1,4 @@
-"""Least squares for a formula: the coefficients of R's ``lm`` and their estimated variances.
+"""Regressions by formula: the coefficients of R's ``lm`` and ``glm`` and their variances.
 
 b = (X'X)^-1 X'y by a QR decomposition; var(b) = s^2 diag (X'X)^-1 with s^2 = RSS / (N - K).
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
+from pyvws.evaluation.glm import glm
 from pyvws.tables.design import make_design
 from pyvws.tables.frame import numeric_column, open_frame
 
@@ -49,14 +51,19 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
     return LeastSquares(coefficients, scale * (inverse * inverse).sum(axis=1), names)
 
 
-def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
-    """Least squares of a formula such as "income ~ region + urban" on a table called `name`.
+def fit_formula(
+    table: Any, formula: str, name: str = "table", family: str = "gaussian"
+) -> LeastSquares:
+    """Fit a formula such as "income ~ region + urban" on a table called `name`.
+
+    The family is "gaussian" (least squares), "logistic" or "poisson".
 
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~".
 
     Raises InputError for a formula with nothing before "~", an unknown column or missing values.
     """
+    choice(family, "family", ("gaussian", "logistic", "poisson"))
     outcome, tilde, predictors = (part.strip() for part in formula.partition("~"))
     if not (outcome and tilde and predictors):
         raise InputError(
@@ -67,9 +74,14 @@ def fit_formula(table: Any, formula: str, name: str = "table") -> LeastSquares:
     try:
         frame = open_frame(table)
         called = "(" in outcome and outcome not in frame.columns
+        if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
+            frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
         design = make_design(frame, f"~ {predictors}", outcome=outcome)
-        return least_squares(design.matrix, y, design.names)
+        if family == "gaussian":
+            return least_squares(design.matrix, y, design.names)
+        found = glm(design.matrix, y, family=family)
+        return LeastSquares(found.coefficients, found.variances, design.names)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 

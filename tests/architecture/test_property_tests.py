@@ -152,6 +152,9 @@ PROPERTY_TESTS = {
     "evaluation.pmse.logistic_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
     "evaluation.pmse.pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
     "evaluation.pmse.tree_pmse": "evaluation/test_pmse.py::test_groups_against_their_shares",
+    "evaluation.regression_utility.regression_utility": (
+        "evaluation/test_regression_utility.py::test_groups_against_their_means_and_shares"
+    ),
     "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.table_risk.table_risk": (

@@ -1,0 +1,116 @@
+"""A regression on the original beside its combined estimates from synthetic tables [karr2006].
+
+The synthetic estimates and intervals follow the combining rules [reiter2003]; the overlap of the
+intervals says whether a user of the synthetic tables would conclude the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from pyvws._base.checks import Floats, dataset_list, open_unit_interval
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import combine_formula
+from pyvws.evaluation.interval_overlap import interval_overlap
+from pyvws.evaluation.least_squares import fit_formula
+from pyvws.tables.frame import open_frame
+
+__all__ = ["RegressionUtility", "regression_utility"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegressionUtility:
+    """K coefficients in the original and in m synthetic datasets.
+
+    `names` (K,); `original` and `synthetic` (K,) are estimates on the link's scale, and
+    `original_interval` and `synthetic_interval` (K, 2) their intervals. `overlap` (K,) is in
+    [0, 1]: 1 = the same interval, 0 = apart; larger = more useful.
+    """
+
+    names: tuple[str, ...]
+    original: Floats
+    original_interval: Floats
+    synthetic: Floats
+    synthetic_interval: Floats
+    overlap: Floats
+
+
+def regression_utility(
+    original: Any,
+    synthetic: Sequence[Any],
+    formula: str,
+    *,
+    family: Literal["gaussian", "logistic", "poisson"] = "gaussian",
+    kind: Literal["partial", "full"] = "partial",
+    draw_of_dataset: Sequence[Any] | None = None,
+    level: float = 0.95,
+) -> RegressionUtility:
+    """Coefficients of a regression with intervals, before and after, and how far they overlap.
+
+    The score sees this regression and no other. A wide synthetic interval that holds the original's
+    has an overlap above 1/2, so look at the lengths too.
+
+    Parameters
+    ----------
+    original : pandas, polars or Arrow table
+        Confidential records.
+    synthetic : sequence of tables
+        Two or more synthetic datasets with the same columns.
+    formula : str
+        Such as "income ~ region + urban".
+    family : {"gaussian", "logistic", "poisson"}
+        Least squares, or the regression of an outcome of 0 and 1, or of counts, as R's ``glm``.
+    kind : {"partial", "full"}
+        The combining rule, as in `pyvws.combine`.
+    draw_of_dataset : sequence of m labels, optional
+        As in `pyvws.combine`.
+    level : float
+        Level of the intervals, in (0, 1). The original's are those of the t distribution for least
+        squares, else of the normal one.
+
+    Returns
+    -------
+    RegressionUtility
+
+    Raises
+    ------
+    InputError
+        For a formula that cannot be read, missing values, an outcome that the family cannot have,
+        and tables whose designs have different columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"y": [1.0, 3.0, 2.0, 5.0], "x": [1.0, 2.0, 3.0, 4.0]})
+    >>> regression_utility(table, [table, table], "y ~ x").original.round(6).tolist()
+    [0.0, 1.1]
+    """
+    upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
+    tables = dataset_list(synthetic, "synthetic")
+    own = fit_formula(original, formula, "original", family)
+    found = combine_formula(
+        tables, formula, kind=kind, draw_of_dataset=draw_of_dataset, family=family
+    )
+    if tuple(found) != own.names:
+        raise InputError(
+            "The design matrices of the original and of the synthetic datasets have different "
+            "columns. Give all tables the same levels, for example as categories."
+        )
+    degrees = len(open_frame(original)) - len(own.names)
+    factor = float(stdtrit(degrees, upper) if family == "gaussian" else ndtri(upper))
+    half = factor * np.sqrt(own.variances)
+    before = np.column_stack([own.coefficients - half, own.coefficients + half])
+    after = np.array([one.interval(level) for one in found.values()])
+    return RegressionUtility(
+        names=own.names,
+        original=own.coefficients,
+        original_interval=before,
+        synthetic=np.array([one.estimate for one in found.values()]),
+        synthetic_interval=after,
+        overlap=np.asarray(interval_overlap(before, after)),
+    )

@@ -87,8 +87,8 @@ def regression_utility(
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"y": [1.0, 3.0, 2.0, 5.0], "x": [1.0, 2.0, 3.0, 4.0]})
-    >>> regression_utility(table, [table, table], "y ~ x").original.round(6).tolist()
-    [0.0, 1.1]
+    >>> bool(regression_utility(table, [table, table], "y ~ x").overlap.min() > 0.5)
+    True
     """
     upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
     tables = dataset_list(synthetic, "synthetic")

@@ -63,17 +63,18 @@ def check_columns(
 ) -> dict[str, Any]:
     """The part of summary.json on the columns; MisfitWarning of those that part from their data.
 
-    `counts` (N,) are the records that each row of a tally stands for; `rounded` says whether the
+    Records that break a rule of a column are left out of its data. `counts` (N,) are the records that each row of a tally stands for; `rounded` says whether the
     run releases whole numbers.
     """
     found: dict[str, ColumnCheck] = {}
     for name, one in table.synthesized.items():
         levels = list(map(str, one.kind.to_list())) if isinstance(one.kind, nw.Series) else None
         own = [made[name] for made in datasets]
-        data = one.y
+        keeping = slice(None) if one.keeping is None else one.keeping
+        data, of = one.y[keeping], None if counts is None else counts[keeping]
         if rounded and levels is None:
             data, own = np.rint(data), [np.rint(made) for made in own]
-        found[name] = check_column(data, own, levels=levels, counts=counts)
+        found[name] = check_column(data, own, levels=levels, counts=of)
     _warn({name: check.troubles for name, check in found.items()}, table.released)
     return {
         "rows_checked": min(len(next(iter(made.values()))) for made in datasets),

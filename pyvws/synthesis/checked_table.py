@@ -133,6 +133,7 @@ def _several_outcomes(
             kind=_levels(schema, name, frame[name]),
             written=_decoder(schema, name, frame[name]),
             breaking=how_many(found.breaking, counts),
+            keeping=~found.breaking if found.breaking.any() else None,
         )
         for one, (y, has) in conditionals(schema, name, values, found).items():
             if is_drawn(schema, one):

@@ -107,12 +107,15 @@ class ReleasedColumn:
         Makes the column of the table's kind.
     breaking : int
         The number of records that break a rule of the column.
+    keeping : ndarray of bool, shape (N,), optional
+        Whether a record keeps the rules of the column; all do if not given.
     """
 
     y: Floats
     kind: OutcomeKind
     written: Callable[[Mapping[str, Floats], Any], nw.Series[Any]]
     breaking: int = 0
+    keeping: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

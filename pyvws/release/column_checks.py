@@ -63,8 +63,8 @@ def check_columns(
 ) -> dict[str, Any]:
     """The part of summary.json on the columns; MisfitWarning of those that part from their data.
 
-    Records that break a rule of a column are left out of its data. `counts` (N,) are the records that each row of a tally stands for; `rounded` says whether the
-    run releases whole numbers.
+    Records that break a rule of a column are left out of its data. `counts` (N,) are the records
+    that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
     """
     found: dict[str, ColumnCheck] = {}
     for name, one in table.synthesized.items():

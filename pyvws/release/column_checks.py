@@ -48,10 +48,11 @@ def sampled(
 ) -> Sample:
     """Every k-th of the `of` rows of a dataset, of which `values` (n,) begin with number `first`.
 
-    k is the least with which the checks get no more rows than they look at.
+    k is the least with which the checks get no more rows than they look at. The rows are copies: a
+    view would keep the whole dataset.
     """
     step = max(1, -(-of // ROWS))
-    return {name: values[name][(1 - first) % step :: step] for name in table.synthesized}
+    return {name: values[name][(1 - first) % step :: step].copy() for name in table.synthesized}
 
 
 def check_columns(

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,3 +160,15 @@ def test_a_board_page_of_an_earlier_run_has_no_checks(tmp_path: Path) -> None:
     assert "No synthetic column does what its data does not." in html.unescape(page)
     del part.summary["column_checks"]
     assert '<h2 id="columns">' not in board_page(read_public(out), part, None)
+
+
+def test_the_rows_that_are_looked_at_keep_nothing_of_the_others(monkeypatch) -> None:
+    """A view of a dataset's column would keep the column, of every step of a large table."""
+    monkeypatch.setattr(column_checks, "ROWS", 4)
+    table: Any = SimpleNamespace(synthesized={"x": None})
+    values, parts = np.arange(10.0), []
+    for first, stop in ((1, 6), (6, 11)):
+        step = {"x": values[first - 1 : stop - 1]}
+        parts.append(column_checks.sampled(step, table, first=first, of=10)["x"])
+    assert np.concatenate(parts).tolist() == values[::3].tolist()
+    assert all(part.base is None for part in parts)

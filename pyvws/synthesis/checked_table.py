@@ -16,7 +16,7 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
 from pyvws.models.sequence import DrawnColumn, Finishing
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
-from pyvws.synthesis.families import family_of, first_code
+from pyvws.synthesis.families import family_of, first_code, refuse_too_many
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.cells import distinct_rows
@@ -76,6 +76,8 @@ def _one_outcome(
     categories = modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean)
     mechanism.check_outcome(y, outcome, categories=categories)
     design = make_design(frame, formula, outcome=outcome)
+    if modelled and settings.program is None:
+        refuse_too_many(outcome, prepared, len(design.names))
     known = _known(frame, mechanism)
     keep = settings.keep if counts is None else ()
     kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
@@ -180,6 +182,7 @@ def _conditional(
 ) -> OutcomeColumn:
     """A conditional of `modelled_schema`, of the records (N,) that have a term in it."""
     family, design = family_of(schema, name), public_design(schema, name)
+    refuse_too_many(name, family, len(design.names))
     first, predictors = first_code(family), schema.predictors_of(name)
     records = None if has.all() else np.flatnonzero(has)
     own = y if records is None else y[records]

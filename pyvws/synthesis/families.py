@@ -15,8 +15,16 @@ from pyvws.tables.parts import is_drawn, modelled_schema
 from pyvws.tables.pattern_design import pattern_design
 from pyvws.tables.schema import Schema
 
-__all__ = ["families_of", "family_of", "first_code", "refuse_by_column", "refuse_table"]
+__all__ = [
+    "families_of",
+    "family_of",
+    "first_code",
+    "refuse_by_column",
+    "refuse_table",
+    "refuse_too_many",
+]
 
+_MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
 
@@ -35,6 +43,17 @@ def family_of(schema: Schema, name: str) -> Model:
     if isinstance(family, ConditionalTable):
         return replace(family, patterns=pattern_design(schema, name).patterns)
     return family
+
+
+def refuse_too_many(name: str, model: Model, K: int) -> None:
+    """Raise InputError for a design of K columns with more parameters than a sampler can fit."""
+    if isinstance(model, ConditionalTable) or model.dimension(K) <= _MOST_PARAMETERS:
+        return
+    raise InputError(
+        f"The predictors of {name!r} make {K:,} design columns, and its family then has "
+        f"{model.dimension(K):,} parameters; at most {_MOST_PARAMETERS:,} can be fitted. Name "
+        "fewer predictors, join levels, or take model table in a schema."
+    )
 
 
 def families_of(schema: Schema) -> tuple[Model, ...]:

@@ -1,0 +1,38 @@
+"""A design with more columns than can be fitted is refused before any fit, with its counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.models.registry import find_model
+from pyvws.synthesis.families import refuse_too_many
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+AREAS = [f"a{k:03d}" for k in range(400)]
+TABLE = pl.DataFrame({"area": AREAS * 2, "y": np.arange(800) % 5})
+
+
+def test_one_outcome() -> None:
+    with pytest.raises(InputError, match=r"400 design columns.* 80,600 parameters; at most 20,000"):
+        vws.synthesize(
+            TABLE, outcome="y", model="poisson", formula="~ area", mechanism="lw", seed=1
+        )
+
+
+def test_a_column_of_a_table() -> None:
+    area = Column(role="public", levels=tuple(AREAS))
+    schema = Schema({"area": area, "y": Column(model="poisson")})
+    with pytest.raises(InputError, match="'y' make 400 design columns"):
+        vws.synthesize(TABLE, schema=schema, mechanism="lw", seed=1)
+
+
+def test_what_can_be_fitted_passes() -> None:
+    refuse_too_many("y", find_model("poisson"), 150)
+    for K in (2000, 10**6):
+        with pytest.raises(InputError, match=f"{K:,} design columns"):
+            refuse_too_many("y", find_model("normal"), K)

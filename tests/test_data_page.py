@@ -110,6 +110,33 @@ def _missing() -> None:
     assert made.is_null().mean() == pytest.approx(y.is_null().mean(), abs=0.1)
 
 
+def _many_columns() -> None:
+    table = pl.DataFrame({f"c{k}": _RNG.choice(list("abcdefgh"), N) for k in range(14)})
+    schema = Schema.propose(table)
+    assert {column.model for column in schema.columns.values()} == {"table"}
+    made = vws.synthesize(table, schema=schema, **QUICK).datasets[0]
+    assert all(set(made[name]) <= set("abcdefgh") for name in table.columns)
+
+
+def _decided() -> None:
+    density = {"north": 4.5, "south": 7.0}
+    table = pl.DataFrame({"area": _REGION, "density": [density[one] for one in _REGION]})
+    schema = Schema(
+        {
+            "area": Column(model="table", levels=tuple(density)),
+            "density": Column(lookup={"area": density}),
+        }
+    )
+    made = vws.synthesize(table, schema=schema, **QUICK).datasets[0]
+    assert made["density"].to_list() == [density[one] for one in made["area"]]
+
+
+def _many_levels() -> None:
+    codes = tuple(f"{group}{place:02d}" for group in "ABCD" for place in range(50))
+    made = _schema(_RNG.choice(codes, N), model="table", levels=codes, group_by=1)
+    assert set(made) <= set(codes)
+
+
 def _ids() -> None:
     schema = Schema({"id": Column(role="id"), "y": Column(model="poisson", range=(0, 99))})
     table = pl.DataFrame({"id": _RNG.permutation(N) + 7000, "y": _RNG.poisson(4, N)})
@@ -147,8 +174,11 @@ ROWS = {
     "shares": _shares,
     "dates": _dates,
     "missing values, sums": _missing,
+    "many columns": _many_columns,
+    "a column that another decides, such as the density of an area": _decided,
     "ids": _ids,
     "free text": _free_text,
+    "codes with hundreds of levels": _many_levels,
     "a level with few records": _joined_level,
     "names with blanks": _blanks,
 }

@@ -460,7 +460,10 @@ class Column:
                 found["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
         if self.lookup and not self.categorical and self.days_since is None:
             found["lookup"] = {
-                of: {label: float(value) for label, value in values.items()}
+                of: {
+                    x: value if (n := as_number(value)) is None else n
+                    for x, value in values.items()
+                }
                 for of, values in self.lookup.items()
             }
         if self.role == "synthesize" and "role" not in self.review:

@@ -15,8 +15,10 @@ _LARGE = 1e3  # Times 1, where the prior expects coefficients.
 
 
 def design_remedy(design: Floats) -> str:
-    """A sentence on a design (N, K) of too many columns or of columns far from 1; else empty."""
+    """A sentence on a design (N, K) of too many columns or columns far from 1; else empty."""
     K = design.shape[1]
+    if K == 1:  # An intercept, or the numbers of a conditional table's patterns.
+        return ""
     if K > _MOST_COLUMNS:
         return (
             f"There are too many design columns ({K}). Join levels, or take predictors out of the "

@@ -44,9 +44,8 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 __all__ = ["AutoEngine", "LaplaceEngine", "nutpie_version"]
 
-_POOL = (
-    4  # Proposals a draw. A draw is repeated where its weight is above this many times the mean.
-)
+# Proposals a draw. A draw is repeated where its weight is above this many times the mean.
+_POOL = 4
 _STEP = 1e-3  # Of the differences that second derivatives come from, on the sampled scale.
 _STEP_IN_WINDOW = 0.1  # Under a clamp: shorter ones see single records pass the window's ends.
 _LEAST_CURVATURE = 0.05  # No direction is wider than this allows, where a prior alone has 1.

@@ -166,8 +166,8 @@ class TableCells(Records):
 
     @property
     def rows(self) -> Floats:
-        """The distinct design rows of the last column, which the most columns precede."""
-        return self.columns[-1].cells.rows
+        """The distinct design rows of the column that has the widest design."""
+        return max((one.cells.rows for one in self.columns), key=lambda rows: rows.shape[1])
 
     def part(self, places: slice | NDArray[np.intp]) -> TableCells:
         """Distinct records at some places, each as one record."""

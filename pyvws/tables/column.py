@@ -408,14 +408,15 @@ class Column:
         return (*found, *lookups)
 
     @property
-    def missing_only_by_rule(self) -> bool:
-        """Whether rules say where the value is missing, and that it is nowhere else."""
-        return any(isinstance(rule, Fixed) and rule.only for rule in self.rules)
+    def missing_only_rule(self) -> str | None:
+        """The rule that says where the value is missing and that it is nowhere else, if any."""
+        rules = zip(self.rule_texts, self.rules, strict=False)  # Lookups have no text.
+        return next((text for text, one in rules if isinstance(one, Fixed) and one.only), None)
 
     @property
     def n_drawn(self) -> int:
         """The number of first levels that a family draws: missing ones may follow by a rule."""
-        return len(self.levels or () if self.missing_only_by_rule else self.coded_levels)
+        return len(self.levels or () if self.missing_only_rule else self.coded_levels)
 
     @property
     def is_computed(self) -> bool:

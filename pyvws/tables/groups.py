@@ -17,7 +17,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.tables.column import Column
-from pyvws.tables.rules import Fixed
 
 __all__ = [
     "Grouped",
@@ -62,14 +61,12 @@ def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict
     if column.role == "public":
         return {group_of(name): Column(role="public", levels=column.groups)}
     own: dict[str, Any] = {"model": column.model, "settings": column.settings, **named}
-    if column.missing_only_by_rule:
-        pairs = zip(column.rule_texts, column.rules, strict=True)
-        only = next(text for text, rule in pairs if isinstance(rule, Fixed) and rule.only)
+    if column.missing_only_rule is not None:
         ends = len(column.groups) - len(column.missing_codes)
         codes: dict[str, Any] = {
             "levels": column.groups[:ends],
             "missing": column.groups[ends:],
-            "rule": only,
+            "rule": column.missing_only_rule,
         }
         made = {group_of(name): Column(**own, **codes)}
     else:

@@ -82,11 +82,10 @@ def _part(schema: Schema, name: str, named: Column) -> Column:
         entries = _predictors(schema, wanted, given.pop("formula", None))
     given.pop("predictors", None)
     entries = {"model": given.pop("model", "nominal"), **entries, "settings": given}
-    if column.missing_only_by_rule and column.mass:
+    only = column.missing_only_rule
+    if only is not None and column.mass:
         ends = 1 + len(column.mass)
         codes = column.parts[ends:]
-        pairs = zip(column.rule_texts, column.rules, strict=True)
-        only = next(text for text, rule in pairs if isinstance(rule, Fixed) and rule.only)
         return Column(levels=column.parts[:ends], missing=codes, rule=only, **entries)
     return Column(levels=column.parts, **entries)
 
@@ -301,7 +300,7 @@ def is_drawn(schema: Schema, name: str) -> bool:
     column = schema.columns[_whole(schema, name) if of_part else name]
     if column.group_by is not None:
         return of_part
-    if of_part and column.missing_only_by_rule and not column.mass:
+    if of_part and column.missing_only_rule and not column.mass:
         return False
     return not column.is_computed
 

@@ -37,6 +37,11 @@ def test_scale_and_columns_are_told_apart(K: int, size: float, said: str) -> Non
     assert _ELSE in failure_remedy(None)
 
 
+@pytest.mark.parametrize("values", [[0.0], [1.0], [0.0, 9999.0]])
+def test_patterns_of_a_table_and_an_intercept_have_no_scale(values: list[float]) -> None:
+    assert design_remedy(np.array(values)[:, None]) == ""
+
+
 def test_a_sampler_that_cannot_start_for_its_columns_says_so() -> None:
     """As a factor of 200 levels makes them: their correlations alone are 19,900 parameters."""
     y = np.random.default_rng(2).poisson(5.0, 300).astype(float)

@@ -98,6 +98,21 @@ def test_a_range_that_cuts_much_of_a_family_off_is_told_of() -> None:
         vws.synthesize(waits, schema=schema, **QUICK, mechanism="unweighted", seed=1 << 60)
 
 
+def test_a_column_whose_rule_every_record_breaks_has_nothing_to_check(tmp_path: Path) -> None:
+    table = pl.DataFrame({"area": ["a", "b"] * 30, "density": [9.0] * 60})
+    columns = {
+        "area": Column(model="table", levels=("a", "b")),
+        "density": Column(lookup={"area": {"a": 1.0, "b": 2.0}}),
+    }
+    chosen = {**QUICK, "mechanism": "unweighted", "seed": 1 << 60}
+    release = vws.synthesize(table, schema=Schema(columns), **chosen)
+    assert release.summary["records_that_break_rules"] == {"density": 60}
+    assert release.summary["column_checks"]["columns"]["density"] == []
+    release.write(tmp_path / "out")
+    page = board_page(read_public(tmp_path / "out"), read_confidential(tmp_path / "out"), None)
+    assert "density" in page
+
+
 @pytest.mark.parametrize("settings", [SIGNED, {**QUICK, "schema": MASS, "mechanism": "lw"}])
 def test_a_run_in_steps_tells_what_a_run_in_memory_tells(
     settings: dict[str, Any], tmp_path: Path, at_once: Callable[[int], None]

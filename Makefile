@@ -8,8 +8,9 @@ PYTHON ?= python3
 VENV ?= .venv
 OUT ?= demo
 R ?= yes
-# A file's tests share what they have fitted, so one process takes the whole file.
-TWO_AT_ONCE = --numprocesses 2 --dist loadfile
+# A file's tests share what they have fitted, so one process takes the whole file, in the order that
+# tests/conftest.py gives the files.
+TWO_AT_ONCE = --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes. Each imports in 2 s what Python has kept compiled, else in 9 s.
 unexport PYTHONDONTWRITEBYTECODE
 

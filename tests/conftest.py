@@ -46,7 +46,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Of few draws a diagnostic may fall short on one machine and not on another."""
+    """Slow files come first, so that neither of two processes ends with one.
+
+    Of few draws a diagnostic may fall short on one machine and not on another.
+    """
+    slow = {item.path for item in items if _is_slow(item)}
+    items.sort(key=lambda item: item.path not in slow)
     few_draws = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
     for item in items:
         if item.get_closest_marker("draws") is not None:
@@ -56,6 +61,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
             item.add_marker("quick")
             if config.getoption("markexpr") == "quick":
                 _try_fewer_examples(getattr(item, "obj", None))
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    """Whether the test takes more than ten seconds, or may compile a Stan program."""
+    return item.get_closest_marker("slow") is not None or "need" in getattr(
+        item, "fixturenames", ()
+    )
 
 
 def _try_fewer_examples(test: Any) -> None:

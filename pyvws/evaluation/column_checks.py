@@ -4,6 +4,7 @@ Two shares p and q part where they differ by more than chance and a tolerance. W
 m (1 - m), m the mean of p and q, chance is 3 s (1/N + 1/n)^(1/2) for N records of the data and n
 rows of a synthetic dataset, and the tolerance is a share of s, or 1 point where that is more. So
 half of the records part from half by 5 points, at a repeated value, and 1 % from 1 % by 1 point.
+Shares among the records with one value of a predictor have a wider tolerance, and 5 for the 3.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from pyvws._base.checks import Floats, dataset_list, same_length, vector
 from pyvws.errors import InputError
 
-__all__ = ["TROUBLES", "ColumnCheck", "Statistic", "check_column"]
+__all__ = ["TROUBLES", "ColumnCheck", "Predictor", "Statistic", "check_column"]
 
 TROUBLES: Final = {
     "negative": "negative values, which the data never has",
@@ -30,6 +31,9 @@ TROUBLES: Final = {
     "quantiles": "other quantiles than the data",
     "missing": "another share of missing values",
     "levels": "other shares of levels than the data",
+    "order": "other shares than the data given a predictor, under a family of ordered levels",
+    "slope": "other shares than the data given a predictor of few values that enters as a slope",
+    "given": "other shares than the data given a predictor",
 }
 """What a synthetic column does that its data does not, by key."""
 
@@ -43,6 +47,10 @@ _CHANCE: Final = 3.0
 _BEYOND: Final = 8.0  # 8 / N beyond the data's own range: by chance once in exp(8) tables.
 _FAR: Final = 3.0  # Lengths of the data's range.
 _FEWEST: Final = 3  # Fewer datasets than these do not tell a far value from a rare one.
+_GROUPS: Final = 30  # A predictor of more values than these has too few records at each.
+_IN_GROUP: Final = 30  # Nor are fewer records than these told of.
+_OF_GROUPS: Final = 0.2  # The tolerance of shares given a predictor.
+_CHANCE_OF_GROUPS: Final = 5.0  # Of the many shares given predictors the furthest is told of.
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,28 @@ class ColumnCheck:
         does."""
         found = {one.trouble for one in self.statistics}
         return tuple(key for key in TROUBLES if key in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor:
+    """A predictor of the column that is checked, in the same coding in all datasets.
+
+    Attributes
+    ----------
+    name : str
+        Name of the predictor.
+    original : array_like, shape (N,)
+        Its values in the confidential data.
+    synthetic : sequence of array_like, each of shape (N_l,)
+        Its values in the synthetic datasets.
+    trouble : str
+        The key of `TROUBLES` where the column parts from its data given the predictor.
+    """
+
+    name: str
+    original: Any
+    synthetic: Sequence[Any]
+    trouble: str = "given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +167,7 @@ def check_column(
     *,
     levels: Sequence[str] | None = None,
     counts: Any = None,
+    predictors: Sequence[Predictor] = (),
 ) -> ColumnCheck:
     """Compare a column of the confidential data with its synthetic columns.
 
@@ -154,6 +185,9 @@ def check_column(
         Labels of a category's levels.
     counts : array_like, shape (N,), optional
         The records that each entry of `original` stands for, one if not given.
+    predictors : sequence of Predictor
+        The furthest share of levels, or below a quartile, given a value of each is among the
+        statistics. A predictor of more than 30 values is left out.
 
     Returns
     -------
@@ -185,13 +219,79 @@ def check_column(
     data, own = _Values.of(y, of), [_Values.of(values, None) for values in made]
     if not data.records:
         raise InputError("original has no value that is a number. Leave the column out.")
-    if levels is None:
-        return ColumnCheck(tuple(_of_numbers(data, own)))
-    if any(
+    if levels is not None and any(
         not np.isin(one.values, np.arange(1.0, len(levels) + 1.0)).all() for one in (data, *own)
     ):
         raise InputError("The values of a category must be codes 1 to L of levels.")
-    return ColumnCheck(tuple(_of_levels(data, own, levels)))
+    found = _of_numbers(data, own) if levels is None else _of_levels(data, own, levels)
+    if predictors:
+        edges = np.unique([data.quantile(level) for level in (0.25, 0.5, 0.75)])
+        events = _Events.of_numbers(edges) if levels is None else _Events.of_levels(levels)
+        for one in predictors:
+            found += _of_predictor(events, y, made, one, of)
+    return ColumnCheck(tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """What is counted given a predictor: each level, or the values up to each of some numbers."""
+
+    labels: tuple[str, ...]
+    edges: Floats | None = None
+
+    @classmethod
+    def of_numbers(cls, edges: Floats) -> _Events:
+        return cls(tuple(f"share up to {edge:.7g}" for edge in edges), edges)
+
+    @classmethod
+    def of_levels(cls, levels: Sequence[str]) -> _Events:
+        return cls(tuple(f"share of level {level!r}" for level in levels))
+
+    def shares(self, y: Floats, x: Floats, values: Floats, counts: Floats | None) -> Any:
+        """The share of each event (G, E) given each of the predictor's values, and records (G,)."""
+        place = np.minimum(np.searchsorted(values, x), len(values) - 1)
+        there = (values[place] == x) & ~np.isnan(y)
+        of = None if counts is None else counts[there]
+        code = y[there].astype(np.intp) - 1
+        width = len(self.labels)
+        if self.edges is not None:
+            code, width = np.searchsorted(self.edges, y[there]), width + 1
+        at = place[there] * width + code
+        found = np.bincount(at, weights=of, minlength=len(values) * width).astype(np.float64)
+        found = found.reshape(len(values), width)
+        records = found.sum(axis=1)
+        if self.edges is not None:
+            found = found.cumsum(axis=1)[:, :-1]
+        with np.errstate(invalid="ignore"):
+            return found / records[:, None], records
+
+
+def _of_predictor(
+    events: _Events, y: Floats, made: list[Floats], one: Predictor, counts: Floats | None
+) -> list[Statistic]:
+    """The share that parts the most given a value of a predictor, for its limit."""
+    x = vector(one.original, one.name)
+    same_length(y, x, ("original", one.name))
+    values = np.unique(x[~np.isnan(x)])
+    if not 2 <= len(values) <= _GROUPS:
+        return []
+    p, records = events.shares(y, x, values, counts)
+    each = [
+        events.shares(own, vector(given, one.name), values, None)
+        for own, given in zip(made, one.synthetic, strict=True)
+    ]
+    q = np.mean([shares for shares, _ in each], axis=0)
+    rows = np.min([rows for _, rows in each], axis=0)
+    enough = (records >= _IN_GROUP) & (rows >= _IN_GROUP)
+    if not enough.any():
+        return []
+    p, q, own = p[enough], q[enough], np.stack([shares[enough] for shares, _ in each])
+    chance = np.sqrt(1 / records[enough] + 1 / rows[enough])[:, None]
+    excess = np.abs(p - q) / _limit(p, q, chance, _OF_GROUPS, _CHANCE_OF_GROUPS)
+    g, event = np.unravel_index(int(excess.argmax()), excess.shape)
+    name = f"{events.labels[event]} given {one.name} {values[enough][g]:.7g}"
+    trouble = one.trouble if excess[g, event] > 1 else ""
+    return [_statistic(name, float(p[g, event]), own[:, g, event], trouble)]
 
 
 def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list[Statistic]:
@@ -290,9 +390,14 @@ def _of_quantiles(data: _Values, own: list[_Values]) -> list[Statistic]:
 
 def _parts(p: float, q: float, records: float, rows: float, tolerance: float) -> bool:
     """Whether two shares differ by more than chance and the tolerance, as the module says."""
-    s = math.sqrt(max((p + q) / 2 * (1 - (p + q) / 2), 0.0))
-    chance = _CHANCE * s * math.sqrt(1 / records + 1 / rows)
-    return abs(p - q) > max(_LEAST, tolerance * s) + chance
+    return bool(abs(p - q) > _limit(p, q, math.sqrt(1 / records + 1 / rows), tolerance, _CHANCE))
+
+
+def _limit(p: Any, q: Any, chance: Any, tolerance: float, times: float) -> Any:
+    """How far two shares may differ, with chance (1/N + 1/n)^(1/2)."""
+    m = (p + q) / 2
+    s = np.sqrt(np.maximum(m * (1 - m), 0.0))
+    return np.maximum(_LEAST, tolerance * s) + times * s * chance
 
 
 def _statistic(name: str, data: float, own: Any, trouble: str = "") -> Statistic:

@@ -16,14 +16,15 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import MisfitWarning
-from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, check_column
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
+from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
 from pyvws.tables.headers import named
+from pyvws.tables.row_order import RowNumbers
 
 __all__ = ["ROWS", "Sample", "check_columns", "sampled"]
 
 Sample = dict[str, Floats]
-"""Some rows of a synthetic dataset, by column."""
+"""Some rows of a synthetic dataset, by column: the synthesized ones and the public predictors."""
 
 ROWS: Final = 20_000
 """The checks look at so many rows of each dataset at most."""
@@ -36,23 +37,36 @@ _ADVICE: Final = {
     "far": _RANGE,
     "fractions": "For whole numbers set decimals = 0 in a schema, or --round.",
     "repeated": "A value that many records have is a point of mass: mass in a schema.",
-    "quantiles": "Take another family, scale or predictors, or a larger epsilon.",
+    "quantiles": "Take another family (money is no count), scale or predictors, or a larger "
+    "epsilon.",
     "missing": "Missing values and levels follow their predictors: name more of them, or take a "
     "larger epsilon.",
 }
 _ADVICE["levels"] = _ADVICE["missing"]
+_ADVICE["order"] = 'Levels without an order need model = "nominal".'
+_ADVICE["slope"] = "A predictor whose numbers are codes needs levels in a schema, or C(NAME)."
+_ADVICE["given"] = "Name interactions, or take a larger epsilon."
 
 
 def sampled(
-    values: Mapping[str, Floats], table: ConfidentialTable, *, first: int = 1, of: int
+    values: Mapping[str, Floats],
+    table: ConfidentialTable,
+    rows: RowNumbers | None,
+    *,
+    first: int = 1,
+    of: int,
 ) -> Sample:
     """Every k-th of the `of` rows of a dataset, of which `values` (n,) begin with number `first`.
 
-    k is the least with which the checks get no more rows than they look at. The rows are copies: a
-    view would keep the whole dataset.
+    Row j stands for record `rows[j]`, or j. k is the least with which the checks get no more rows
+    than they look at. The rows are copies: a view would keep the whole dataset.
     """
     step = max(1, -(-of // ROWS))
-    return {name: values[name][(1 - first) % step :: step].copy() for name in table.synthesized}
+    at = slice((1 - first) % step, None, step)
+    kept = {name: values[name][at].copy() for name in table.synthesized}
+    for name, x in table.public.items():
+        kept[name] = x[at].copy() if rows is None else x[rows[at]]
+    return kept
 
 
 def check_columns(
@@ -68,6 +82,7 @@ def check_columns(
     that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
     """
     found: dict[str, ColumnCheck] = {}
+    fitted = {one.name: one for one in table.outcomes} if table.drawn else {}
     for name, one in table.synthesized.items():
         levels = list(map(str, one.kind.to_list())) if isinstance(one.kind, nw.Series) else None
         own = [made[name] for made in datasets]
@@ -78,7 +93,10 @@ def check_columns(
             continue
         if rounded and levels is None:
             data, own = np.rint(data), [np.rint(made) for made in own]
-        found[name] = check_column(data, own, levels=levels, counts=of)
+        predictors = []
+        if name in fitted:
+            predictors = _predictors(table, fitted[name], keeping, datasets)
+        found[name] = check_column(data, own, levels=levels, counts=of, predictors=predictors)
     _warn({name: check.troubles for name, check in found.items()}, table.released)
     return {
         "rows_checked": min(len(next(iter(made.values()))) for made in datasets),
@@ -87,6 +105,25 @@ def check_columns(
             for name, check in found.items()
         },
     }
+
+
+def _predictors(
+    table: ConfidentialTable, column: OutcomeColumn, keeping: Any, datasets: Sequence[Sample]
+) -> list[Predictor]:
+    """The column's predictors whose values the checks have, but for those of a table's patterns."""
+    if column.model.name == "table":
+        return []
+    made = {name: one.y for name, one in table.synthesized.items()}
+    found = []
+    for name in column.predictors:
+        x = table.public.get(name, made.get(name))
+        if x is None:
+            continue
+        trouble = "slope" if name in column.terms else "given"
+        if column.model.name == "ordinal":
+            trouble = "order"
+        found.append(Predictor(name, x[keeping], [one[name] for one in datasets], trouble))
+    return found
 
 
 def _warn(troubles: Mapping[str, tuple[str, ...]], header: Sequence[str]) -> None:

@@ -268,8 +268,9 @@ def _write_datasets(
 
             def write(number: int, batch: pl.DataFrame = batch, first: int = first) -> None:
                 draw, rng = streams[number]
-                values = run.values(draw, rng, batch[_PLACE].to_numpy())
-                kept[number].append(sampled(values, run.table, first=first, of=many))
+                rows = batch[_PLACE].to_numpy()
+                values = run.values(draw, rng, rows)
+                kept[number].append(sampled(values, run.table, rows, first=first, of=many))
                 columns = run.table.written(values, nw.Implementation.POLARS, first=first)
                 made = [one.to_native() for one in columns]
                 writers[number](batch.with_columns(made).select(released))
@@ -278,7 +279,7 @@ def _write_datasets(
                 job.result()
             first += batch.height
     return [
-        {name: np.concatenate([part[name] for part in parts]) for name in run.table.synthesized}
+        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         for parts in kept
     ]
 

@@ -112,7 +112,10 @@ class Synthesizer(RunSettings):
         else:
             drawn = draw_from_histogram(self, cast(PerturbedHistogram, mechanism), table, **given)
 
-        samples = [sampled(made, table, of=len(next(iter(made.values())))) for made in drawn.values]
+        samples = [
+            sampled(made, table, drawn.order, of=len(next(iter(made.values()))))
+            for made in drawn.values
+        ]
         checks = check_columns(table, samples, counts=None, rounded=self.round)
 
         def like(columns: dict[str, Any]) -> Any:

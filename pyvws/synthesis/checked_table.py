@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -116,9 +117,22 @@ def _one_outcome(
         known=known,
         released=released,
         implementation=frame.implementation,
+        public=_coded_predictors(frame, design.predictors),
         weights=None if weighed is None else _public_weights(frame, weighed, (outcome,)),
         reference=reference,
     )
+
+
+def _coded_predictors(frame: nw.DataFrame[Any], names: Sequence[str]) -> dict[str, Floats]:
+    """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
+    columns = plain_columns(frame, names, role="predictors")
+    return {
+        name: np.asarray(
+            column if pd.api.types.is_numeric_dtype(column) else pd.factorize(column, sort=True)[0],
+            dtype=np.float64,
+        )
+        for name, column in columns.items()
+    }
 
 
 def _several_outcomes(

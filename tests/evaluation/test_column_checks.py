@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.evaluation.column_checks import TROUBLES, check_column
+from pyvws.evaluation.column_checks import TROUBLES, Predictor, check_column
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
@@ -171,6 +171,74 @@ def test_levels_that_part_come_furthest_first() -> None:
     assert (set(names[:2]), set(names[2:])) == ({"a", "b"}, {"c", "d"})
     (same,) = check_column(codes, [codes], levels=("a", "b", "c", "d")).statistics
     assert (same.name, same.data, same.trouble) == ("share of level 'a'", 0.6, "")
+
+
+_PAIRS = st.lists(
+    st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(1, 3)), min_size=40, max_size=90
+)
+
+
+@given(_PAIRS, st.lists(_PAIRS, min_size=1, max_size=2), st.booleans())
+@few
+def test_shares_given_a_predictor_against_loops(
+    data: list[Any], made: list[list[Any]], labelled: bool
+) -> None:
+    """Of all shares with 30 records and rows the one is told of that is furthest for its limit."""
+    y, x, counts = (np.array(column, dtype=float) for column in zip(*data, strict=True))
+    own = [[np.array(column, float) for column in zip(*one, strict=True)][:2] for one in made]
+    given_x = Predictor("x", x, [one[1] for one in own], "slope")
+    check = check_column(
+        y,
+        [one[0] for one in own],
+        levels="abc" if labelled else None,
+        counts=counts,
+        predictors=[given_x],
+    )
+    told = [one for one in check.statistics if " given x " in one.name]
+    whole = sorted(v for v, many in zip(y, counts, strict=True) for _ in range(int(many)))
+    edges = {1, 2, 3} if labelled else {_quantile(whole, level) for level in (0.25, 0.5, 0.75)}
+    found = {}
+    for g in {*x} if len({*x}) > 1 else ():
+        records = sum(many for v, many in zip(x, counts, strict=True) if v == g)
+        rows = min(sum(given == g) for _, given in own)
+        for edge in edges if min(records, rows) >= 30 else ():
+
+            def hit(v: float, edge: float = edge) -> bool:
+                return v == edge if labelled else v <= edge
+
+            p = sum(many for a, b, many in data if b == g and hit(a)) / records
+            each = [np.mean([hit(a) for a, b in zip(*one, strict=True) if b == g]) for one in own]
+            m = (p + np.mean(each)) / 2
+            s = math.sqrt(max(m * (1 - m), 0.0))
+            limit = max(0.01, 0.2 * s) + 5 * s * math.sqrt(1 / records + 1 / rows)
+            words = (
+                f"share of level {'abc'[int(edge) - 1]!r}" if labelled else f"share up to {edge:g}"
+            )
+            found[f"{words} given x {g:g}"] = (abs(p - np.mean(each)) / limit, p, *each)
+    assert len(told) == bool(found)
+    for one in told:
+        far, p, *each = found[one.name]
+        assert far == pytest.approx(max(far for far, *_ in found.values()), abs=1e-9)
+        expected = (p, np.mean(each), min(each), max(each))
+        assert (one.data, one.mean, one.lowest, one.highest) == pytest.approx(expected, abs=1e-12)
+        assert one.trouble == ("slope" if far > 1 else "")
+
+
+@pytest.mark.runs
+def test_shares_given_a_predictor_are_seldom_told_of_by_chance() -> None:
+    """Rows of the model at parameters that the data leaves open: a resample of a resample."""
+    rng, told, runs = np.random.default_rng(5), 0, 200
+    for _ in range(runs):
+        n, groups, levels = rng.choice([100, 1000, 4000]), rng.integers(2, 31), rng.integers(2, 9)
+        shares = rng.dirichlet(np.full(levels, 0.5), groups).cumsum(axis=1)[:, :-1]
+        x = rng.integers(0, groups, n)
+        y = 1.0 + (rng.random(n)[:, None] > shares[x]).sum(axis=1)
+        rows = [rng.integers(0, n, n)[rng.integers(0, n, n)] for _ in range(3)]
+        predictor = Predictor("x", x, [x[row] for row in rows])
+        for labels in (None, [str(code) for code in range(levels)]):
+            made = [y[row] for row in rows]
+            told += "given" in check_column(y, made, levels=labels, predictors=[predictor]).troubles
+    assert told < 0.02 * runs
 
 
 def test_infinite_values_are_no_figures() -> None:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import MisfitWarning
-from pyvws.evaluation.column_checks import check_column
+from pyvws.evaluation.column_checks import TROUBLES, check_column
 from pyvws.release import column_checks
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
@@ -96,6 +96,59 @@ def test_a_range_that_cuts_much_of_a_family_off_is_told_of() -> None:
     schema = Schema({"y": Column(model="normal", range=(0, 30))})
     with pytest.warns(MisfitWarning, match=r"other quantiles than the data \(y\)"):
         vws.synthesize(waits, schema=schema, **QUICK, mechanism="unweighted", seed=1 << 60)
+
+
+N_CODED = 1500
+_RNG = np.random.default_rng(3)
+_REGION = _RNG.integers(1, 7, N_CODED)
+CODED = pl.DataFrame(
+    {
+        "region": _REGION,
+        "pay": _RNG.normal(np.array([0, 3, -3, 2, -2, 1])[_REGION - 1], 1.0),
+        "trade": np.where(_REGION % 2 == 0, _RNG.choice(["a", "c"], N_CODED), "b"),
+    }
+)
+
+
+def _coded_schema(region: Column, trade: str) -> Schema:
+    return Schema(
+        {
+            "region": region,
+            "trade": Column(model=trade, levels=("a", "b", "c")),
+            "pay": Column(model="normal", range=(-20, 20), predictors=("region",)),
+        }
+    )
+
+
+_LEVELS = Column(role="public", levels=tuple(range(1, 7)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"schema": _coded_schema(Column(role="public", range=(1, 6)), "nominal")}, "slope"),
+        ({"schema": _coded_schema(_LEVELS, "ordinal")}, "order"),
+        ({"schema": _coded_schema(_LEVELS, "nominal")}, ""),
+        ({"outcome": "pay", "model": "normal", "formula": "~ region"}, "slope"),
+        ({"outcome": "pay", "model": "normal", "formula": "~ C(region)"}, ""),
+    ],
+    ids=["slope in a table", "order", "neither", "slope", "levels"],
+)
+def test_codes_that_are_taken_for_numbers_or_an_order_are_told_of(
+    settings: dict[str, Any], said: str
+) -> None:
+    """A region's code that enters as a slope, and trades without an order as ordered levels."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MisfitWarning)
+        release = vws.synthesize(CODED, **QUICK, mechanism="unweighted", seed=1 << 60, **settings)
+    columns = release.summary["column_checks"]["columns"]
+    found = {one["trouble"] for name in columns for one in columns[name] if one["trouble"]}
+    assert found & {"slope", "order", "given"} == ({said} if said else set())
+    messages = [str(one.message) for one in caught if one.category is MisfitWarning]
+    assert bool(messages) == bool(found)
+    if said:
+        column = "trade" if said == "order" else "pay"
+        assert re.search(rf"{re.escape(TROUBLES[said])} \([^)]*\b{column}\b", messages[0])
 
 
 def test_a_column_whose_rule_every_record_breaks_has_nothing_to_check(tmp_path: Path) -> None:
@@ -180,10 +233,10 @@ def test_a_board_page_of_an_earlier_run_has_no_checks(tmp_path: Path) -> None:
 def test_the_rows_that_are_looked_at_keep_nothing_of_the_others(monkeypatch) -> None:
     """A view of a dataset's column would keep the column, of every step of a large table."""
     monkeypatch.setattr(column_checks, "ROWS", 4)
-    table: Any = SimpleNamespace(synthesized={"x": None})
+    table: Any = SimpleNamespace(synthesized={"x": None}, public={})
     values, parts = np.arange(10.0), []
     for first, stop in ((1, 6), (6, 11)):
         step = {"x": values[first - 1 : stop - 1]}
-        parts.append(column_checks.sampled(step, table, first=first, of=10)["x"])
+        parts.append(column_checks.sampled(step, table, None, first=first, of=10)["x"])
     assert np.concatenate(parts).tolist() == values[::3].tolist()
     assert all(part.base is None for part in parts)

@@ -98,6 +98,7 @@ def synthesize(
     mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",
     keep: tuple[str, ...] | list[str] | str = (),
+    unit: str | None = None,
     datasets: int = 20,
     draws_per_release: int | None = None,
     reweight: bool = False,

@@ -49,6 +49,7 @@ class LipschitzWeighted(MechanismBase):
     )
     claim: ClassVar[Claim] = "asymptotic-dp"
     in_steps: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 

@@ -98,6 +98,13 @@ class Mechanism(Protocol):
         """Whether the mechanism can search its constant for a `Request.epsilon`."""
 
     @property
+    def takes_units(self) -> bool:
+        """Whether the mechanism can weigh units of several records, such as households.
+
+        Of its fits' bounds and weights (H,) it may then read nothing but the loop's.
+        """
+
+    @property
     def by_column(self) -> bool:
         """Whether a record of a table has a weight for each column."""
 
@@ -147,6 +154,7 @@ class MechanismBase:
     counts_in_radius: ClassVar[Any] = False
     reweights: ClassVar[bool] = False
     takes_target: ClassVar[bool] = False
+    takes_units: ClassVar[bool] = False
     by_column: Any = False
     names_bound: ClassVar[Any] = False
     protects_records: ClassVar[Any] = False

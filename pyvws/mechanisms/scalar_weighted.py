@@ -30,6 +30,7 @@ class ScalarWeighted(MechanismBase):
     claim: ClassVar[Claim] = "asymptotic-dp"
     caveats: ClassVar[tuple[Phrase, ...]] = (Phrase("scalar"),)
     in_steps: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 

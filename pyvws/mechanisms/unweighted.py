@@ -32,6 +32,7 @@ class Unweighted(MechanismBase):
         "An ordinary posterior: every record has weight 1, none is protected by weights."
     )
     in_steps: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     weights_from_data: ClassVar[bool] = False
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:

@@ -34,6 +34,7 @@ class WeightedEpsilon(MechanismBase):
     )
     claim: ClassVar[Claim] = "asymptotic-dp"
     in_steps: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
 
     epsilon: float = field(metadata=about("What truncation aims at for a dataset."))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
@@ -23,8 +24,15 @@ from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighti
 from pyvws.models.model import Draws
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.posterior.prediction import predicted
-from pyvws.release.summary import Drawn, fit_figures, posterior_columns, record_columns
-from pyvws.statement.accounting import ColumnCost, PrivacyStatement, growth_per_doubling
+from pyvws.release.summary import (
+    Drawn,
+    fit_figures,
+    posterior_columns,
+    record_columns,
+    unit_figures,
+)
+from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.statement.ledger import ColumnCost
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import (
     FitSource,
@@ -37,7 +45,9 @@ from pyvws.synthesis.fit_sources import (
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.cells import Records
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
+from pyvws.tables.units import Units
 
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
 
@@ -90,6 +100,8 @@ class FittedRun:
             }
         terms = {one.name: list(one.terms) for one in self.table.outcomes}
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
+        if self.loop.source.units is not None:
+            told = {**told, **unit_figures(self.loop.source, self.final)}
         if self.table.breaking:
             told = {**told, "records_that_break_rules": self.table.breaking}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
@@ -97,6 +109,8 @@ class FittedRun:
     def records(self) -> dict[str, Floats]:
         """Columns of records.parquet, an entry (N,) for each record that was fitted."""
         found = record_columns(self.own, self.final, [one.name for one in self.table.outcomes])
+        if self.table.units is not None:  # Each record gets the figures of its unit.
+            found = {name: values[self.table.units] for name, values in found.items()}
         if self.outside is not None:
             found["share_outside_window"] = self.outside.by_record
         return found
@@ -118,7 +132,7 @@ def fitted_run(
     rows = _number_of_rows(settings, table, cells.total_records)
     loop = SynthesisLoop(
         model,
-        cells,
+        cells if source.units is None else source.units,
         source=source,
         settings=settings.sampler,
         seed=seed,
@@ -287,6 +301,7 @@ def _statement(
         columns=_costs(settings, table, weighting, final),
         columns_synthesized=tuple(table.synthesized) if settings.public_table else (),
         columns_numbered=tuple(table.ids),
+        unit=settings.unit_column,
         proposed=len(settings.public_table.to_review) if settings.public_table else 0,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
@@ -378,7 +393,9 @@ def _modelled(
     if len(columns) > 1 or columns[0].records is not None:
         model = TableModel(columns)
         cells = TableCells.of(columns, table.records, multiplicity)
-        return model, cells, TableSource(model, cells, _sampler(settings, log))
+        places = [(one.places(table.records), one.cells.n_cells) for one in columns]
+        units = _units(table, cells, places)
+        return model, cells, TableSource(model, cells, _sampler(settings, log), units)
     (one,) = columns
     if settings.program is not None:
         (outcome,) = table.outcomes
@@ -389,8 +406,16 @@ def _modelled(
             settings.threshold,
         )
         return one.model, one.cells, program
-    source = ModelSource(one.model, one.cells, _sampler(settings, log), settings.threshold)
+    units = _units(table, one.cells, [(one.cells.cell_of_record, one.cells.n_cells)])
+    source = ModelSource(one.model, one.cells, _sampler(settings, log), settings.threshold, units)
     return one.model, one.cells, source
+
+
+def _units(
+    table: ConfidentialTable, records: Records, places: list[tuple[NDArray[np.intp], int]]
+) -> Units | None:
+    """The units of privacy of a run that has them; None where a record is a unit."""
+    return None if table.units is None else Units.of(records, table.units, places)
 
 
 def _numbers(table: ConfidentialTable) -> Floats:

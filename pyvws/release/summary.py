@@ -6,10 +6,10 @@ import math
 import platform
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Posterior
 from pyvws.statement.accounting import PrivacyStatement, Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.units import Units
 
 __all__ = ["Drawn", "fit_figures", "posterior_columns", "record_columns", "summarize"]
 
@@ -83,7 +85,7 @@ def fit_figures(
     constants: dict[str, float],
 ) -> dict[str, Any]:
     """The figures of fits, in nats and seconds, and the constants that searches found."""
-    cells = loop.cells
+    cells, units = loop.cells, loop.source.units
     return {
         "Delta": _number(released.bounds.database),
         "epsilon": _number(released.bounds.epsilon),
@@ -113,10 +115,29 @@ def fit_figures(
             for made in loop.tries
         ],
         "timings": {"sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits)},
-        "records": cells.total_records,
+        "records": cells.total_records if units is None else len(units.of_record),
         "cells": cells.n_cells,
         "engine": released.posterior.engine,
         "settings": constants,
+    }
+
+
+def unit_figures(source: FitSource, released: WeightedFit) -> dict[str, Any]:
+    """The figures of units of privacy: how large they are, and what records alone would cost.
+
+    A guarantee for records holds for a unit of m records at m times its epsilon. The figure is that
+    product for the largest unit, from the bounds of records under the same fit and weights.
+    """
+    units = cast(Units, source.units)
+    alone = replace(cast(Any, source), units=None)
+    bounds, _ = alone.bounded(released.posterior, released.weights[units.of_record])
+    return {
+        "units": {
+            "number": units.n_records,
+            "largest": units.largest,
+            "largest_share": units.largest / len(units.of_record),
+            "epsilon_of_records_times_largest": _number(units.largest * bounds.epsilon),
+        }
     }
 
 

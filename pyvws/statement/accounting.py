@@ -18,7 +18,14 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, certified, figure
+from pyvws.statement.ledger import (
+    ColumnCost,
+    Epsilons,
+    LedgerEntry,
+    by_neighbours,
+    certified,
+    figure,
+)
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import EXACT_TRUST, USUAL_TRUST, caveat, trust
@@ -26,7 +33,6 @@ from pyvws.statement.words import EXACT_TRUST, USUAL_TRUST, caveat, trust
 __all__ = [
     "ROW_ORDERS",
     "STATEMENT_VERSION",
-    "ColumnCost",
     "PrivacyStatement",
     "Statement",
     "growth_per_doubling",
@@ -93,6 +99,11 @@ class Statement:
         """
         raise NotImplementedError
 
+    @property
+    def unit_of_privacy(self) -> str:
+        """Whose change epsilon bounds."""
+        return "one record"
+
     def relies_on(self) -> ReliesOn:
         """The parts of the run that the guarantee takes as they are."""
         raise NotImplementedError
@@ -133,7 +144,7 @@ class Statement:
             "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             **self._facts(round_up),
-            "unit_of_privacy": "one record",
+            "unit_of_privacy": self.unit_of_privacy,
             "datasets": self.datasets,
             "draws_released": self.draws_released,
             "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
@@ -145,31 +156,6 @@ class Statement:
             "trust_keys": [said.written() for said in self.trusted()],
             "caveats": [caveat(said) for said in caveats],
             "caveat_keys": [said.written() for said in caveats],
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnCost:
-    """One conditional of a table: a synthesized column, or the category of a number's parts.
-
-    `engine` drew its parameters. `epsilon` is what a run of this column alone costs under the same
-    weights, 2 max_i Delta_ik, or the whole epsilon of a clamp; larger = less private.
-    """
-
-    name: str
-    model: str
-    predictors: tuple[str, ...]
-    engine: str
-    epsilon: float
-
-    def written(self, round_up: bool) -> dict[str, Any]:
-        """The column's entry in a statement."""
-        return {
-            "name": self.name,
-            "model": self.model,
-            "predictors": list(self.predictors),
-            "engine": self.engine,
-            "epsilon_alone": figure(self.epsilon, round_up),
         }
 
 
@@ -187,6 +173,8 @@ class PrivacyStatement(Statement):
         The columns of a table that are synthesized together; some are several conditionals or none.
     columns_numbered : tuple of str
         The columns of a table that number the synthetic records, in the place of ids.
+    unit : str, optional
+        The column whose values name the units of privacy; a record is a unit if not given.
     proposed : int
         How many entries of the table's schema come from the table and were not reviewed.
     claim : {"dp", "asymptotic-dp", "none"}
@@ -261,6 +249,7 @@ class PrivacyStatement(Statement):
     columns: tuple[ColumnCost, ...] = ()
     columns_synthesized: tuple[str, ...] = ()
     columns_numbered: tuple[str, ...] = ()
+    unit: str | None = None
     proposed: int = 0
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
@@ -315,6 +304,10 @@ class PrivacyStatement(Statement):
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property
+    def unit_of_privacy(self) -> str:
+        return "one record" if self.unit is None else f"all records of one {self.unit}"
+
+    @property
     def draws_released(self) -> int:
         return self.draws_per_release or self.datasets
 
@@ -347,7 +340,8 @@ class PrivacyStatement(Statement):
         above = self.target is not None and self.epsilon_per_dataset > self.target
         fewer = self._draws_are_fewer
         applies = {
-            "leave-one-out": True,
+            "leave-one-out": self.unit is None,
+            "units": self.unit is not None,
             "estimated": not self.enforced,
             "enforced": self.enforced,
             "as-if-exact": self.enforced and not self.exact_draws,
@@ -395,6 +389,7 @@ class PrivacyStatement(Statement):
         }
         figures = {"problems": " ".join(self.problems)} if exact else {}
         values: dict[str, dict[str, Any]] = {
+            "units": {"column": self.unit},
             "estimated": {"draws": self.draws},
             "threshold": {"threshold": self.threshold},
             "problems": figures,
@@ -481,6 +476,7 @@ class PrivacyStatement(Statement):
             }
         return {
             **{name: said for name, said in own.items() if said},
+            **({"unit_column": self.unit} if self.unit is not None else {}),
             **table,
             "reweighted": self.reweighted,
             "model": self.model,

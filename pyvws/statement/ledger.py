@@ -1,4 +1,4 @@
-"""The form of a statement's figures: rounded up, by kind of neighbours, and in the ledger."""
+"""The form of a statement's figures: rounded up, by neighbours, in the ledger, of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import numpy as np
 from pyvws._base.phrase import Phrase
 from pyvws.statement.words import use
 
-__all__ = ["Epsilons", "LedgerEntry", "by_neighbours", "certified", "figure", "rounded_up"]
+__all__ = [
+    "ColumnCost",
+    "Epsilons",
+    "LedgerEntry",
+    "by_neighbours",
+    "certified",
+    "figure",
+    "rounded_up",
+]
 
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
 
@@ -63,3 +71,28 @@ class LedgerEntry:
         """The entry as plain values; `round_up` rounds the cost up to one decimal."""
         cost = "not accounted" if self.epsilon is None else figure(self.epsilon, round_up)
         return {"use": use(self.use), "epsilon": cost, **self.use.written()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCost:
+    """One conditional of a table: a synthesized column, or the category of a number's parts.
+
+    `engine` drew its parameters. `epsilon` is what a run of this column alone costs under the same
+    weights, 2 max_i Delta_ik, or the whole epsilon of a clamp; larger = less private.
+    """
+
+    name: str
+    model: str
+    predictors: tuple[str, ...]
+    engine: str
+    epsilon: float
+
+    def written(self, round_up: bool) -> dict[str, Any]:
+        """The column's entry in a statement."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "predictors": list(self.predictors),
+            "engine": self.engine,
+            "epsilon_alone": figure(self.epsilon, round_up),
+        }

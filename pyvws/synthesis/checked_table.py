@@ -120,6 +120,7 @@ def _one_outcome(
         public=_coded_predictors(frame, design.predictors),
         weights=None if weighed is None else _public_weights(frame, weighed, (outcome,)),
         reference=reference,
+        units=_units(frame, settings, (outcome,)),
     )
 
 
@@ -182,6 +183,7 @@ def _several_outcomes(
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
+        units=_units(frame, settings, schema.synthesized),
     )
 
 
@@ -266,3 +268,19 @@ def _public_weights(frame: nw.DataFrame[Any], name: str, outcomes: Collection[st
             "that are known without the table."
         )
     return weights
+
+
+def _units(
+    frame: nw.DataFrame[Any], settings: RunSettings, outcomes: Collection[str]
+) -> NDArray[np.intp] | None:
+    """Each record's unit of privacy (N,), 0 to H - 1; None where a record is a unit."""
+    name = settings.unit_column
+    if name is None:
+        return None
+    if name in outcomes:
+        raise InputError(f"unit names the outcome {name!r}. Name a column of ids.")
+    (ids,) = plain_columns(frame, [name], role="unit").values()
+    codes, values = ids.factorize()
+    if len(values) < 2:
+        raise InputError(f"Column {name!r} of unit has one value. A run needs two units or more.")
+    return np.asarray(codes, dtype=np.intp)

@@ -45,6 +45,7 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     outcomes, predictors = _modelled(settings)
     known, weighed = list(mechanism.known), mechanism.weight_column
     weights = [] if weighed is None else [weighed]
+    units = [] if settings.unit_column is None else [settings.unit_column]
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
     schema = settings.public_table
@@ -54,11 +55,16 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
         ("formula" if one else "schema", predictors),
         ("known", known),
         ("weight_column", weights),
+        ("unit", units),
         ("schema", ids),
         ("keep", names),
     ):
         check_columns(table, wanted, role=role)
-    keys = [name for name in dict.fromkeys([*predictors, *known, *weights]) if name not in outcomes]
+    keys = [
+        name
+        for name in dict.fromkeys([*predictors, *known, *weights, *units])
+        if name not in outcomes
+    ]
     public = {*outcomes, *predictors, *names, *ids}
     released = [name for name in table.columns if name in public]
     return RunColumns([*keys, *outcomes], released, outcomes, ids)
@@ -79,8 +85,8 @@ def columns_used(settings: RunSettings) -> int | None:
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
     mechanism = cast(Mechanism, settings.mechanism)
     outcomes, predictors = _modelled(settings)
-    weights = set() if mechanism.weight_column is None else {mechanism.weight_column}
-    return len({*outcomes, *mechanism.known, *predictors, *kept} | weights)
+    others = {mechanism.weight_column, settings.unit_column} - {None}
+    return len({*outcomes, *mechanism.known, *predictors, *kept, *others})
 
 
 def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:

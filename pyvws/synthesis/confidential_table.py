@@ -124,8 +124,9 @@ class ConfidentialTable:
 
     The parts are the conditionals to fit, the synthesized columns as they are released, how they
     are drawn in order, the known columns' values, the columns to release in order, those that get
-    new ids, the coded public predictors (N,) of columns that follow synthetic ones, and for a
-    mechanism that names them the public weights (N,) and the public records.
+    new ids, the coded public predictors (N,) of columns that follow synthetic ones, for a
+    mechanism that names them the public weights (N,) and the public records, and each record's unit
+    of privacy (N,), 0 to H - 1, where a unit may have several records.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -138,6 +139,7 @@ class ConfidentialTable:
     public: Mapping[str, Floats] = field(default_factory=dict)
     weights: Floats | None = None
     reference: Reference | None = None
+    units: NDArray[np.intp] | None = None
 
     @property
     def records(self) -> int:

@@ -22,6 +22,7 @@ __all__ = [
     "refuse_by_column",
     "refuse_table",
     "refuse_too_many",
+    "refuse_units",
 ]
 
 _MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
@@ -112,6 +113,21 @@ def refuse_by_column(mechanism: Mechanism, schema: Any, changing: Sequence[str])
         raise InputError(
             "by_column gives a record several weights, and reweight, downscale and epsilon are for "
             f"one weight a record. Leave {', '.join(changing)} out, or by_column (--by-column)."
+        )
+
+
+def refuse_units(mechanism: Mechanism, column: str, *, program: bool) -> None:
+    """Raise InputError for a mechanism or a program that knows records alone."""
+    if not mechanism.takes_units:
+        raise InputError(
+            f"unit {column!r} makes all records of one id one unit, and mechanism {mechanism.name} "
+            "weighs or clamps record by record. Choose lw, sw, unweighted or weighted-epsilon, or "
+            "leave unit out."
+        )
+    if program:
+        raise InputError(
+            "An own Stan program gives the terms of records, and unit asks for those of units. "
+            "Leave one of them out."
         )
 
 

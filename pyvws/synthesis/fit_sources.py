@@ -15,6 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
+from pyvws.bounds.units import unit_terms
 from pyvws.engines._engine import Engine, Progress, table_engine
 from pyvws.engines._stan_run import StanEngine
 from pyvws.engines.registry import STAN_ENGINES
@@ -22,14 +23,15 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
-from pyvws.models.sequence import Conditional, TableCells, TableModel, draws_of, joint_draws
+from pyvws.models.sequence import TableCells, TableModel, draws_of, joint_draws
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import diagnose, together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells
+from pyvws.tables.cells import Cells, Records
+from pyvws.tables.units import Units
 
 __all__ = [
     "FitSource",
@@ -47,8 +49,13 @@ _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken o
 class FitSource(Protocol):
     """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood.
 
-    The source of a table also takes a weight for each column, (N, K).
+    The source of a table also takes a weight for each column, (N, K). With `units` the weights and
+    bounds are of H units, (H,) or (H, K), and a unit's records share its weight.
     """
+
+    @property
+    def units(self) -> Units | None:
+        """The units of privacy; None where a record is a unit."""
 
     def sample(
         self,
@@ -75,6 +82,7 @@ class ModelSource:
     cells: Cells
     engine: Engine
     threshold: float = 1.0
+    units: Units | None = None
 
     def sample(
         self,
@@ -87,19 +95,30 @@ class ModelSource:
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`."""
-        target = PseudoPosterior(self.model, self.cells, weights, clamp)
+        target = PseudoPosterior(self.model, self.cells, _by_record(weights, self.units), clamp)
         posterior = self.engine.sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
-        bounds, maxima = blockwise_bounds(
-            lambda: shifted_blocks(self.model, posterior, self.cells, clamp),
+        bounds, maxima = self.bounded(posterior, weights, clamp)
+        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+
+    def bounded(
+        self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None
+    ) -> tuple[LipschitzBounds, Floats]:
+        """Bounds of alpha_i l_i at given draws before any clamp, and max_s |l_i| (N,), in nats."""
+        records: Records = self.cells
+        terms = _terms(self.model, self.cells, self.cells.cell_of_record, posterior, clamp)
+        if self.units is not None:
+            records = self.units
+            terms = unit_terms(terms, self.units.kinds[0], posterior.n_draws)
+        return blockwise_bounds(
+            terms.blocks,
             draws=posterior.n_draws,
             weights=weights,
-            largest_weights=self.cells.largest_weights(weights),
-            cell_of_record=self.cells.cell_of_record,
+            largest_weights=records.largest_weights(weights),
+            cell_of_record=records.cell_of_record,
             threshold=self.threshold,
         )
-        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +132,7 @@ class TableSource:
     model: TableModel
     cells: TableCells
     engine: Engine
+    units: Units | None = None
 
     def sample(
         self,
@@ -132,15 +152,22 @@ class TableSource:
             posterior = table_engine(self.engine).sample_table(
                 target, settings, seed=seed, progress=progress
             )
-        bounds, maxima = blockwise_joint_bounds(
-            [
-                self._terms(one, posterior, clamp, self.cells.n_records)
-                for one in self.model.columns
-            ],
-            draws=posterior.n_draws,
-            weights=weights,
-        )
+        bounds, maxima = self.bounded(posterior, weights, clamp)
         return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+
+    def bounded(
+        self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None
+    ) -> tuple[LipschitzBounds, Floats]:
+        """As `ModelSource.bounded`."""
+        columns = []
+        for one in self.model.columns:
+            own = replace(posterior, draws=draws_of(posterior.draws, one.column))
+            places = one.places(self.cells.n_records)
+            columns.append(_terms(one.model, one.cells, places, own, clamp))
+        if self.units is not None:
+            pairs = zip(columns, self.units.kinds, strict=True)
+            columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
+        return blockwise_joint_bounds(columns, draws=posterior.n_draws, weights=weights)
 
     def _fitted(
         self,
@@ -152,6 +179,7 @@ class TableSource:
     ) -> Posterior:
         columns = self.model.columns
         K = len(columns)
+        weights = _by_record(weights, self.units)
         own = weights.T if weights.ndim == 2 else [weights] * K
         seeds = np.random.SeedSequence(seed).generate_state(K, np.uint64)
         tell = _Told(progress, K)
@@ -194,23 +222,30 @@ class TableSource:
             engines=tuple(fit.engine for fit in made),
         )
 
-    @staticmethod
-    def _terms(
-        one: Conditional, posterior: Posterior, clamp: Clamp | None, records: int
-    ) -> ColumnTerms:
-        own = replace(posterior, draws=draws_of(posterior.draws, one.column))
-        shift = None if clamp is None else clamp.shift(one.model, one.cells)
 
-        def at(cells: NDArray[np.intp]) -> Floats:
-            log_lik = one.model.log_likelihood(own.draws, one.cells.part(cells))
-            return log_lik if clamp is None or shift is None else clamp.terms(log_lik, shift[cells])
+def _by_record(weights: Floats, units: Units | None) -> Floats:
+    """The weights of the records (N, ...), of which those of a unit share the unit's."""
+    return weights if units is None else weights[units.of_record]
 
-        return ColumnTerms(
-            blocks=lambda: shifted_blocks(one.model, own, one.cells, clamp),
-            at=at,
-            cell_of_record=one.places(records),
-            n_cells=one.cells.n_cells,
-        )
+
+def _terms(
+    model: Model,
+    cells: Cells,
+    cell_of_record: NDArray[np.intp],
+    posterior: Posterior,
+    clamp: Clamp | None,
+) -> ColumnTerms:
+    def at(places: NDArray[np.intp]) -> Floats:
+        part = cells.part(places)
+        log_lik = model.log_likelihood(posterior.draws, part)
+        return log_lik if clamp is None else clamp.terms(log_lik, clamp.shift(model, part))
+
+    return ColumnTerms(
+        blocks=lambda: shifted_blocks(model, posterior, cells, clamp),
+        at=at,
+        cell_of_record=cell_of_record,
+        n_cells=cells.n_cells,
+    )
 
 
 class _Told:
@@ -322,6 +357,7 @@ class ProgramSource:
     design: Floats
     predicts_from: tuple[str, ...]
     threshold: float = 1.0
+    units: None = None
 
     def __post_init__(self) -> None:
         declared = parameter_names(self.program.text)

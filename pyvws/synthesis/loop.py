@@ -27,6 +27,7 @@ from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
+from pyvws.tables.units import Units
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import weights_from_bounds
@@ -61,14 +62,15 @@ class ReferenceFits:
 class SynthesisLoop:
     """Fits of one table from one source and seed; the loop keeps the unweighted and LW fits.
 
-    `model` and `cells` are one outcome's, or those of all columns of a table; `source` samples and
+    `model` and `cells` are one outcome's, or those of all columns of a table; `cells` are the units
+    of a run that has units, and the weights and bounds are then theirs. `source` samples and
     computes the bounds. `reference` is there where a mechanism asks for public records.
     """
 
     def __init__(
         self,
         model: Model | TableModel,
-        cells: Cells | TableCells,
+        cells: Cells | TableCells | Units,
         *,
         source: FitSource,
         settings: SamplerSettings,
@@ -196,9 +198,9 @@ class SynthesisLoop:
         left_out = round(self.cells.mean(weights == 0.0) * total)
         if left_out >= max(2, _LEFT_OUT * total):
             self._listener.line(
-                f"  LW gives weight 0 to {left_out} of {total} records{where}, those of the "
-                "largest bound. Where records are alike, other draws can put another kind there, "
-                "and epsilon then differs by a factor. With g above 0 every record keeps a weight."
+                f"  LW gives weight 0 to {left_out} of {total} {self.cells.called}{where}, those "
+                "of the largest bound. Where these are alike, other draws can put another kind "
+                "there, and epsilon then differs by a factor. With g above 0 all keep a weight."
             )
         return weights
 

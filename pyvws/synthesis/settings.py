@@ -21,7 +21,8 @@ from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
-from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table
+from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table, refuse_units
+from pyvws.synthesis.number_of_rows import checked_rows
 from pyvws.tables.schema import Schema
 
 __all__ = ["SCHEMA_FILE", "RunSettings", "check_needs", "mechanisms_that"]
@@ -84,6 +85,14 @@ class RunSettings:
     )
     keep: tuple[str, ...] | list[str] | str = setting(
         (), "Further public columns to release unchanged, or all.", choices=("all",)
+    )
+    unit: str | None = setting(
+        None,
+        "Column of ids, such as households: bounds, weights and epsilon are of all records of one "
+        "id.",
+        more="By default a record is a unit. A schema has an entry `unit` of its own.",
+        in_steps=False,
+        panel="Mechanism",
     )
     datasets: int = setting(
         _USUAL_DATASETS,
@@ -258,6 +267,8 @@ class RunSettings:
                 "keep. Leave keep_order out, or choose replace."
             )
         self._check_records()
+        if self.unit_column is not None:
+            refuse_units(mechanism, self.unit_column, program=self.program is not None)
         if self.accept_unconverged and not self._clamped_one_by_one:
             raise InputError(
                 "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
@@ -336,38 +347,23 @@ class RunSettings:
             )
 
     def _check_records(self) -> None:
+        given = self.records, self.records_epsilon
         if self.records is None:
             return
-        if self.keep_order:
-            raise InputError(
-                "With records set no released row is a record's own, so there is no order to keep. "
-                "Leave keep_order or records out."
-            )
-        if not cast(Mechanism, self.mechanism).fits_model:
-            raise InputError(
-                "A perturbed histogram protects the number of records under loo neighbours "
-                "(--neighbours loo). Leave records out."
-            )
-        if self._reads_outcome:
-            raise InputError(
-                "This model draws each synthetic value from one record, so the datasets have as "
-                "many rows as there are records. Leave records out, or choose labels prior."
-            )
-        if self.records == "noisy":
-            if self.records_epsilon is None:
-                raise InputError(
-                    "A noisy number of rows costs epsilon of its own. Say how much by "
-                    "--records-epsilon (records_epsilon=... in Python)."
-                )
-            object.__setattr__(
-                self, "records_epsilon", positive(self.records_epsilon, "records_epsilon")
-            )
-            return
-        if isinstance(self.records, str):
-            raise InputError(f"records must be a whole number or 'noisy'. Got {self.records!r}.")
-        object.__setattr__(self, "records", whole_number(self.records, "records", least=1))
-        if self.records_epsilon is not None:
-            raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
+        records, epsilon = checked_rows(
+            *given,
+            keep_order=self.keep_order,
+            fits_model=cast(Mechanism, self.mechanism).fits_model,
+            reads_outcome=self._reads_outcome,
+            unit=self.unit_column,
+        )
+        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records_epsilon", epsilon)
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column whose values name the units of privacy; None where a record is a unit."""
+        return self.unit if self.public_table is None else self.public_table.unit
 
     @property
     def sampler(self) -> SamplerSettings:
@@ -434,7 +430,7 @@ class RunSettings:
     @property
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
-        return any(
+        return self.unit_column is not None or any(
             not one.in_steps and getattr(self, one.name) != one.default
             for one in settings_of(type(self))
         )
@@ -491,7 +487,11 @@ class RunSettings:
                 )
             return
         given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
-        given |= {"round": self.round, "model": self.model != find_model(_DEFAULT_MODEL)}
+        given |= {
+            "round": self.round,
+            "unit": self.unit,
+            "model": self.model != find_model(_DEFAULT_MODEL),
+        }
         refuse_table(
             *(self.schema, cast(Mechanism, self.mechanism)),
             of_one_outcome=[name for name, value in given.items() if value],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class Records:
 
     __slots__ = ()
 
+    called: ClassVar[str] = "records"
     cell_of_record: NDArray[np.intp]
     multiplicity: Floats | None
 

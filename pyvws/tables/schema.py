@@ -56,7 +56,8 @@ class Schema:
     columns : mapping of str to Column
         Columns of the table by name. A column that is not named is not used and not released.
     unit : str, optional
-        Whose records are one unit of privacy, such as "household"; by default a record.
+        Column of ids, such as "household": all records of one id are one unit of privacy. By
+        default a record is a unit.
     survey_weight : str, optional
         Column of survey weights.
     records : int, optional
@@ -297,11 +298,14 @@ class Schema:
         """Raise InputError for entries that a run cannot follow yet."""
         if all(self.columns[name].is_computed for name in self.synthesized):
             raise InputError("The schema synthesizes no column. Give a column a model.")
-        found = [name for name in ("unit", "survey_weight") if getattr(self, name) is not None]
-        if found:
+        if self.unit in self.synthesized:
             raise InputError(
-                f"Runs cannot follow these entries of the schema yet: {', '.join(found)}. Take "
-                "them out."
+                f"unit names column {self.unit!r}, which is synthesized. Its values only say which "
+                'records are one unit: give it the role "id", for new ids, or "drop".'
+            )
+        if self.survey_weight is not None:
+            raise InputError(
+                "Runs cannot follow the entry survey_weight of the schema yet. Take it out."
             )
 
     def coded(self, frame: Any, *, counts: Floats | None = None) -> dict[str, Floats]:

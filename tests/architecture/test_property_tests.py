@@ -217,6 +217,9 @@ PROPERTY_TESTS = {
         "bounds/test_joint.py::test_blocks_of_cells_give_the_same_bits"
     ),
     "bounds.joint.joint_bounds": "bounds/test_joint.py::test_against_all_pairings_of_the_draws",
+    "bounds.units.unit_terms": (
+        "bounds/test_unit_bounds.py::test_bounds_of_units_are_those_of_sums"
+    ),
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",

@@ -273,7 +273,7 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"unit": "household"}, "unit"),
+        ({"unit": "y"}, "unit"),
         ({"survey_weight": "w"}, "survey_weight"),
         ({"columns": {"y": Column(role="public")}}, "synthesizes no column"),
     ],

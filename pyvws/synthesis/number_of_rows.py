@@ -1,0 +1,55 @@
+"""Check a public or noisy number of rows, before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyvws._base.checks import positive, whole_number
+from pyvws.errors import InputError
+
+__all__ = ["checked_rows"]
+
+
+def checked_rows(
+    records: Any,
+    epsilon: Any,
+    *,
+    keep_order: bool,
+    fits_model: bool,
+    reads_outcome: bool,
+    unit: str | None,
+) -> tuple[Any, float | None]:
+    """The number of rows, or "noisy" with what it costs; InputError for what a run cannot have."""
+    if keep_order:
+        raise InputError(
+            "With records set no released row is a record's own, so there is no order to keep. "
+            "Leave keep_order or records out."
+        )
+    if not fits_model:
+        raise InputError(
+            "A perturbed histogram protects the number of records under loo neighbours "
+            "(--neighbours loo). Leave records out."
+        )
+    if reads_outcome:
+        raise InputError(
+            "This model draws each synthetic value from one record, so the datasets have as "
+            "many rows as there are records. Leave records out, or choose labels prior."
+        )
+    if records == "noisy":
+        if unit is not None:
+            raise InputError(
+                "The noise of a noisy number of rows is for one record more or less, and a unit "
+                "has several. Give a public number, or leave records out."
+            )
+        if epsilon is None:
+            raise InputError(
+                "A noisy number of rows costs epsilon of its own. Say how much by "
+                "--records-epsilon (records_epsilon=... in Python)."
+            )
+        return records, positive(epsilon, "records_epsilon")
+    if isinstance(records, str):
+        raise InputError(f"records must be a whole number or 'noisy'. Got {records!r}.")
+    found = whole_number(records, "records", least=1)
+    if epsilon is not None:
+        raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
+    return found, None

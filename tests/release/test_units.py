@@ -1,0 +1,173 @@
+"""Runs whose unit of privacy has several records: one weight a unit, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.statement.schema import SCHEMA
+
+SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
+ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **SHORT}
+SCHEMA_TEXT = """
+[columns.home]
+role = "id"
+[columns.sex]
+model = "table"
+levels = ["f", "m"]
+concentration = 1.0
+[columns.visits]
+model = "poisson"
+range = [0, 99]
+[columns.pay]
+model = "normal"
+mass = [0]
+range = [0, 99]
+"""
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
+]
+
+
+def people(records: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    home = np.sort(rng.integers(0, records // 3, records))
+    return pd.DataFrame(
+        {
+            "home": [f"h{one:03d}" for one in home],
+            "sex": rng.choice(["f", "m"], records),
+            "visits": rng.poisson(4, records),
+            "pay": np.where(rng.random(records) < 0.3, 0, rng.uniform(1, 99, records)),
+            "row": np.arange(records),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The path of a schema whose unit is a column."""
+
+    def written(unit: str | None) -> str:
+        path: Path = tmp_path_factory.mktemp("schema") / "schema.toml"
+        path.write_text((f'unit = "{unit}"\n' if unit else "") + SCHEMA_TEXT)
+        return str(path)
+
+    return written
+
+
+def same(one: Any, other: Any) -> None:
+    for mine, theirs in zip(one.datasets, other.datasets, strict=True):
+        pd.testing.assert_frame_equal(mine, theirs, check_exact=True)
+    pd.testing.assert_frame_equal(one.records, other.records, check_exact=True)
+    assert one.summary["Delta"] == other.summary["Delta"]
+
+
+def test_a_unit_of_one_record_each_gives_the_bits_of_records(schema: Any) -> None:
+    table = people()
+    same(vws.synthesize(table, unit="row", **ONE), vws.synthesize(table, **ONE))
+    each, none = (vws.synthesize(table, schema=schema(u), **SHORT) for u in ("row", None))
+    same(each, none)
+    assert (each.privacy["unit_of_privacy"], each.privacy["unit_column"]) == (
+        "all records of one row",
+        "row",
+    )
+    assert none.privacy["unit_of_privacy"] == "one record"
+    assert "unit_column" not in none.privacy
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"mechanism": "lw"},
+        {"mechanism": "lw", "by_column": True},
+        {"mechanism": "sw"},
+        {"mechanism": "unweighted"},
+        {"mechanism": "weighted-epsilon", "epsilon": 60.0, "accept_above_target": True},
+        {"mechanism": "lw", "reweight": True},
+        {"mechanism": "lw", "downscale": True, "epsilon": 40.0},
+    ],
+)
+def test_records_of_a_unit_share_its_weight_and_its_bound(schema: Any, extra: Any) -> None:
+    table = people()
+    made = vws.synthesize(table, schema=schema("home"), keep_order=True, **SHORT, **extra)
+    found = made.records.groupby(table["home"])
+    assert (found[["weight_final", "lipschitz_bound_final"]].nunique() == 1).all(axis=None)
+    assert made.summary["Delta"] >= found["lipschitz_bound_final"].max().max() * (1 - 1e-12)
+    units = made.summary["units"]
+    sizes = table["home"].value_counts()
+    assert (units["number"], units["largest"]) == (len(sizes), sizes.max())
+    assert units["largest_share"] == sizes.max() / len(table)
+    # The sum of a unit's terms is at most the largest size times the largest term of a record.
+    assert made.summary["epsilon"] <= units["epsilon_of_records_times_largest"] * (1 + 1e-12)
+    assert made.summary["records"] == len(table)
+    Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made.privacy)))
+    assert {"key": "units", "values": {"column": "home"}} in made.privacy["caveat_keys"]
+    released = json.dumps(made.privacy)
+    assert "largest_share" not in released
+    assert "h000" not in released
+
+
+def test_polars_and_ids_of_any_kind_give_the_same(schema: Any) -> None:
+    table = people()
+    renamed = table.assign(home=pd.factorize(table["home"])[0] * 10 + 3)
+    one = vws.synthesize(table, schema=schema("home"), **SHORT)
+    same(vws.synthesize(renamed, schema=schema("home"), **SHORT), one)
+    other = vws.synthesize(pl.from_pandas(table), schema=schema("home"), **SHORT)
+    pd.testing.assert_frame_equal(other.datasets[0].to_pandas(), one.datasets[0])
+    lazy = vws.synthesize(pl.from_pandas(table).lazy(), unit="home", **ONE)
+    eager = vws.synthesize(pl.from_pandas(table), unit="home", **ONE)
+    assert lazy.datasets[0].equals(eager.datasets[0])
+
+
+def refused(table: Any, **settings: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        vws.synthesize(table, **{**SHORT, **settings})
+    return str(raised.value)
+
+
+def test_what_knows_records_alone_is_refused(schema: Any) -> None:
+    table, units = people(), schema("home")
+    for mechanism in ("cw", "marginal", "pairwise"):
+        assert "record by record" in refused(table, schema=units, mechanism=mechanism)
+    censored = {"mechanism": "censored", "epsilon": 3.0}
+    assert "record by record" in refused(table, unit="home", **{**ONE, **censored})
+    assert "more or less" in refused(table, schema=units, records="noisy", records_epsilon=1.0)
+    assert "unit" in refused(table, schema=units, unit="home")
+    assert "synthesized" in refused(table, schema=schema("visits"))
+    assert "outcome" in refused(table, **{**ONE, "unit": "visits"})
+    assert "lacks" in refused(table, **{**ONE, "unit": "house"})
+    assert "one value" in refused(table.assign(home="a"), **{**ONE, "unit": "home"})
+    holed = table.assign(home=[None, *table["home"][1:]])
+    said = refused(holed, **{**ONE, "unit": "home"})
+    assert "'home'" in said
+    assert "h00" not in said
+
+
+def test_the_command_says_the_unit_and_tables_that_stay_on_disk_are_refused(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "people.csv"
+    people().to_csv(table, index=False)
+    line = "--outcome visits --model poisson --unit home --draws 100 --warmup 100 --datasets 2"
+    given = ["synthesize", str(table), *line.split(), "--out", str(tmp_path / "out"), "--quiet"]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 0, result.output
+    release = tmp_path / "out" / "release"
+    written = json.loads((release / "privacy.json").read_text())
+    assert written["unit_of_privacy"] == "all records of one home"
+    assert 'unit = "home"' in (release / "run.toml").read_text()
+    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home")
+    with pytest.raises(InputError, match="memory"):
+        run.fit_to(table, tmp_path / "again", seed=1)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_tables import SMALL, small_tables
 
-import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.table_risk import table_risk
 
@@ -64,26 +64,11 @@ def test_a_holdout_tells_a_copy_from_a_second_sample():
     assert fresh.closest == pytest.approx(0.5, abs=0.1)
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.none() | st.integers(-50, 50)),
-        min_size=24,
-        max_size=40,
-    ),
-    st.integers(0, 99),
-)
+@given(small_tables(), st.integers(0, 99))
 @settings(max_examples=25, deadline=None, derandomize=True)
-def test_risks_stay_within_their_ends(rows, seed):
+def test_risks_stay_within_their_ends(table, seed):
     """Whatever the tables; the order of rows and the kind of frame change nothing."""
-    table = pl.DataFrame(
-        rows, schema={"g": pl.String, "k": pl.Int64, "x": pl.Float64}, orient="row"
-    )
-    columns = {
-        "g": vws.Column(model="nominal", levels=("a", "b", "c")),
-        "k": vws.Column(model="nominal", levels=(0, 1, 2, 3)),
-        "x": vws.Column(model="normal", missing=True),
-    }
-    options = {"schema": vws.Schema(columns=columns), "keys": ["g", "x"], "target": "k"}
+    options = {"schema": SMALL, "keys": ["g", "x"], "target": "k"}
     if table["x"].drop_nulls().is_empty():
         return
     half = table.sample(fraction=0.5, seed=seed)

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from small_tables import SMALL, small_tables
 
 import pyvws as vws
 from pyvws.errors import InputError
@@ -90,37 +91,21 @@ def test_a_copy_is_best_and_a_second_sample_is_near_the_bootstrap():
     assert other["margins"].value < 4 * other["margins"].bootstrap
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.none() | st.integers(-50, 50)),
-        min_size=24,
-        max_size=40,
-    ),
-    st.integers(0, 99),
-)
+@given(small_tables(), st.integers(0, 99))
 @settings(max_examples=15, deadline=None, derandomize=True)
-def test_scores_stay_within_their_ends(rows, seed):
+def test_scores_stay_within_their_ends(table, seed):
     """Whatever the tables; labels, the order of rows and the kind of frame change nothing."""
-    table = pl.DataFrame(
-        rows, schema={"g": pl.String, "k": pl.Int64, "x": pl.Float64}, orient="row"
-    )
-    columns = {
-        "g": vws.Column(model="nominal", levels=("a", "b", "c")),
-        "k": vws.Column(model="nominal", levels=(0, 1, 2, 3)),
-        "x": vws.Column(model="normal", missing=True),
-    }
-    schema = Schema(columns=columns)
     half = table.sample(fraction=0.5, seed=seed)
     if len(set(half["g"])) + len(set(half["k"])) + half["x"].n_unique() < 5:
         return
-    found = table_utility(table, [half], schema=schema)
+    found = table_utility(table, [half], schema=SMALL)
     for score in found.scores:
         low, high = sorted([score.best, score.worst])
         for value in (*score.by_dataset, score.bootstrap, score.independent):
             assert low - 1e-9 <= value <= high * (1 + 1e-9) + 1e-9, score
         assert score.blind
     shuffled = half.sample(fraction=1.0, shuffle=True, seed=seed + 1).to_pandas()
-    again = table_utility(table.to_arrow(), [shuffled], schema=schema)
+    again = table_utility(table.to_arrow(), [shuffled], schema=SMALL)
     for first, second in zip(found.scores, again.scores, strict=True):
         assert second.value == pytest.approx(first.value, rel=1e-6, abs=1e-9), first.name
 

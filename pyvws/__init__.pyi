@@ -29,6 +29,8 @@ from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
 from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk
 from pyvws.evaluation.pmse import pmse as pmse
+from pyvws.evaluation.published_table import PublishedTable as PublishedTable
+from pyvws.evaluation.published_table import tabulate as tabulate
 from pyvws.evaluation.regression_utility import regression_utility as regression_utility
 from pyvws.evaluation.table_risk import TableRisk as TableRisk
 from pyvws.evaluation.table_risk import table_risk as table_risk

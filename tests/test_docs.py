@@ -168,7 +168,7 @@ def drawn(name: str) -> bool:
 def test_examples_run_and_print_what_the_page_shows(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    if "perturbed-histogram" in "".join(commands(PAGES[name])):
+    if re.search("perturbed-histogram|tabulate.*--original", "".join(commands(PAGES[name]))):
         pytest.importorskip("opendp", reason="secret noise needs the extra dp")
     if "--engine pystan" in "".join(commands(PAGES[name])):
         pytest.importorskip("httpstan", reason="Stan needs the extra pystan")

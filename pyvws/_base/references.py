@@ -108,6 +108,14 @@ REFERENCES: Final[dict[str, str]] = {
         "Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. "
         "Biometrics 27, 857-871."
     ),
+    "lumley2004": (
+        "Lumley, T. (2004). Analysis of Complex Survey Samples. "
+        "Journal of Statistical Software 9(8), 1-19."
+    ),
+    "tabular2021": (
+        "Hu, J., Savitsky, T. D. and Williams, M. R. (2021). Private Tabular Survey Data Products "
+        "through Synthetic Microdata Generation. arXiv:2101.06188."
+    ),
     "mccullagh1989": (
         "McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, second edition. "
         "Chapman and Hall, London."

@@ -32,6 +32,7 @@ __all__ = [
     "read_column",
     "read_original",
     "read_records",
+    "read_synthetic",
     "read_tables",
     "synthetic_files",
 ]
@@ -66,12 +67,20 @@ def read_tables(
     original: Path, synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
     """The original, the datasets, and the schema given or, if a run has one, the run's."""
+    _, datasets, found = read_synthetic(synthetic, schema)
+    return read_table(original).spelled, datasets, found
+
+
+def read_synthetic(
+    synthetic: Sequence[Path], schema: Path | None
+) -> tuple[list[Path], list[pl.DataFrame], Schema | None]:
+    """The files of the datasets, the datasets, and the schema given or, if a run has one, its."""
     said = (
         [schema] if schema else [run_schema(path) for path in filter(is_output_folder, synthetic)]
     )
     found = next((Schema.read(path) for path in said if path is not None), None)
     files = synthetic_files(synthetic)
-    return read_table(original).spelled, [read_table(path).spelled for path in files], found
+    return files, [read_table(path).spelled for path in files], found
 
 
 def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from pyvws.commands.risk import risk
 from pyvws.commands.schema import schema
 from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
+from pyvws.commands.tabulate import tabulate
 from pyvws.commands.utility import utility
 from pyvws.commands.validate import validate
 from pyvws.errors import PyvwsError
@@ -72,7 +73,9 @@ def _options(
         os.environ["PYVWS_DEBUG"] = "1"
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (init, schema, risk, utility, combine, report, demo)
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    *(init, schema, risk, utility, combine, tabulate, report, demo),
+)
 
 app.command(cls=DeclaredCommand)(synthesize)
 for _command in _COMMANDS:

@@ -25,6 +25,7 @@ _R_PACKAGES: Final = {
     "RcppEigen": "compiling for rstan",
     "RcppParallel": "compiling for rstan",
     "MASS": "the papers' simulated data",
+    "survey": "the check of survey estimates",
 }
 _OF_RSTAN: Final = ("rstan", "BH", "RcppEigen", "RcppParallel")
 _COMPILERS: Final = ("c++", "g++", "clang++")

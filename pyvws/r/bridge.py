@@ -32,6 +32,7 @@ function(f, arguments) {
   }
   tryCatch(
     list(value = withCallingHandlers(do.call(f, arguments), warning = muffled)),
+    packageNotFoundError = function(e) list(missing = e$package),
     error = function(e) list(error = conditionMessage(e))
   )
 }
@@ -54,7 +55,7 @@ function(packages) {
   c(list(R = as.character(getRversion())), installed)
 }
 """
-_LISTED: Final = ("MASS", "coda", "rstan")
+_LISTED: Final = ("MASS", "coda", "rstan", "survey")
 
 _scripts: dict[tuple[str, str], Any] = {}  # Environments by path and hash, for R's thread only.
 
@@ -100,7 +101,7 @@ def call(
     InputError
         If there is no such script, or an argument or the result cannot cross unchanged.
     MissingDependencyError
-        If R or rpy2 is missing.
+        If R, rpy2 or an R package of the script is missing.
 
     Examples
     --------
@@ -180,6 +181,11 @@ def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -
         except InputError as error:
             raise InputError(f"Argument {name} of {function}(): {error}") from None
     result = _compiled(_HARNESS)(environment[function], named_list(crossed))
+    if result.names[0] == "missing":
+        name = result[0][0]
+        raise MissingDependencyError(
+            f"R's package {name} is not installed. Run: apt-get install r-cran-{name.lower()}"
+        )
     if result.names[0] == "error":
         return None, " ".join(result[0])
     return from_r(result[0]), None

@@ -157,6 +157,21 @@ PROPERTY_TESTS = {
     ),
     "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.published_table.tabulate": (
+        "evaluation/test_published_table.py::test_every_figure_against_its_parts"
+    ),
+    "evaluation.survey_estimates.survey_design": (
+        "evaluation/test_survey_estimates.py::test_against_loops_over_strata_and_clusters"
+    ),
+    "evaluation.survey_estimates.survey_mean": (
+        "evaluation/test_survey_estimates.py::test_against_loops_over_strata_and_clusters"
+    ),
+    "evaluation.survey_estimates.survey_quantile": (
+        "evaluation/test_survey_estimates.py::test_quantiles_against_every_value"
+    ),
+    "evaluation.survey_estimates.survey_total": (
+        "evaluation/test_survey_estimates.py::test_against_loops_over_strata_and_clusters"
+    ),
     "evaluation.table_risk.table_risk": (
         "evaluation/test_table_risk.py::test_risks_stay_within_their_ends"
     ),

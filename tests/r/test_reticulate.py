@@ -226,6 +226,7 @@ CALLS = {
     "reweight": "all(reweight(c(0.5, 0.5), c(1, 2), 0.5) == c(0.5, 0.25))",
     "s_pmse": "do.call(two_way_value, rep(list(cbind(c(0, 0, 1, 1)), cbind(1:4)), 2)) < 1e-12",
     "simulated_data": "all(poisson_counts(123, 2, 100) == c(94, 111))",
+    "survey_estimates": "all(survey_totals(c(1, 3), 1:2 * 0, 10, 1, 1:2) == c(40, 20))",
     "topcoding": "topcode_share(c(1, 2, 3, 4), value = 3) == 0.25",
     "truncation": "all(weighted_epsilon_weights(c(1, 1), c(1, 9), 4) == c(1, 0))",
     "utility_table": "length(utility_original(c(1, 2), list(c(1, 2)), 0.5)) > 0",

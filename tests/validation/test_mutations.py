@@ -469,6 +469,18 @@ def ties_are_farther(_: Any) -> Any:
     return lambda first, second: float(np.mean(np.less.outer(first, second)))
 
 
+def without_strata(function: Any) -> Any:
+    return lambda weights, strata, clusters: function(weights, None, clusters)
+
+
+def without_clusters(function: Any) -> Any:
+    return lambda weights, strata, clusters: function(weights, strata)
+
+
+def value_above(function: Any) -> Any:
+    return lambda rising, reached, level: function(rising, reached, min(1.0, level + 0.1))
+
+
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
@@ -524,6 +536,7 @@ ASSOCIATIONS = "pyvws.evaluation.associations:"
 GLM = "pyvws.evaluation.glm:"
 TABLE_RISK = "pyvws.validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.closest_records:"
+SURVEY, LINEAR = "pyvws.validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 
 # The compared function, what is replaced in it, and the wrong version.
@@ -650,6 +663,12 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (TABLE_RISK + "attribute_shares", "pyvws.evaluation.disclosure:_counts", swapped),
     (TABLE_RISK + "closest_of", CLOSEST + "_differences", doubled),
     (CLOSEST + "share_nearer", CLOSEST + "share_nearer", ties_are_farther),
+    (SURVEY + "totals", SURVEY + "survey_design", without_strata),
+    (SURVEY + "totals", LINEAR + "_variance", doubled),
+    (SURVEY + "means", SURVEY + "survey_design", without_clusters),
+    (SURVEY + "shares", SURVEY + "survey_design", without_clusters),
+    (SURVEY + "quantiles", SURVEY + "survey_design", without_strata),
+    (SURVEY + "quantiles", LINEAR + "_at", value_above),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),

@@ -28,6 +28,7 @@ from pyvws.validation.cases import (
     risks,
     searched,
     simulated_data,
+    survey_estimates,
     table_risk,
     table_utility,
     weights,
@@ -50,6 +51,7 @@ CASES: Final[tuple[Case, ...]] = (
     *table_utility.CASES,
     *table_risk.CASES,
     *conditional_table.CASES,
+    *survey_estimates.CASES,
     *accounting.CASES,
 )
 

@@ -1,0 +1,147 @@
+"""The same table of estimates by the Laplace mechanism, from the confidential records.
+
+Neighbours are two tables of which one lacks a record of the other. Epsilon is split equally over
+the statistics. The cells of a statistic share its part, because a record lies in one cell at most.
+
+- count: the sum of w, each at most the upper end W of the weights' public range.
+- total: the sum of w y, with y in its public range [L, U].
+- mean: half of the part for the sum of w (y - c) with c = (L + U) / 2, half for the sum of w; the
+  mean is c plus their quotient, brought into [L, U].
+- share: the sum of w in each level, which is a cell of its own; negative sums count as 0.
+- quantile: the sum of w in each of 64 equal bins of [L, U]; the noisy shares are followed linearly
+  inside a bin. All quantiles of one column come from one histogram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, positive
+from pyvws.errors import InputError
+from pyvws.evaluation._public_cells import CellRecords, Statistic, TablePlan
+from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
+from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
+
+__all__ = ["check_ranges", "laplace_figures"]
+
+_BINS: Final = 64
+
+
+def check_ranges(plan: TablePlan, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise InputError where a column that is summed has no public range."""
+    summed = [one.column for one in plan.statistics if one.kind in ("total", "mean", "quantile")]
+    for name in (*summed, *([plan.weights] if plan.weights else [])):
+        low, high = ranges.get(name, (np.nan, np.nan))
+        if not (np.isfinite(high - low) and low < high):
+            raise InputError(
+                f"The Laplace mechanism needs a public range of column {name!r}. Give it in the "
+                f"schema, or as ranges={{{name!r}: (lowest, highest)}}."
+            )
+    if plan.weights and ranges[plan.weights][0] < 0:
+        raise InputError(f"The range of the weights {plan.weights!r} must not be negative.")
+
+
+def laplace_figures(
+    records: CellRecords,
+    plan: TablePlan,
+    ranges: Mapping[str, tuple[float, float]],
+    *,
+    epsilon: float,
+    noise: LaplaceNoise,
+) -> list[tuple[Floats, Floats]]:
+    """Figures and standard errors of their noise, (C, P) of each statistic with P points.
+
+    The standard error is NaN for quantiles, and where a noisy count is not above 0.
+    """
+    part = positive(epsilon, "epsilon") / len(plan.statistics)
+    weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
+    made = _Sums(records, len(plan.cells), weights, noise)
+    return [made.figures(one, ranges.get(one.column, (0.0, 1.0)), part) for one in plan.statistics]
+
+
+class _Sums:
+    """Noisy sums of the weights, and of the weights times a number, in cells."""
+
+    def __init__(
+        self, records: CellRecords, cells: int, range: tuple[float, float], noise: LaplaceNoise
+    ) -> None:
+        self._records, self._cells, self._range, self._noise = records, cells, range, noise
+        self._weights = np.clip(records.weights, *range)
+
+    def figures(
+        self, one: Statistic, range: tuple[float, float], part: float
+    ) -> tuple[Floats, Floats]:
+        """Figures (C, P) of a statistic and standard errors of their noise, for its epsilon."""
+        low, high = range
+        heaviest = self._range[1]
+        if one.kind == "count":
+            return _columns(self._sums(self._weights, None, (0.0, heaviest), part))
+        if one.kind == "share":
+            return self._shares(one, part)
+        y = self._records.numbers[one.column]
+        there = np.isfinite(y)
+        y = np.clip(np.where(there, y, low), low, high)
+        if one.kind == "quantile":
+            return self._quantiles(one, y, there, range, part)
+        if one.kind == "total":
+            most = heaviest * max(abs(low), abs(high))
+            return _columns(self._sums(self._weights * y, there, (-most, most), part))
+        centre, half = (low + high) / 2.0, heaviest * (high - low) / 2.0
+        top = self._sums(self._weights * (y - centre), there, (-half, half), part / 2.0)
+        below = self._sums(self._weights, there, (0.0, heaviest), part / 2.0)
+        some = below.sums > 0
+        count = np.where(some, below.sums, 1.0)
+        quotient = np.where(some, top.sums / count, 0.0)
+        error = np.sqrt(top.noise**2 + (quotient * below.noise) ** 2) / count
+        means = np.clip(centre + quotient, low, high)
+        return means[:, None], np.where(some, error, np.nan)[:, None]
+
+    def _sums(
+        self, values: Floats, there: Any, range: tuple[float, float], part: float
+    ) -> NoisySums:
+        cells = self._records.cell
+        if there is not None:
+            cells = np.where(there, cells, -1)
+        return noisy_sums(
+            values, cells, count=self._cells, range=range, epsilon=part, noise=self._noise
+        )
+
+    def _within(self, places: Any, parts: int, part: float) -> tuple[Floats, float]:
+        """Noisy sums of weights (C, parts) of cells cut by `places` (N,), and their noise."""
+        cell = self._records.cell
+        cells = np.where((cell < 0) | (places < 0), -1, cell * parts + places)
+        found = noisy_sums(
+            *(self._weights, cells),
+            count=self._cells * parts,
+            range=(0.0, self._range[1]),
+            epsilon=part,
+            noise=self._noise,
+        )
+        return found.sums.reshape(self._cells, parts), found.noise
+
+    def _shares(self, one: Statistic, part: float) -> tuple[Floats, Floats]:
+        places, parts = self._records.levels[one.column], len(one.points)
+        sums, noise = self._within(places, parts, part)
+        shares = np.array([bin_probabilities(row) for row in sums])
+        whole = np.maximum(sums, 0.0).sum(axis=1, keepdims=True)
+        error = noise * np.sqrt((1.0 - shares) ** 2 + (parts - 1) * shares**2)
+        return shares, np.where(whole > 0, error / np.where(whole > 0, whole, 1.0), np.nan)
+
+    def _quantiles(
+        self, one: Statistic, y: Floats, there: Any, range: tuple[float, float], part: float
+    ) -> tuple[Floats, Floats]:
+        edges = equal_edges(*range, bins=_BINS)
+        places = np.minimum(np.searchsorted(edges, y, side="right") - 1, _BINS - 1)
+        sums, _ = self._within(np.where(there, places, -1), _BINS, part)
+        found = np.empty((self._cells, len(one.points)))
+        for row, counts in enumerate(sums):
+            reached = np.concatenate([[0.0], np.cumsum(bin_probabilities(counts))])
+            found[row] = np.interp(one.points, reached, edges)
+        return found, np.full(found.shape, np.nan)
+
+
+def _columns(made: NoisySums) -> tuple[Floats, Floats]:
+    return made.sums[:, None], np.full((len(made.sums), 1), made.noise)

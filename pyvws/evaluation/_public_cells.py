@@ -1,0 +1,211 @@
+"""The public cells and statistics of a table of estimates, and the records of a frame by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, open_unit_interval
+from pyvws.errors import InputError
+from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.levels import distinct, label_of
+from pyvws.tables.numbers import numbers_and_codes
+from pyvws.tables.schema import Schema
+
+__all__ = ["CellRecords", "Statistic", "TablePlan", "read_records", "table_plan"]
+
+Names = str | Sequence[str]
+Levels = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A statistic of each cell: "count", "total", "mean", "share" or "quantile" of a column.
+
+    `points` are the levels of a share, or the levels between 0 and 1 of a quantile; one empty text
+    for the others. The statistic has one figure for each point.
+    """
+
+    kind: str
+    column: str = ""
+    points: tuple[Any, ...] = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What is public of a table of estimates.
+
+    Attributes
+    ----------
+    by : dict
+        The levels, as text, of each column that makes cells. The cells are all combinations.
+    statistics : tuple of Statistic
+        At least one.
+    weights, strata, clusters : str or None
+        Columns of the survey's design.
+    missing : dict
+        The codes of missing values of the columns of a schema.
+    """
+
+    by: dict[str, tuple[str, ...]]
+    statistics: tuple[Statistic, ...]
+    weights: str | None
+    strata: str | None
+    clusters: str | None
+    missing: dict[str, tuple[str | None, ...]]
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The labels of each cell, the last column fastest; one cell without columns."""
+        found: list[tuple[str, ...]] = [()]
+        for levels in self.by.values():
+            found = [(*cell, level) for cell in found for level in levels]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellRecords:
+    """N records by cell.
+
+    Attributes
+    ----------
+    cell : ndarray of int, shape (N,)
+        Each record's cell from 0, or -1 in none.
+    weights : ndarray, shape (N,)
+        Survey weights, 1 without a column of them.
+    numbers : dict
+        Columns (N,), NaN where missing.
+    levels : dict
+        The place (N,) of each record among the levels of a share, -1 where it has none of them.
+    strata, clusters : ndarray of int, shape (N,), or None
+        Codes.
+    """
+
+    cell: NDArray[np.intp]
+    weights: Floats
+    numbers: dict[str, Floats]
+    levels: dict[str, NDArray[np.intp]]
+    strata: NDArray[np.intp] | None
+    clusters: NDArray[np.intp] | None
+
+
+def table_plan(
+    by: Levels | Names,
+    *,
+    count: bool,
+    total: Names,
+    mean: Names,
+    share: Levels | Names,
+    quantile: Mapping[str, Any],
+    weights: str | None,
+    strata: str | None,
+    clusters: str | None,
+    schema: Schema | None,
+) -> TablePlan:
+    """Check what is asked for; InputError where a level is missing or nothing is asked for."""
+    if not isinstance(quantile, Mapping):
+        raise InputError("quantile must name levels by column, such as {'income': [0.5]}.")
+    statistics = [Statistic("count")] if count else []
+    statistics += [Statistic("total", name) for name in _names(total)]
+    statistics += [Statistic("mean", name) for name in _names(mean)]
+    statistics += [
+        Statistic("share", name, levels)
+        for name, levels in _with_levels(share, schema, "share").items()
+    ]
+    for name, levels in quantile.items():
+        points = tuple(open_unit_interval(one, "quantile") for one in np.atleast_1d(levels))
+        statistics.append(Statistic("quantile", name, points))
+    if not statistics:
+        raise InputError(
+            "A table needs a statistic. Give count, total, mean, share or quantile, such as "
+            "mean=['income']."
+        )
+    codes = {} if schema is None else schema.columns
+    missing = {
+        name: tuple(dict.fromkeys([*one.missing_codes, None])) for name, one in codes.items()
+    }
+    cells = _with_levels(by, schema, "by")
+    return TablePlan(cells, tuple(statistics), weights, strata, clusters, missing)
+
+
+def read_records(table: Any, plan: TablePlan, name: str, *, design: bool = True) -> CellRecords:
+    """The records of a frame by cell; without `design`, strata and clusters stay unread.
+
+    Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
+    that are no numbers, and for weights, strata or clusters that are missing.
+    """
+    try:
+        return _read(open_frame(table, least=1), plan, design)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _read(frame: nw.DataFrame[Any], plan: TablePlan, design: bool) -> CellRecords:
+    used = [*plan.by, *(one.column for one in plan.statistics if one.column)]
+    check_columns(frame, used, role="The table of estimates")
+    cell = np.zeros(len(frame), dtype=np.intp)
+    for name, levels in plan.by.items():
+        places = _places(frame[name], levels)
+        cell = np.where((cell < 0) | (places < 0), -1, cell * len(levels) + places)
+    numbers, coded = {}, {}
+    for one in plan.statistics:
+        if one.kind == "share":
+            coded[one.column] = _places(frame[one.column], one.points)
+        elif one.column and one.column not in numbers:
+            codes = plan.missing.get(one.column, (None,))
+            numbers[one.column] = numbers_and_codes(frame[one.column], codes, one.column)[0]
+    weights = np.ones(len(frame))
+    if plan.weights is not None:
+        check_columns(frame, [plan.weights], role="weights")
+        weights = numbers_and_codes(frame[plan.weights], (), plan.weights)[0]
+    of_design = [
+        None if name is None or not design else _labels(frame, name, role)
+        for name, role in ((plan.strata, "strata"), (plan.clusters, "clusters"))
+    ]
+    return CellRecords(cell, weights, numbers, coded, *of_design)
+
+
+def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
+    """The place (N,) of each cell's value among the levels, -1 for another or no value."""
+    places, labels = distinct(column)
+    known = {level: place for place, level in enumerate(levels)}
+    return np.array([*(known.get(label, -1) for label in labels), -1], dtype=np.intp)[places]
+
+
+def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
+    check_columns(frame, [name], role=role)
+    places = np.asarray(distinct(frame[name])[0], dtype=np.intp)
+    if (places < 0).any():
+        raise InputError(
+            f"{role} {name!r} has {int((places < 0).sum())} empty cells. Fill them, or leave "
+            f"{role} out."
+        )
+    return places
+
+
+def _names(given: Names) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _with_levels(
+    given: Levels | Names, schema: Schema | None, role: str
+) -> dict[str, tuple[str, ...]]:
+    """The levels of each column, as text: those given, or those of the schema."""
+    if isinstance(given, Mapping):
+        found = {name: tuple(map(label_of, levels)) for name, levels in given.items()}
+    else:
+        known = {} if schema is None else schema.columns
+        found = {name: known[name].levels or () if name in known else () for name in _names(given)}
+    for name, levels in found.items():
+        if not levels or len(set(levels)) < len(levels):
+            raise InputError(
+                f"{role} {name!r} needs its public levels, each once. Give them, such as "
+                f"{role}={{{name!r}: ['a', 'b']}}, or a schema that has them. Levels are never "
+                "taken from the data, which would hide an empty cell."
+            )
+    return found

@@ -1,0 +1,327 @@
+"""A table of estimates from m synthetic datasets, with standard errors and intervals.
+
+In each dataset the estimates of `pyvws.evaluation.survey_estimates` are computed for every public
+cell, their variances by linearisation [lumley2004]. The combining rules of
+`pyvws.evaluation.combining_rules` join the datasets [reiter2003]. Published tables of a survey from
+synthetic values and weights are those of [tabular2021].
+
+Beside them can stand the same table by the Laplace mechanism, from the confidential records. Its
+figures cost their epsilon again, besides that of the synthetic datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import dataset_list, open_unit_interval
+from pyvws.errors import InputError
+from pyvws.evaluation._laplace_table import check_ranges, laplace_figures
+from pyvws.evaluation._public_cells import (
+    CellRecords,
+    Levels,
+    Names,
+    Statistic,
+    TablePlan,
+    read_records,
+    table_plan,
+)
+from pyvws.evaluation.combining_rules import Combined, combine
+from pyvws.evaluation.survey_estimates import (
+    SurveyDesign,
+    SurveyEstimate,
+    survey_design,
+    survey_mean,
+    survey_quantile,
+    survey_total,
+)
+from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.tables.schema import Schema
+
+__all__ = ["CellFigure", "PublishedTable", "tabulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellFigure:
+    """One figure of a published table.
+
+    Attributes
+    ----------
+    cell : tuple of str
+        The cell's levels, in the order of `PublishedTable.by`.
+    statistic, column : str
+        "count", "total", "mean", "share" or "quantile", and of which column; "" for a count.
+    point : str
+        The level of a share, or the level of a quantile between 0 and 1; else "".
+    estimate, standard_error, df, lower, upper : float
+        By the combining rules; in the column's unit. NaN where a dataset gives none. A larger
+        standard error is less certain.
+    records : float
+        Mean over the datasets of the number of synthetic records in the cell.
+    empty : int
+        The number of datasets without a record in the cell.
+    laplace, laplace_noise : float
+        The figure by the Laplace mechanism, and the standard error of its noise alone; NaN without
+        confidential records. No standard error stands beside a quantile.
+    """
+
+    cell: tuple[str, ...]
+    statistic: str
+    column: str
+    point: str
+    estimate: float
+    standard_error: float
+    df: float
+    lower: float
+    upper: float
+    records: float
+    empty: int
+    laplace: float
+    laplace_noise: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedTable:
+    """Figures of public cells from m synthetic datasets: the result of `tabulate`.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns that make the cells.
+    figures : tuple of CellFigure
+        Cell by cell within each statistic.
+    datasets : int
+        m.
+    outside : float
+        Mean over the datasets of the share of synthetic records that lie in no cell.
+    kind : {"partial", "full"}
+        The combining rule.
+    level : float
+        The level of the intervals.
+    epsilon : float or None
+        What the figures by the Laplace mechanism cost, for neighbours of which one lacks a record
+        of the other; None without them.
+    """
+
+    by: tuple[str, ...]
+    figures: tuple[CellFigure, ...]
+    datasets: int
+    outside: float
+    kind: str
+    level: float
+    epsilon: float | None
+    _backend: Any
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by column: the cells' levels, then the parts of `CellFigure`."""
+        parts = [name for name in CellFigure.__slots__ if name != "cell"]
+        if self.epsilon is None:
+            parts = [name for name in parts if not name.startswith("laplace")]
+        cells = {name: [one.cell[k] for one in self.figures] for k, name in enumerate(self.by)}
+        return cells | {name: [getattr(one, name) for one in self.figures] for name in parts}
+
+    @property
+    def frame(self) -> Any:
+        """The table as a frame of the kind of the datasets: a row for each figure."""
+        return nw.from_dict(self.columns, backend=self._backend).to_native()
+
+
+def tabulate(
+    datasets: Sequence[Any],
+    *,
+    by: Levels | Names = (),
+    count: bool = False,
+    total: Names = (),
+    mean: Names = (),
+    share: Levels | Names = (),
+    quantile: Mapping[str, Any] | None = None,
+    weights: str | None = None,
+    strata: str | None = None,
+    clusters: str | None = None,
+    schema: Schema | None = None,
+    level: float = 0.95,
+    kind: Literal["partial", "full"] = "partial",
+    size_ratio: float = 1.0,
+    draw_of_dataset: Sequence[Any] | None = None,
+    original: Any = None,
+    epsilon: float | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> PublishedTable:
+    """Estimate totals, means, shares and quantiles of public cells from m synthetic datasets.
+
+    Parameters
+    ----------
+    datasets : sequence of m pandas, polars or Arrow tables
+        Synthetic tables with the same columns, at least 2.
+    by : mapping of column to levels, or column names
+        The cells: all combinations of the levels. A column by its name alone takes the levels of
+        the schema. A record with another value lies in no cell.
+    count : bool
+        Estimate the weighted number of records, sum w.
+    total, mean : column name or names
+        Estimate sum w y, or sum w y / sum w over the records of the cell that have a value.
+    share : mapping of column to levels, or column names
+        Estimate the weighted share of each level among the records with one of the levels.
+    quantile : mapping of column to levels between 0 and 1, optional
+        For example {"income": [0.5, 0.9]}.
+    weights : str, optional
+        Column of survey weights; by default each record counts once.
+    strata, clusters : str, optional
+        Columns of the design: clusters were drawn with replacement within strata. Without
+        `clusters` each record is one. Equal labels of clusters in two strata are two clusters.
+    schema : Schema, optional
+        Levels, codes of missing values and ranges of the columns.
+    level : float
+        Level of the intervals.
+    kind : {"partial", "full"}
+        As in `combine`.
+    size_ratio : float
+        As in `combine`.
+    draw_of_dataset : sequence of m labels, optional
+        As in `combine`, for example `release.privacy["draw_of_dataset"]`.
+    original : pandas, polars or Arrow table, optional
+        The confidential table, for the same figures by the Laplace mechanism.
+    epsilon : float, optional
+        What the figures by the Laplace mechanism may cost together. Required with `original`.
+    ranges : mapping of column to (lowest, highest), optional
+        Public ranges for the Laplace mechanism, also of the weights; they go before those of the
+        schema. A value outside counts as the nearest end.
+
+    Returns
+    -------
+    PublishedTable
+        .figures, .frame and .columns.
+
+    Raises
+    ------
+    InputError
+        For fewer than 2 datasets, an unknown column, a cell without public levels, draws that
+        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range.
+    MissingDependencyError
+        With `original`, where OpenDP is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> first = pd.DataFrame({"area": ["a", "a", "b"], "pay": [1.0, 3.0, 8.0]})
+    >>> second = pd.DataFrame({"area": ["a", "a", "b"], "pay": [2.0, 3.0, 6.0]})
+    >>> found = tabulate([first, second], by={"area": ["a", "b", "c"]}, mean="pay")
+    >>> [(one.cell, one.estimate, one.empty) for one in found.figures]
+    [(('a',), 2.25, 0), (('b',), 7.0, 0), (('c',), nan, 2)]
+    """
+    plan = table_plan(
+        by,
+        count=count,
+        total=total,
+        mean=mean,
+        share=share,
+        quantile=quantile or {},
+        weights=weights,
+        strata=strata,
+        clusters=clusters,
+        schema=schema,
+    )
+    open_unit_interval(level, "level")
+    rules: dict[str, Any] = {
+        "kind": kind,
+        "size_ratio": size_ratio,
+        "draw_of_dataset": draw_of_dataset,
+    }
+    tables = dataset_list(datasets, "datasets")
+    combine([0.0] * len(tables), [0.0] * len(tables), **rules)  # Refuse before the work.
+    cells = plan.cells
+    beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
+    if original is not None:
+        known = {name: one.range for name, one in (schema.columns if schema else {}).items()}
+        public = {name: pair for name, pair in known.items() if pair} | dict(ranges or {})
+        if epsilon is None:
+            raise InputError("The Laplace mechanism needs an epsilon. Give epsilon.")
+        check_ranges(plan, public)
+        held = read_records(original, plan, "original", design=False)
+        beside = laplace_figures(held, plan, public, epsilon=epsilon, noise=add_discrete_laplace)
+    elif epsilon is not None or ranges is not None:
+        raise InputError("epsilon and ranges are for the Laplace mechanism. Give original too.")
+    found = [
+        read_records(table, plan, f"dataset {place}") for place, table in enumerate(tables, start=1)
+    ]
+    sizes = np.array([np.bincount(one.cell[one.cell >= 0], minlength=len(cells)) for one in found])
+    estimates = [_of_dataset(one, plan) for one in found]
+    figures = []
+    for place, one in enumerate(plan.statistics):
+        for row, cell in enumerate(cells):
+            for column, point in enumerate(one.points):
+                made = [of_dataset[place][row][column] for of_dataset in estimates]
+                figures.append(
+                    CellFigure(
+                        *(cell, one.kind, one.column, str(point)),
+                        *_joined(made, level, rules),
+                        records=float(sizes[:, row].mean()),
+                        empty=int((sizes[:, row] == 0).sum()),
+                        laplace=float(beside[place][0][row, column]),
+                        laplace_noise=float(beside[place][1][row, column]),
+                    )
+                )
+    return PublishedTable(
+        by=tuple(plan.by),
+        figures=tuple(figures),
+        datasets=len(tables),
+        outside=float(np.mean([(one.cell < 0).mean() for one in found])),
+        kind=kind,
+        level=level,
+        epsilon=None if original is None else float(epsilon or 0.0),
+        _backend=nw.from_native(tables[0]).implementation,
+    )
+
+
+def _joined(
+    made: Sequence[SurveyEstimate], level: float, rules: Mapping[str, Any]
+) -> tuple[float, float, float, float, float]:
+    """Estimate, standard error, degrees of freedom and interval; NaN as far as none are given."""
+    q = np.array([one.estimate for one in made])
+    v = np.array([one.variance for one in made])
+    if not np.isfinite(q).all():
+        return (np.nan,) * 5
+    sure = bool(np.isfinite(v).all())
+    found: Combined = combine(q, v if sure else np.zeros(len(q)), **rules)
+    if not sure:
+        return (found.estimate, *(np.nan,) * 4)
+    return found.estimate, found.variance**0.5, found.df, *found.interval(level)
+
+
+def _of_dataset(records: CellRecords, plan: TablePlan) -> list[list[list[SurveyEstimate]]]:
+    """The estimates of one dataset, by statistic, cell and point."""
+    design = survey_design(records.weights, records.strata, records.clusters)
+    order = np.argsort(records.cell, kind="stable")
+    starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
+    cells = [order[start:end] for start, end in pairwise(starts)]
+    return [
+        [list(_estimates(one, records, design, rows)) for rows in cells] for one in plan.statistics
+    ]
+
+
+def _estimates(
+    one: Statistic, records: CellRecords, design: SurveyDesign, rows: Any
+) -> Iterator[SurveyEstimate]:
+    """The estimates of a statistic in the cell of `rows`, a point each."""
+    if one.kind == "count":
+        yield survey_total(np.ones(len(rows)), design, rows)
+        return
+    if one.kind == "share":
+        places = records.levels[one.column][rows]
+        rows, places = rows[places >= 0], places[places >= 0]
+        for place in range(len(one.points)):
+            yield survey_mean(places == place, design, rows)
+        return
+    y = records.numbers[one.column][rows]
+    rows, y = rows[np.isfinite(y)], y[np.isfinite(y)]
+    if one.kind == "quantile":
+        for point in one.points:
+            yield survey_quantile(y, point, design, rows)
+        return
+    yield (survey_total if one.kind == "total" else survey_mean)(y, design, rows)

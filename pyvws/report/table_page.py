@@ -1,0 +1,62 @@
+"""The page of a published table: its figures by statistic, and how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from pyvws.evaluation.published_table import CellFigure, PublishedTable
+from pyvws.report.page import Table, number, render
+
+__all__ = ["table_page"]
+
+
+def table_page(table: PublishedTable, *, weights: str | None) -> str:
+    """The page as HTML, with a part for each statistic; `weights` is the column of weights."""
+    parts = [
+        _part(table, list(figures))
+        for _, figures in groupby(table.figures, key=lambda one: (one.statistic, one.column))
+    ]
+    empty = sum(one.empty == table.datasets for one in table.figures)
+    facts = [
+        ("datasets", str(table.datasets), f"{table.kind}ly synthetic"),
+        ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
+        ("weights", weights or "none", "column of the survey weights"),
+        ("rows without a record", str(empty), f"of {len(table.figures)}"),
+    ]
+    if table.epsilon is not None:
+        facts.append(("ε of Laplace", number(table.epsilon), "besides the ε of the datasets"))
+    return render("table.html.j2", command="tabulate", facts_shown=facts, parts=parts, table_=table)
+
+
+def _part(table: PublishedTable, figures: Sequence[CellFigure]) -> Table:
+    first = figures[0]
+    point = {"share": "level", "quantile": "quantile"}.get(first.statistic)
+    beside = ("Laplace", "its noise") if table.epsilon is not None else ()
+    rows = []
+    for one in figures:
+        said = "no record" if one.empty == table.datasets else number(one.records)
+        made = (one.estimate, one.standard_error, one.df, one.lower, one.upper)
+        rows.append(
+            (
+                *one.cell,
+                *((one.point,) if point else ()),
+                *("" if x != x else number(x, 6) for x in made),
+                said,
+                *(
+                    "" if x != x else number(x, 6)
+                    for x in (one.laplace, one.laplace_noise)
+                    if beside
+                ),
+            )
+        )
+    return Table(
+        f"{first.statistic} of {first.column}" if first.column else "count: sum of the weights",
+        (
+            *table.by,
+            *((point,) if point else ()),
+            *("estimate", "standard error", "df", "lower", "upper", "synthetic records"),
+            *beside,
+        ),
+        rows,
+    )

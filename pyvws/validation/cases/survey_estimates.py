@@ -1,0 +1,96 @@
+"""Cases of `pyvws.evaluation.survey_estimates`: what R's package survey gives for one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.evaluation.survey_estimates import (
+    SurveyDesign,
+    SurveyEstimate,
+    survey_design,
+    survey_mean,
+    survey_quantile,
+    survey_total,
+)
+from pyvws.validation._case import cases_of
+from pyvws.validation._draws import Draws, Floats
+
+__all__ = ["CASES", "means", "quantiles", "shares", "totals"]
+
+_HERE: Final = "pyvws.validation.cases.survey_estimates"
+_WHY: Final = "survey adds in other orders, and takes roots of variances from crossproducts."
+
+_Statistic = Callable[[Any, SurveyDesign, Any], SurveyEstimate]
+
+
+def totals(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
+    """Totals of the cells that hold a record, then their standard errors."""
+    return _by_cell(survey_total, y, cell, survey_design(weights, strata, clusters))
+
+
+def means(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
+    """Means of the cells that hold a record, then their standard errors."""
+    return _by_cell(survey_mean, y, cell, survey_design(weights, strata, clusters))
+
+
+def shares(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
+    """The share of values above 0 among all records, then its standard error."""
+    design = survey_design(weights, strata, clusters)
+    return _by_cell(survey_mean, np.asarray(y > 0, np.float64), np.zeros(len(y)), design)
+
+
+def quantiles(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any, level: float) -> Floats:
+    """Quantiles of the cells that hold a record, then their standard errors."""
+
+    def of(values: Any, design: SurveyDesign, rows: Any) -> SurveyEstimate:
+        return survey_quantile(values, level, design, rows)
+
+    return _by_cell(of, y, cell, survey_design(weights, strata, clusters))
+
+
+def _by_cell(statistic: _Statistic, y: Any, cell: Any, design: SurveyDesign) -> Floats:
+    cells = [np.flatnonzero(cell == one) for one in np.unique(cell)]
+    found = [statistic(y[rows], design, rows) for rows in cells]
+    errors = [np.sqrt(one.variance) for one in found]
+    return np.array([*(one.estimate for one in found), *errors])
+
+
+def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Records in cells, some of them in few clusters, and clusters of unlike sizes in strata."""
+    records, cells, strata = shape
+    draws = Draws(seed)
+    per = 4 + seed  # Clusters in a stratum.
+    stratum = draws.whole(records, strata)
+    cluster = draws.whole(records, per)
+    for place in range(2 * strata):  # Two clusters at least in each stratum.
+        stratum[place], cluster[place] = place // 2, place % 2
+    return {
+        "y": draws.amounts(records),
+        "cell": draws.whole(records, cells),
+        "weights": draws.uniform(records, 0.5, 400.0),
+        "strata": stratum,
+        "clusters": cluster if seed % 2 else np.arange(records),
+    }
+
+
+def _levelled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {**_sample(seed, shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}
+
+
+_estimates = cases_of(
+    "survey_estimates",
+    paper="lumley2004",
+    cites="svydesign with clusters in strata, and its cells",
+    shapes=((30, 1, 1), (200, 2, 3), (400, 4, 6)),
+    tolerance=256,
+    why=_WHY,
+)
+CASES: Final = (
+    _estimates("total", "survey_totals", _sample, python_function=f"{_HERE}:totals"),
+    _estimates("mean", "survey_means", _sample, python_function=f"{_HERE}:means"),
+    _estimates("share", "survey_shares", _sample, python_function=f"{_HERE}:shares"),
+    _estimates("quantile", "survey_quantiles", _levelled, python_function=f"{_HERE}:quantiles"),
+)

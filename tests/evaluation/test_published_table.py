@@ -1,0 +1,341 @@
+"""Published tables: by hand, against their parts, empty cells, and Laplace figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.evaluation import published_table
+from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
+from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
+from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+few = settings(max_examples=8, deadline=None, derandomize=True)
+BY = {"area": ["a", "b", "none"], "sex": ["f", "m"]}
+RANGES = {"pay": (0.0, 100.0), "w": (0.0, 10.0)}
+ALL: dict[str, Any] = {
+    "by": BY,
+    "count": True,
+    "total": "pay",
+    "mean": ["pay"],
+    "share": {"kind": ["x", "y", "z"]},
+    "quantile": {"pay": [0.25, 0.5]},
+    "weights": "w",
+    "strata": "h",
+    "clusters": "c",
+}
+
+
+def datasets(m: int = 3, n: int = 120, seed: int = 1) -> list[pd.DataFrame]:
+    rng = np.random.default_rng(seed)
+    return [
+        pd.DataFrame(
+            {
+                "area": rng.choice(["a", "b", "elsewhere"], n),
+                "sex": rng.choice(["f", "m"], n),
+                "kind": rng.choice(["x", "y"], n),
+                "pay": np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 10, n)),
+                "w": rng.uniform(1, 9, n),
+                "h": np.arange(n) % 3,
+                "c": rng.integers(0, 6, n),
+            }
+        )
+        for _ in range(m)
+    ]
+
+
+def figure(table: vws.PublishedTable, *labels: str) -> Any:
+    (found,) = (
+        one for one in table.figures if (one.statistic, one.column, one.point, *one.cell) == labels
+    )
+    return found
+
+
+def test_two_small_tables_by_hand() -> None:
+    first = pd.DataFrame({"g": ["a", "a", "b"], "y": [1.0, 3.0, 8.0]})
+    second = pd.DataFrame({"g": ["a", "a", "b"], "y": [2.0, 4.0, 9.0]})
+    found = vws.tabulate([first, second], by={"g": ["a", "b"]}, mean="y", count=True)
+    one = figure(found, "mean", "y", "", "a")
+    # Estimates 2 and 3, b = 1/2. Linearised values of "a" -1/2, 1/2, 0: v = 3/2 * 1/2 = 3/4.
+    assert one.estimate == 2.5
+    assert one.standard_error == pytest.approx(np.sqrt(0.5 / 2 + 0.75))
+    assert one.df == pytest.approx((1 + 2 * 0.75 / 0.5) ** 2)
+    assert (one.records, one.empty) == (2.0, 0)
+    assert figure(found, "count", "", "", "b").estimate == 1.0
+    assert found.outside == 0.0
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["partial", "full"]))
+@few
+def test_every_figure_against_its_parts(seed: int, kind: Any) -> None:
+    """Estimates of each dataset by themselves, joined by `combine`; weights, strata, missing."""
+    made = datasets(n=60, seed=seed)
+    found = vws.tabulate(made, **ALL, kind=kind, level=0.9)
+    assert len(found.figures) == 6 * (1 + 1 + 1 + 3 + 2)
+    for one in found.figures:
+        estimates, variances = [], []
+        for table in made:
+            design = survey_design(table["w"], table["h"], table["c"])
+            inside = (table["area"] == one.cell[0]) & (table["sex"] == one.cell[1])
+            if one.column == "pay":
+                inside &= table["pay"].notna()
+            rows = np.flatnonzero(inside)
+            y = table["pay"].to_numpy()[rows]
+            if one.statistic == "quantile":
+                part = survey_quantile(y, float(one.point), design, rows)
+            elif one.statistic == "share":
+                part = survey_mean(table["kind"].to_numpy()[rows] == one.point, design, rows)
+            else:
+                y = y if one.column else np.ones(len(rows))
+                part = survey_mean(y, design, rows)
+                if one.statistic != "mean":
+                    assert one.estimate == pytest.approx(
+                        np.mean(
+                            [
+                                np.sum(
+                                    (t["w"] * (t["pay"].fillna(0) if one.column else 1))[
+                                        (t["area"] == one.cell[0]) & (t["sex"] == one.cell[1])
+                                    ]
+                                )
+                                for t in made
+                            ]
+                        )
+                    )
+                    break
+            estimates.append(part.estimate)
+            variances.append(part.variance)
+        else:
+            if not np.isfinite([*estimates, *variances]).all():
+                assert np.isnan(one.standard_error)
+                continue
+            whole = vws.combine(estimates, variances, kind=kind)
+            assert one.estimate == pytest.approx(whole.estimate)
+            assert one.standard_error == pytest.approx(np.sqrt(whole.variance))
+            assert (one.lower, one.upper) == pytest.approx(whole.interval(0.9))
+
+
+def test_an_empty_cell_is_shown_as_such() -> None:
+    found = vws.tabulate(datasets(), **ALL)
+    count = figure(found, "count", "", "", "none", "f")
+    assert (count.estimate, count.records, count.empty) == (0.0, 0.0, 3)
+    for words in (("mean", "pay", ""), ("share", "kind", "x"), ("quantile", "pay", "0.5")):
+        one = figure(found, *words, "none", "f")
+        assert np.isnan([one.estimate, one.standard_error, one.lower]).all()
+        assert one.empty == 3
+    assert figure(found, "share", "kind", "z", "a", "f").estimate == 0.0
+    assert 0.2 < found.outside < 0.5
+
+
+def test_a_cell_that_one_dataset_lacks_has_no_estimate() -> None:
+    first, second, third = datasets()
+    second = second[second["area"] != "b"]
+    one = figure(vws.tabulate([first, second, third], **ALL), "mean", "pay", "", "b", "m")
+    assert np.isnan(one.estimate)
+    assert one.empty == 1
+
+
+def test_pandas_and_polars_give_the_same() -> None:
+    made = datasets()
+    first = vws.tabulate(made, **ALL)
+    second = vws.tabulate([pl.from_pandas(one) for one in made], **ALL)
+    assert isinstance(first.frame, pd.DataFrame)
+    assert isinstance(second.frame, pl.DataFrame)
+    pd.testing.assert_frame_equal(first.frame, second.frame.to_pandas())
+    assert list(first.frame)[:5] == ["area", "sex", "statistic", "column", "point"]
+    assert "laplace" not in first.frame
+
+
+def test_order_and_the_names_of_levels_change_nothing() -> None:
+    made = datasets()
+    turned = [one.iloc[::-1] for one in made]
+    first, second = vws.tabulate(made, **ALL), vws.tabulate(turned, **ALL)
+    for one, other in zip(first.figures, second.figures, strict=True):
+        assert one.estimate == pytest.approx(other.estimate, nan_ok=True)
+        assert one.standard_error == pytest.approx(other.standard_error, nan_ok=True)
+    whole = [one.assign(area=one["area"].map({"a": 1, "b": 2}).fillna(9)) for one in made]
+    third = vws.tabulate(whole, **{**ALL, "by": {"area": [1, 2, 3], "sex": ["f", "m"]}})
+    assert [one.estimate for one in third.figures] == pytest.approx(
+        [one.estimate for one in first.figures], nan_ok=True
+    )
+
+
+def test_levels_and_missing_codes_of_a_schema() -> None:
+    schema = Schema(
+        {
+            "area": Column(role="public", levels=("a", "b")),
+            "pay": Column(model="normal", missing="-1"),
+        }
+    )
+    made = [one.assign(pay=one["pay"].fillna(-1)) for one in datasets()]
+    found = vws.tabulate(made, by="area", mean="pay", schema=schema)
+    expected = vws.tabulate(datasets(), by={"area": ["a", "b"]}, mean="pay")
+    assert [one.estimate for one in found.figures] == [one.estimate for one in expected.figures]
+
+
+def test_datasets_of_one_draw_are_averaged_first() -> None:
+    made = datasets(4)
+    found = vws.tabulate(made, mean="pay", draw_of_dataset=[1, 1, 2, 2])
+    (one,) = found.figures
+    apart = [vws.tabulate([table, table], mean="pay").figures[0] for table in made]
+    q = [each.estimate for each in apart]
+    whole = vws.combine(q, [each.standard_error**2 for each in apart], draw_of_dataset=[1, 1, 2, 2])
+    assert (one.estimate, one.df) == pytest.approx((whole.estimate, whole.df))
+    with pytest.raises(InputError, match="come from one draw"):
+        vws.tabulate(made, mean="pay", draw_of_dataset=[1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "A table needs a statistic"),
+        ({"mean": "pey"}, "names column 'pey', which the table lacks. Did you mean 'pay'?"),
+        ({"mean": "pay", "by": "area"}, "by 'area' needs its public levels"),
+        ({"mean": "pay", "by": {"area": []}}, "by 'area' needs its public levels"),
+        ({"mean": "pay", "by": {"area": ["a", "a"]}}, "by 'area' needs its public levels"),
+        ({"share": "kind"}, "share 'kind' needs its public levels"),
+        ({"quantile": {"pay": 1.0}}, "quantile must lie strictly between 0 and 1"),
+        ({"quantile": "pay"}, "quantile must name levels by column"),
+        ({"mean": "kind"}, "dataset 1: Column 'kind' has 120 cells that are no numbers"),
+        ({"mean": "pay", "weights": "v"}, "dataset 1: weights names column 'v'"),
+        ({"mean": "pay", "weights": "pay"}, "dataset 1: Column 'pay' has 20 missing"),
+        ({"mean": "pay", "kind": "both"}, "kind must be one of partial, full"),
+        ({"mean": "pay", "level": 95}, "level must lie strictly between 0 and 1"),
+        ({"mean": "pay", "epsilon": 1.0}, "epsilon and ranges are for the Laplace mechanism"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        vws.tabulate(datasets(), **options)
+    assert message in str(caught.value)
+
+
+def test_one_dataset_is_refused() -> None:
+    with pytest.raises(InputError, match="at least 2 datasets"):
+        vws.tabulate(datasets(1), mean="pay")
+
+
+# The Laplace mechanism
+
+
+def silent(counts: Any, *, scale: float) -> Any:
+    assert scale > 0
+    return counts
+
+
+def test_without_noise_the_figures_are_those_of_the_records(monkeypatch: Any) -> None:
+    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    (original,) = datasets(1, n=2000, seed=9)
+    given_too = {**ALL, "quantile": {"pay": [0.5]}}
+    found = vws.tabulate(datasets(), **given_too, original=original, epsilon=2.0, ranges=RANGES)
+    plain = vws.tabulate([original, original], **given_too)
+    for one, expected in zip(found.figures, plain.figures, strict=True):
+        if "none" in one.cell:
+            continue
+        near = {"quantile": 0.05}.get(one.statistic, 1e-4)
+        assert one.laplace == pytest.approx(expected.estimate, rel=near, abs=1e-6), one
+    assert found.epsilon == 2.0
+    nobody = figure(found, "mean", "pay", "", "none", "f")
+    assert nobody.laplace == 50.0  # The middle of the range.
+    assert np.isnan(nobody.laplace_noise)
+    assert figure(found, "share", "kind", "x", "none", "f").laplace == pytest.approx(1 / 3)
+
+
+def test_values_outside_their_range_count_as_its_end(monkeypatch: Any) -> None:
+    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    wild = pd.DataFrame({"pay": [-1e9, 200.0, 50.0], "w": [1.0, 1e9, 1.0]})
+    found = vws.tabulate(
+        datasets(), total="pay", weights="w", original=wild, epsilon=1.0, ranges=RANGES
+    )
+    assert found.figures[0].laplace == pytest.approx(0.0 + 10 * 100.0 + 50.0, rel=1e-5)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(0.0, 10.0), (-3.0, 1.0), (2.0, 2.5)]))
+@few
+def test_a_record_less_changes_the_sums_by_what_the_noise_covers(
+    seed: int, ends: tuple[float, float]
+) -> None:
+    """|difference| / scale summed over the cells is at most epsilon, also beyond the range."""
+    rng = np.random.default_rng(seed)
+    n, epsilon, seen = 30, 0.7, []
+
+    def noise(counts: Any, *, scale: float) -> Any:
+        seen.append((np.array(counts), scale))
+        return counts
+
+    values = np.concatenate([rng.normal(0, 1e3, n // 2), rng.uniform(*ends, n // 2)])
+    cells = rng.integers(-1, 4, n)
+    left = int(rng.integers(n))
+    for keep in (np.arange(n), np.delete(np.arange(n), left)):
+        noisy_sums(values[keep], cells[keep], count=4, range=ends, epsilon=epsilon, noise=noise)
+    (first, scale), (second, again) = seen
+    assert scale == again
+    assert first.dtype.kind == "i"
+    assert np.abs(first - second).sum() / scale <= epsilon
+
+
+def test_the_parts_of_epsilon_add_up(monkeypatch: Any) -> None:
+    """Of every table of neighbours: the loss of all noisy sums together is at most epsilon."""
+    seen: list[tuple[Any, float]] = []
+
+    def noise(counts: Any, *, scale: float) -> Any:
+        seen.append((np.array(counts), scale))
+        return counts
+
+    monkeypatch.setattr(published_table, "add_discrete_laplace", noise)
+    (original,) = datasets(1, n=60, seed=3)
+    losses = []
+    for left in range(0, 60, 7):
+        seen.clear()
+        for table in (original, original.drop(index=left)):
+            vws.tabulate(datasets(), **ALL, original=table, epsilon=1.5, ranges=RANGES)
+        half = len(seen) // 2
+        assert half == 6  # One of each statistic but the mean, which takes two.
+        pairs = zip(seen[:half], seen[half:], strict=True)
+        losses.append(sum(np.abs(a - b).sum() / scale for (a, scale), (b, _) in pairs))
+    assert max(losses) <= 1.5
+    assert max(losses) > 0.1
+
+
+def test_noise_is_secret_and_as_large_as_said() -> None:
+    pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+    (original,) = datasets(1)
+    runs = [
+        vws.tabulate(datasets(2), count=True, original=original, epsilon=0.5).figures[0]
+        for _ in range(60)
+    ]
+    made = np.array([one.laplace for one in runs])
+    assert len(set(made)) > 50
+    assert runs[0].laplace_noise == pytest.approx(np.sqrt(2) * noise_scale(0.5, "loo"))
+    # The mean of 60 figures has a standard error of noise / sqrt(60); 5 of them.
+    assert abs(made.mean() - len(original)) < 5 * runs[0].laplace_noise / np.sqrt(60)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mean": "pay"}, "needs an epsilon"),
+        ({"mean": "pay", "epsilon": 1.0}, "needs a public range of column 'pay'"),
+        ({"count": True, "weights": "w", "epsilon": 1.0}, "needs a public range of column 'w'"),
+        ({"count": True, "epsilon": 0.0}, "epsilon must be above 0"),
+        (
+            {"count": True, "weights": "w", "epsilon": 1.0, "ranges": {"w": (-1.0, 2.0)}},
+            "range of the weights 'w' must not be negative",
+        ),
+    ],
+)
+def test_laplace_figures_without_public_ranges_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        vws.tabulate(datasets(), **options, original=datasets(1)[0])
+    assert message in str(caught.value)

@@ -1,0 +1,153 @@
+"""pyvws tabulate: what is printed, written as csv and as a page, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+
+SCHEMA = """
+[columns.area]
+role = "public"
+levels = ["<a>", "b", "c"]
+[columns.sex]
+model = "nominal"
+levels = ["f", "m"]
+[columns.pay]
+model = "normal"
+range = [0, 100]
+[columns.w]
+role = "public"
+range = [0, 10]
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Three datasets, an original, and their schema; no record of the third area."""
+    rng = np.random.default_rng(4)
+    for name in ("one", "two", "three", "original"):
+        frame = pl.DataFrame(
+            {
+                "area": rng.choice(["<a>", "b"], 200),
+                "sex": rng.choice(["f", "m"], 200),
+                "pay": rng.uniform(10, 90, 200).round(1),
+                "w": rng.uniform(1, 9, 200),
+            }
+        )
+        frame.write_csv(tmp_path / f"{name}.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return [str(tmp_path / f"{name}.csv") for name in ("one", "two", "three")]
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(app, ["tabulate", *map(str, words)])
+
+
+def asked(files: list[str]) -> list[str]:
+    schema = str(Path(files[0]).with_name("schema.toml"))
+    return [
+        *(*files, "--schema", schema, "--by", "area", "--count", "--mean", "pay"),
+        *("--share", "sex", "--quantile", "pay", "--at", "0.25,0.5", "--weights", "w"),
+    ]
+
+
+def test_figures_are_those_of_python(files: list[str]) -> None:
+    made = run(*asked(files), "--json")
+    assert made.exit_code == 0, made.output
+    found = vws.tabulate(
+        [pl.read_csv(one) for one in files],
+        by={"area": ["<a>", "b", "c"]},
+        count=True,
+        mean="pay",
+        share={"sex": ["f", "m"]},
+        quantile={"pay": [0.25, 0.5]},
+        weights="w",
+    )
+    said = json.loads(made.stdout)
+    assert (said["datasets"], said["epsilon_of_laplace"]) == (3, None)
+    for row, one in zip(said["rows"], found.figures, strict=True):
+        assert (row["area"],) == one.cell
+        assert row["estimate"] == (None if np.isnan(one.estimate) else one.estimate)
+        assert row["empty"] == (3 if one.cell == ("c",) else 0)
+
+
+def test_the_printed_table_names_each_figure(files: list[str]) -> None:
+    made = run(*asked(files))
+    assert made.exit_code == 0, made.output
+    assert "mean pay <a>" in made.output
+    assert "quantile pay 0.25 b" in made.output
+    assert "none" in next(line for line in made.output.splitlines() if "mean pay c" in line)
+
+
+class Cells(HTMLParser):
+    """The text of a page's table cells."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._open = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._open = tag == "td"
+        if self._open:
+            self.found.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.found[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = self._open and tag != "td"
+
+
+def test_csv_and_page_hold_the_table_and_no_confidential_figure(
+    files: list[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+    words = [*asked(files), "--original", tmp_path / "original.csv", "--epsilon", "2"]
+    made = run(*words, "--out", tmp_path / "out", "--quiet")
+    assert (made.exit_code, made.output) == (0, "")
+    table = pl.read_csv(tmp_path / "out" / "table.csv")
+    assert table.height == 3 * (1 + 1 + 2 + 2)
+    assert table["laplace"].null_count() == 0
+    page = (tmp_path / "out" / "table.html").read_text()
+    assert "<a>" not in page
+    assert "spends this ε besides that of the datasets" in page
+    assert "pyvws tabulate" in page
+    cells = Cells(page).found
+    assert cells.count("no record") == 6
+    assert "<a>" in cells
+    confidential = vws.tabulate(
+        [pl.read_csv(tmp_path / "original.csv")] * 2, mean="pay", count=True, weights="w"
+    )
+    for one in confidential.figures:
+        assert f"{one.estimate:.6g}" not in page
+    again = run(*words, "--out", tmp_path / "out")
+    assert again.exit_code == 1
+    assert run(*words, "--out", tmp_path / "out", "--overwrite", "--quiet").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--mean", "pay", "--by", "area"], "by 'area' needs its public levels"),
+        (["--mean", "pay", "--kind", "both"], "--kind must be partial or full"),
+        (["--quantile", "pay", "--at", "half"], "--at"),
+        (["--mean", "pay", "--epsilon", "1"], "epsilon and ranges are for the Laplace"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
+    made = run(*files, *words)
+    assert made.exit_code == 1
+    assert message in str(made.exception or "") + made.output

@@ -25,7 +25,7 @@ def design_remedy(design: Floats) -> str:
             "formula."
         )
     sizes = np.abs(design).max(axis=0, initial=0.0)
-    if ((sizes > _LARGE) | (sizes < 1 / _LARGE)).any():
+    if ((sizes > _LARGE) | ((sizes > 0) & (sizes < 1 / _LARGE))).any():  # 0: an unseen level.
         return "Rescale the predictors: choose units in which their values are near 1."
     return ""
 

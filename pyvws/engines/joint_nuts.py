@@ -212,4 +212,4 @@ def _diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
         compared = of.model.diagnosed(flat, of.cells.n_coefficients)
         compared = compared.reshape(*q.shape[:2], -1)
         found.append(diagnose(compared, 0 if at else divergences))
-    return together(found)
+    return together(found, [one.column for one in target.columns])

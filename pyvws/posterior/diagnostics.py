@@ -34,7 +34,8 @@ class Diagnostics:
     `independent` draws need no chain to converge: they have no R-hat (NaN), and no problems.
     Draws of an approximation have no R-hat either, but `khat`, the shape of the tail of their
     importance ratios [psis2024]: larger = a worse approximation, and above 0.7 an unreliable one.
-    Their effective sample size is that of the importance weights.
+    Their effective sample size is that of the importance weights. Of a table `column` has the
+    largest R-hat.
     """
 
     rhat_max: float
@@ -43,6 +44,7 @@ class Diagnostics:
     divergences: int
     independent: bool = False
     khat: float | None = None
+    column: str | None = None
 
     def problems(self) -> list[str]:
         """A sentence for each value outside its limit; empty when all is well."""
@@ -51,7 +53,8 @@ class Diagnostics:
         found = []
         alone = self.khat is not None and np.isnan(self.rhat_max)
         if not (alone or self.rhat_max <= RHAT_LIMIT):
-            found.append(f"R-hat reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
+            of = "" if self.column is None else f" of {self.column}"
+            found.append(f"R-hat{of} reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
         for kind, value in (("bulk", self.ess_bulk_min), ("tail", self.ess_tail_min)):
             if not value >= ESS_LIMIT:
                 found.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
@@ -61,8 +64,8 @@ class Diagnostics:
             found.append(f"Pareto's khat reaches {self.khat:.2f}, above {KHAT_LIMIT}.")
         return found
 
-    def as_dict(self) -> dict[str, float | int]:
-        """The values by name; `independent` and `khat` only where the draws have them."""
+    def as_dict(self) -> dict[str, float | int | str]:
+        """The values by name; those that the draws do not have are left out."""
         values = asdict(self).items()
         return {name: v for name, v in values if v is not False and v is not None}
 
@@ -78,20 +81,26 @@ def resampled_draws(weights: Floats, khat: float, S: int) -> Diagnostics:
     return Diagnostics(float("nan"), effective, effective, 0, khat=khat)
 
 
-def together(fits: Sequence[Diagnostics]) -> Diagnostics:
-    """The worst values over several independent fits, and the sum of their divergences.
+def together(fits: Sequence[Diagnostics], columns: Sequence[str]) -> Diagnostics:
+    """The worst values over independent fits of some columns, and the sum of their divergences.
 
     R-hat is of the fits with chains, and khat of the approximations.
     """
-    chains = [fit.rhat_max for fit in fits if not fit.independent and fit.khat is None]
+    chains = {
+        column: fit.rhat_max
+        for column, fit in zip(columns, fits, strict=True)
+        if not fit.independent and fit.khat is None
+    }
+    worst = max(chains, key=lambda one: np.nan_to_num(chains[one], nan=np.inf), default=None)
     approximations = [fit.khat for fit in fits if fit.khat is not None]
     return Diagnostics(
-        rhat_max=float(np.max(chains)) if chains else float("nan"),
+        rhat_max=float("nan") if worst is None else chains[worst],
         ess_bulk_min=float(np.min([fit.ess_bulk_min for fit in fits])),
         ess_tail_min=float(np.min([fit.ess_tail_min for fit in fits])),
         divergences=sum(fit.divergences for fit in fits),
         independent=all(fit.independent for fit in fits),
         khat=max(approximations) if approximations else None,
+        column=worst,
     )
 
 

@@ -216,7 +216,9 @@ class TableSource:
                 {one.column: fit.draws for one, fit in zip(columns, made, strict=True)}
             ),
             chains=settings.chains,
-            diagnostics=together([fit.diagnostics for fit in made]),
+            diagnostics=together(
+                [fit.diagnostics for fit in made], [one.column for one in columns]
+            ),
             seconds=sum(fit.seconds for fit in made),
             engine=" and ".join(dict.fromkeys(fit.engine for fit in made)),
             engines=tuple(fit.engine for fit in made),

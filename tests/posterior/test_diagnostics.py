@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from pyvws.posterior.diagnostics import Diagnostics, diagnose
+from pyvws.posterior.diagnostics import (
+    Diagnostics,
+    diagnose,
+    independent_draws,
+    resampled_draws,
+    together,
+)
 
 
 def r_hat(chains):
@@ -48,6 +54,9 @@ def test_the_worst_r_hat_by_its_definition(chains, draws, parameters, apart, see
     assert diagnose(q, 0).rhat_max == pytest.approx(worst, rel=1e-10)
 
 
+W = np.full(9, 1 / 9)
+
+
 def test_effective_sizes_are_those_of_the_slowest_parameter() -> None:
     rng, rho = np.random.default_rng(2), 0.8
     q = rng.normal(size=(4, 5000, 2))
@@ -65,6 +74,16 @@ def test_limits_are_no_problem_and_what_is_beyond_is() -> None:
     assert Diagnostics(1.0, 900.0, 800.0, 2).as_dict() == {
         "rhat_max": 1.0, "ess_bulk_min": 900.0, "ess_tail_min": 800.0, "divergences": 2,
     }  # fmt: skip
+
+
+def test_of_several_columns_the_worst_is_named() -> None:
+    fits = [Diagnostics(1.02, 500.0, 600.0, 1), independent_draws(800), resampled_draws(W, 0.6, 9)]
+    found = together(fits, ["a", "b", "c"])
+    assert (found.rhat_max, found.column, found.divergences, found.khat) == (1.02, "a", 1, 0.6)
+    assert found.problems()[0] == "R-hat of a reaches 1.0200, above 1.01."
+    bad = Diagnostics(float("nan"), 500.0, 500.0, 0)
+    assert together([*fits, bad], ["a", "b", "c", "d"]).column == "d"
+    assert together(fits[1:], ["b", "c"]).column is None
 
 
 def test_independent_draws_have_no_problem() -> None:

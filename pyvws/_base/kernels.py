@@ -30,6 +30,7 @@ __all__ = [
     "kernel",
     "kernel_of_kernels",
     "sources_digest",
+    "summing_kernel",
     "told_of_compiling",
 ]
 
@@ -67,12 +68,17 @@ def sources_digest(package: Path) -> str:
 
 def kernel(function: _Function) -> _Function:
     """Compile `function` on first use; division by zero gives IEEE results and never raises."""
-    return _compiled(function, forceinline=False)
+    return _compiled(function)
 
 
 def inlined_kernel(function: _Function) -> _Function:
     """Compile a small `kernel` into each kernel that calls it, since a call would cost more."""
     return _compiled(function, forceinline=True)
+
+
+def summing_kernel(function: _Function) -> _Function:
+    """Compile as an `inlined_kernel`, and take its sums in any order: several terms at once."""
+    return _compiled(function, forceinline=True, fastmath={"reassoc", "nsz"})
 
 
 def kernel_of_kernels(function: _Function) -> _Function:
@@ -110,9 +116,9 @@ def _kept(function: Callable[..., Any]) -> bool:
     return next(Path(folder.CACHE_DIR).rglob(name), None) is not None
 
 
-def _compiled(function: _Function, *, forceinline: bool) -> _Function:
-    options: Any = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
-    compiled: Any = numba.njit(forceinline=forceinline, **options)(function)
+def _compiled(function: _Function, **further: Any) -> _Function:
+    options: Any = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **further}
+    compiled: Any = numba.njit(**options)(function)
     try:
         with _own_folder():
             compiled.enable_caching()

@@ -19,6 +19,7 @@ from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._gamma import log_gamma
 from pyvws.models._mixture_start import rough_mixture
+from pyvws.models._mixture_terms import FAR, log_terms
 from pyvws.models._priors import (
     cholesky_factor,
     log_sech_squared,
@@ -26,7 +27,7 @@ from pyvws.models._priors import (
     unconstrain_coefficients,
 )
 from pyvws.models.model import Draws, Family, Start
-from pyvws.models.regression import add_slope, linear, linear_predictor
+from pyvws.models.regression import linear, linear_predictor
 from pyvws.models.sampled_scale import mixture_scale
 from pyvws.tables.cells import Cells
 
@@ -36,7 +37,6 @@ LABELS = ("full-conditional", "prior")
 
 _SMALLEST_START = 0.1  # Least start of a scale s, where rough coefficients are near 0.
 _EMPTY = 0.1  # Records that an empty component starts with.
-_FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
@@ -48,45 +48,9 @@ def _shares(share: Any) -> tuple[float, float]:
         largest = max(largest, share[c])
     for c in range(len(share)):
         gap = share[c] - largest
-        share[c] = math.exp(gap) if gap > _FAR else 0.0
+        share[c] = math.exp(gap) if gap > FAR else 0.0
         height += share[c]
     return largest, height
-
-
-@kernel
-def _log_terms(parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, slopes: Any) -> float:
-    """sum_i alpha_i log sum_k pi_k N(y_i | X_i beta_k, sigma_k), without log(2 pi) / 2.
-
-    `parts` are beta (C, K), 1 / sigma_k and log pi_k - log sigma_k, both (C,); cells come row by
-    row. Adds to the three gradients; a component's share in a cell is its responsibility.
-    """
-    (beta, inverse, log_height), (by_beta, by_log_sigma, by_log_pi) = parts, slopes
-    C = len(beta)
-    scaled, z, share, by_eta = np.empty(C), np.empty(C), np.empty(C), np.empty(C)
-    total = 0.0
-    cell, cells = 0, len(y)
-    while cell < cells:
-        r = row_of_cell[cell]
-        for c in range(C):
-            scaled[c] = linear(beta[c], rows, r) * inverse[c]
-            by_eta[c] = 0.0
-        while cell < cells and row_of_cell[cell] == r:
-            for c in range(C):
-                z[c] = y[cell] * inverse[c] - scaled[c]
-                share[c] = log_height[c] - 0.5 * z[c] * z[c]
-            largest, height = _shares(share)
-            total += weight[cell] * (largest + math.log(height))
-            unit = weight[cell] / height
-            for c in range(C):
-                part = unit * share[c]
-                if part > 0.0:
-                    by_log_pi[c] += part
-                    by_eta[c] += part * z[c]
-                    by_log_sigma[c] += part * (z[c] * z[c] - 1.0)
-            cell += 1
-        for c in range(C):
-            add_slope(by_beta[c], by_eta[c] * inverse[c], rows, r)
-    return total
 
 
 @kernel
@@ -181,7 +145,7 @@ def _add_terms(
         log_height[c] = log_pi[c] + math.log(inverse[c])
     by_beta, by_log_sigma, by_log_pi = np.zeros((C, K)), np.zeros(C), np.zeros(C)
     slopes = by_beta, by_log_sigma, by_log_pi
-    total = _log_terms((beta, inverse, log_height), rows, y, weight, row_of_cell, slopes)
+    total = log_terms((beta, inverse, log_height), rows, y, weight, row_of_cell, slopes)
     everything = by_log_pi.sum()
     by_L = np.zeros((K, K))
     for c in range(C):
@@ -391,7 +355,7 @@ class NormalMixture(Family):
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums = cells.weight_sums(weights)
-        order = np.argsort(cells.row_of_cell, kind="stable")
+        order = np.lexsort((cells.outcome, cells.row_of_cell))
         used = order[sums[order] > 0]
         kept = cells.outcome[used], sums[used], cells.row_of_cell[used]
         settings = self.components, float(self.smallest_sd)

@@ -1,0 +1,168 @@
+"""The weighted log-likelihood of a mixture of normal regressions with its gradient.
+
+Cells of one design row are taken in blocks, and each step of a block is a loop over its cells that
+a processor does several at once. A component too far from a block to change a sum there is left out
+of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
+from pyvws.models.regression import add_slope, linear
+
+__all__ = ["FAR", "log_terms"]
+
+FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
+
+_BLOCK = 64
+_LOG2_E = 1.4426950408889634
+_LOG_2_HIGH, _LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+_TO_WHOLE = 6755399441055744.0  # Added to a number and taken off again, it rounds the number.
+_EXPONENT = 52  # Where a double keeps the exponent of 2.
+
+
+@inlined_kernel
+def _exponentials(x: Any, out: Any, n: int) -> None:
+    """exp(x) (n,) for x between -700 and 0, within one ulp and a half; overwrites x.
+
+    exp(x) = 2^k exp(r) for a whole k and |r| below log(2) / 2, by the series of exp(r).
+    """
+    bits, out_bits = x.view(np.int64), out.view(np.int64)
+    for i in range(n):
+        shifted = x[i] * _LOG2_E + _TO_WHOLE
+        k = shifted - _TO_WHOLE
+        r = (x[i] - k * _LOG_2_HIGH) - k * _LOG_2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        out[i] = p * r + 1.0
+        x[i] = shifted
+    for i in range(n):
+        out_bits[i] += bits[i] << _EXPONENT
+
+
+@inlined_kernel
+def _heights(y: Any, line: Any, z: Any, share: Any, top: Any) -> None:
+    """z and log height of one component in each cell; the highest so far into `top`."""
+    inverse, scaled, log_height = line
+    for i in range(len(y)):
+        z[i] = y[i] * inverse - scaled
+        share[i] = log_height - 0.5 * z[i] * z[i]
+        top[i] = share[i] if share[i] > top[i] else top[i]
+
+
+@inlined_kernel
+def _below_top(share: Any, z: Any, top: Any, n: int) -> None:
+    """Heights as gaps to the highest; z = 0 where a component is too far to count."""
+    for i in range(n):
+        gap = share[i] - top[i]
+        near = gap > FAR
+        share[i] = gap if near else 2.0 * FAR
+        z[i] = z[i] if near else 0.0
+
+
+@summing_kernel
+def _moments(part: Any, z: Any, n: int) -> tuple[float, float, float]:
+    """The sums of part, part z and part z^2 over n cells."""
+    zeroth, first, second = 0.0, 0.0, 0.0
+    for i in range(n):
+        once = part[i] * z[i]
+        zeroth += part[i]
+        first += once
+        second += once * z[i]
+    return zeroth, first, second
+
+
+@inlined_kernel
+def _near(y: Any, lines: Any, near: Any) -> int:
+    """Fill `near` with the components that count somewhere in the range of y; their number.
+
+    A log height is highest at the component's mean, and least at an end of the range.
+    """
+    inverse, scaled, log_height = lines
+    C = len(inverse)
+    low, high = y[0], y[0]
+    for i in range(len(y)):
+        low, high = min(low, y[i]), max(high, y[i])
+    highest = np.empty(C)
+    surely = -np.inf
+    for c in range(C):
+        a, b = low * inverse[c] - scaled[c], high * inverse[c] - scaled[c]
+        at_low, at_high = log_height[c] - 0.5 * a * a, log_height[c] - 0.5 * b * b
+        surely = max(surely, min(at_low, at_high))
+        highest[c] = log_height[c] if a < 0.0 < b else max(at_low, at_high)
+    count = 0
+    for c in range(C):
+        if not highest[c] - surely <= FAR:
+            near[count] = c
+            count += 1
+    return count
+
+
+@kernel
+def log_terms(parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, slopes: Any) -> float:
+    """sum_i alpha_i log sum_k pi_k N(y_i | X_i beta_k, sigma_k), without log(2 pi) / 2.
+
+    `parts` are beta (C, K), 1 / sigma_k and log pi_k - log sigma_k, both (C,); cells come row by
+    row, and blocks of cells that lie close together need the fewest components. Adds to the three
+    gradients; a component's share in a cell is its responsibility.
+    """
+    (beta, inverse, log_height), (by_beta, by_log_sigma, by_log_pi) = parts, slopes
+    C = len(beta)
+    z, share, exponential = np.empty((C, _BLOCK)), np.empty((C, _BLOCK)), np.empty((C, _BLOCK))
+    top, height, unit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    scaled, by_eta, near = np.empty(C), np.empty(C), np.empty(C, np.intp)
+    lines = inverse, scaled, log_height
+    total = 0.0
+    cell, cells = 0, len(y)
+    while cell < cells:
+        r = row_of_cell[cell]
+        for c in range(C):
+            scaled[c] = linear(beta[c], rows, r) * inverse[c]
+            by_eta[c] = 0.0
+        while cell < cells and row_of_cell[cell] == r:
+            n = 1
+            while n < _BLOCK and cell + n < cells and row_of_cell[cell + n] == r:
+                n += 1
+            block = y[cell : cell + n]
+            count = _near(block, lines, near)
+            for i in range(n):
+                top[i], height[i] = -np.inf, 0.0
+            for c in near[:count]:
+                _heights(block, (inverse[c], scaled[c], log_height[c]), z[c], share[c], top)
+            for c in near[:count]:
+                _below_top(share[c], z[c], top, n)
+                own = exponential[c]
+                _exponentials(share[c], own, n)
+                for i in range(n):
+                    height[i] += own[i]
+            for i in range(n):
+                total += weight[cell + i] * (top[i] + math.log(height[i]))
+                unit[i] = weight[cell + i] / height[i]
+            for c in near[:count]:
+                own = exponential[c]
+                for i in range(n):
+                    own[i] *= unit[i]
+                zeroth, first, second = _moments(own, z[c], n)
+                by_log_pi[c] += zeroth
+                by_eta[c] += first
+                by_log_sigma[c] += second - zeroth
+            cell += n
+        for c in range(C):
+            add_slope(by_beta[c], by_eta[c] * inverse[c], rows, r)
+    return total

@@ -9,6 +9,8 @@ from pyvws.bounds.joint import JointBounds as JointBounds
 from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
 from pyvws.bounds.lipschitz import lipschitz_bounds as lipschitz_bounds
+from pyvws.comparison.compare import compare as compare
+from pyvws.comparison.found import Comparison as Comparison
 from pyvws.engines._engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
 from pyvws.engines.user_program import UserProgram as UserProgram
@@ -114,6 +116,7 @@ def synthesize(
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,
     accept_unconverged: bool = False,
+    compared: bool = False,
     downscale: bool = False,
     psi: float | None = None,
     passes: int | None = None,

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import reduce
 from operator import or_
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from pyvws.errors import InputError
+
 __all__ = [
     "Setting",
     "UsualNumber",
     "about",
+    "check_needs",
     "described",
     "documented",
     "explained",
@@ -123,6 +126,14 @@ def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
         for one in fields(owner)
         if "setting" in one.metadata
     ]
+
+
+def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:
+    """Refuse a setting if the user leaves out another setting that it needs."""
+    for name in given:
+        needs = declarations[name].needs
+        if needs and not given.get(needs):
+            raise InputError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
 
 
 def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:

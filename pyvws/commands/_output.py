@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -31,11 +32,15 @@ __all__ = [
     "RadiusKind",
     "Unit",
     "console_listener",
+    "counted_progress",
     "fit_listener",
     "print_json",
     "print_table",
     "tell_release",
 ]
+
+
+_LINES = 20  # Lines of progress without a terminal.
 
 
 class RadiusKind(StrEnum):
@@ -109,6 +114,24 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
 
     with console_listener(console) as listener, told_of_compiling(tell):
         yield listener
+
+
+@contextmanager
+def counted_progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress on stderr, as a bar on a terminal and as some lines elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+
+        def tick(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if not console.is_terminal and (done * _LINES // total > (done - 1) * _LINES // total):
+                print(f"{name}: {done} of {total} results", file=sys.stderr, flush=True)
+
+        yield tick
 
 
 def print_json(content: dict[str, Any]) -> None:

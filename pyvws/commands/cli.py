@@ -15,6 +15,7 @@ import typer
 
 from pyvws.commands._options import DeclaredCommand
 from pyvws.commands.combine import combine
+from pyvws.commands.compare import compare
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.init import init
@@ -77,7 +78,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     *(init, schema, risk, utility, combine, tabulate, report, demo),
 )
 
-app.command(cls=DeclaredCommand)(synthesize)
+for _declared in (synthesize, compare):
+    app.command(cls=DeclaredCommand)(_declared)
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(study, name="study")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +11,13 @@ import typer
 from rich.console import Console
 
 from pyvws.commands._options import read_numbers
+from pyvws.commands._output import counted_progress
 from pyvws.errors import InputError
 from pyvws.studies.registry import STUDIES
 
 __all__ = ["study"]
 
 _INTERRUPTED = 130
-_LINES = 20  # Lines of progress without a terminal.
 
 study = typer.Typer(
     help="Run a study of the papers. --out keeps each replicate, so an interrupted study goes on.",
@@ -108,7 +107,7 @@ def _run_replicates(study: Any, out: Path, **given: Any) -> None:
     from pyvws.studies._replicates import run_study
 
     done = 0
-    with _progress(study.name) as tick:
+    with counted_progress(study.name) as tick:
 
         def progress(now: int, total: int) -> None:
             nonlocal done
@@ -133,24 +132,6 @@ def _run_replicates(study: Any, out: Path, **given: Any) -> None:
         console.print(shown, highlight=False)
     for file in ("replicates.csv", *found.report.files):
         print(out / file)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress on stderr, as a bar on a terminal and as some lines elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-
-        def tick(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-            if not console.is_terminal and (done * _LINES // total > (done - 1) * _LINES // total):
-                print(f"{name}: {done} of {total} results", file=sys.stderr, flush=True)
-
-        yield tick
 
 
 # Studies on a user's own file: a command runs the study, shows the table and writes the figures.

@@ -17,7 +17,7 @@ from pyvws.commands._options import given_settings, template_options
 from pyvws.commands._output import AsJson, Original, Overwrite, Quiet, fit_listener, tell_release
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError, MisfitWarning
 
-__all__ = ["drawn_seed", "synthesize"]
+__all__ = ["drawn_seed", "synthesize", "take_config"]
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -30,7 +30,7 @@ class LogLik(StrEnum):
     plain = "plain"
 
 
-def _take_config(context: typer.Context, path: Path | None) -> Path | None:
+def take_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the file's settings the options' defaults; the command line overrides the file."""
     if path is not None:
         from pyvws.synthesis.config import read_config
@@ -49,7 +49,7 @@ def synthesize(
         typer.Option(
             help="Settings from a TOML file, as pyvws init and every run write it.",
             is_eager=True,
-            callback=_take_config,
+            callback=take_config,
         ),
     ] = None,
     stan: Annotated[

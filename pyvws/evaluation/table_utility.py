@@ -172,9 +172,9 @@ class TableUtility:
     k_marginal, k_marginal_independent, k_marginal_bootstrap : float
         k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
         larger = better.
-    s_pmse : float
+    s_pmse : float or None
         Mean S_pMSE by a logistic model with all two-way terms; about 1 = as a second sample, below
-        3 good, below 10 usable.
+        3 good, below 10 usable. None if it was not asked for.
     s_pmse_tree : float or None
         Mean S_pMSE by a classification tree, if asked for.
     associations : AssociationChange
@@ -196,7 +196,7 @@ class TableUtility:
     k_marginal: float
     k_marginal_independent: float
     k_marginal_bootstrap: float
-    s_pmse: float
+    s_pmse: float | None
     s_pmse_tree: float | None
     associations: AssociationChange
     columns: tuple[ColumnUtility, ...]
@@ -215,6 +215,7 @@ def table_utility(
     schema: Schema | None = None,
     columns: Sequence[str] | None = None,
     bins: Mapping[str, Any] | None = None,
+    s_pmse: bool = True,
     trees: bool = False,
     seed: int = 1,
 ) -> TableUtility:
@@ -240,6 +241,8 @@ def table_utility(
     bins : mapping of str to array_like of shape (E,), optional
         Rising public edges of a number's bins for the k-marginal score. Without them the bins are
         tenths of the original's values, which `by_data` tells.
+    s_pmse : bool
+        Whether to compute S_pMSE by a logistic model, on which most of the time is spent.
     trees : bool
         Whether to compute S_pMSE by trees too; needs scikit-learn, and takes longer.
     seed : int
@@ -285,14 +288,15 @@ def table_utility(
     folded: set[str] = set()
     largest: list[float] = []
 
-    def s_pmse(table: Plain) -> float:
+    def two_way(table: Plain) -> float:
         found = two_way_pmse(first, table)
         folded.update(found.folded)
         share = 1.0 - N / (N + len(next(iter(table.values()))))
         largest.append(share * (1.0 - share) / found.score.null_mean)
         return found.score.ratio
 
-    scores.append(measured.score("s_pmse", s_pmse, lambda: max(largest)))
+    if s_pmse:
+        scores.append(measured.score("s_pmse", two_way, lambda: max(largest)))
     if trees:
         scores.append(
             measured.score(
@@ -321,7 +325,7 @@ def table_utility(
         k_marginal=k.score,
         k_marginal_independent=k.independent,
         k_marginal_bootstrap=k.bootstrap,
-        s_pmse=by_name["s_pmse"].value,
+        s_pmse=by_name["s_pmse"].value if s_pmse else None,
         s_pmse_tree=by_name["s_pmse_tree"].value if trees else None,
         associations=change,
         columns=_columns(tables, change),

@@ -48,7 +48,8 @@ def draw_from_histogram(
         columns[row_name] = released_rows(order, records)
     statement = HistogramStatement(
         mechanism=mechanism.name,
-        guarantee=noisy.guarantee,
+        guarantee="none" if settings.compared else noisy.guarantee,
+        compared=settings.compared,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,
         datasets=settings.datasets,

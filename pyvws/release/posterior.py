@@ -49,7 +49,9 @@ from pyvws.tables.cells import Records
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 from pyvws.tables.units import Units
 
-__all__ = ["FittedRun", "draw_from_posterior", "fitted_run"]
+__all__ = ["FittedRun", "draw_from_posterior", "fitted_run", "open_loop"]
+
+Log = Callable[[str], None]
 
 _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
 
@@ -116,21 +118,18 @@ class FittedRun:
         return found
 
 
-def fitted_run(
+def open_loop(
     settings: RunSettings,
-    mechanism: Mechanism,
     table: ConfidentialTable,
     *,
     seed: int,
     listener: Listener,
     multiplicity: Floats | None = None,
-) -> FittedRun:
-    """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records."""
-    console: list[str] = []
-    log = console.append
+    log: Log = lambda _text: None,
+) -> SynthesisLoop:
+    """A loop on a checked table, before any fit; `log` gets what an engine prints."""
     model, cells, source = _modelled(settings, table, multiplicity, log)
-    rows = _number_of_rows(settings, table, cells.total_records)
-    loop = SynthesisLoop(
+    return SynthesisLoop(
         model,
         cells if source.units is None else source.units,
         source=source,
@@ -139,6 +138,32 @@ def fitted_run(
         listener=listener,
         reference=_reference(settings, table, log),
     )
+
+
+def fitted_run(
+    settings: RunSettings,
+    mechanism: Mechanism,
+    table: ConfidentialTable,
+    *,
+    seed: int,
+    listener: Listener,
+    multiplicity: Floats | None = None,
+    loop: SynthesisLoop | None = None,
+) -> FittedRun:
+    """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records.
+
+    `loop` is one on this table to fit on, with fits that it may share; a new one if not given.
+    """
+    console: list[str] = []
+    if loop is None:
+        loop = open_loop(
+            *(settings, table),
+            seed=seed,
+            listener=listener,
+            multiplicity=multiplicity,
+            log=console.append,
+        )
+    rows = _number_of_rows(settings, table, loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     nothing = tells_nothing(settings, loop, weighting)
     judge_convergence(settings, loop, clamped=weighting.clamp is not None)
@@ -146,7 +171,7 @@ def fitted_run(
     outside = None
     if weighting.clamp is not None:
         of_fit = (final.posterior, final.weights, weighting.clamp)
-        outside = share_outside(model, cells, *of_fit)
+        outside = share_outside(loop.model, loop.cells, *of_fit)
     said = "".join(console)
     return FittedRun(
         settings, table, loop, weighting, final, constants, statement, said, rows, nothing, outside
@@ -161,9 +186,13 @@ def draw_from_posterior(
     seed: int,
     row_name: str,
     listener: Listener,
+    loop: SynthesisLoop | None = None,
 ) -> Drawn:
-    """Run a mechanism on a checked table; `row_name` heads the row numbers in records.parquet."""
-    run = fitted_run(settings, mechanism, table, seed=seed, listener=listener)
+    """Run a mechanism on a checked table; `row_name` heads the row numbers in records.parquet.
+
+    `loop` is as of `fitted_run`.
+    """
+    run = fitted_run(settings, mechanism, table, seed=seed, listener=listener, loop=loop)
     columns: dict[str, Any] = dict(run.records())
     order: RowNumbers | None
     if run.rows is not None:  # There are no predictors, so one row of the design is like another.
@@ -314,6 +343,7 @@ def _statement(
         columns_released_unchanged=table.unchanged,
         rounded=settings.round,
         keep_order=settings.keep_order,
+        compared=settings.compared,
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
@@ -380,9 +410,6 @@ def _uses(
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
     risks = [Phrase("risks")] if mechanism.counts_in_radius else []
     return (*risks, *uses)
-
-
-Log = Callable[[str], None]
 
 
 def _modelled(

@@ -74,8 +74,9 @@ class Statement:
         Columns that the agency treats as public and releases as they are.
     rounded : bool
         Whether the outcome was rounded to whole numbers first.
-    keep_order : bool
-        Whether rows stand in the table's order; else the rows stand in a random order.
+    keep_order, compared : bool
+        Whether rows stand in the table's order, not a random one; and whether settings were
+        compared on this table first.
     """
 
     mechanism: str
@@ -83,6 +84,7 @@ class Statement:
     columns_released_unchanged: tuple[str, ...]
     rounded: bool
     keep_order: bool = False
+    compared: bool = False
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -140,6 +142,7 @@ class Statement:
 
     def _written(self, round_up: bool) -> dict[str, Any]:
         caveats = self.caveats(exact=not round_up)
+        looked = [LedgerEntry(Phrase("compared"), None)] if self.compared else []
         return {
             "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
@@ -151,7 +154,7 @@ class Statement:
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
             "relies_on": self.relies_on().written([said.key for said in caveats]),
-            "ledger": [entry.written(round_up) for entry in self.ledger()],
+            "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
             "trust_assumptions": [trust(said) for said in self.trusted()],
             "trust_keys": [said.written() for said in self.trusted()],
             "caveats": [caveat(said) for said in caveats],
@@ -287,18 +290,18 @@ class PrivacyStatement(Statement):
         """The guarantee of the release: "dp", "asymptotic-dp" or "none".
 
         The guarantee is never stronger than the mechanism's claim. It is "dp" where the fit clamps
-        terms, neither weights nor terms depend on other records, mechanism, model and engine are
-        the package's, no draw is of an approximation, and the settings do not accept chains that
-        fail their diagnostics. It is
-        "asymptotic-dp" for other weighted mechanisms at the full maximum, other censored mechanisms
-        among them. It is "none" otherwise, as where the fit downweights no record, and where
-        synthetic values depend on the data besides the posterior draw.
+        terms, neither weights nor terms depend on other records, settings were not compared on the
+        table, mechanism, model and engine are the package's, no draw is of an approximation, and
+        the settings do not accept chains that fail their diagnostics. It is "asymptotic-dp" for
+        other weighted mechanisms at the full maximum, other censored mechanisms among them. It is
+        "none" otherwise, as where the fit downweights no record, and where synthetic values depend
+        on the data besides the posterior draw.
         """
         if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
             from_data = self.data_weights or self.prepared_from_data or self.proposed > 0
-            if from_data or self.unchecked:
+            if from_data or self.unchecked or self.compared:
                 return "asymptotic-dp"
             return "none" if self.accepts_unconverged or self.approximated else "dp"
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
@@ -351,6 +354,7 @@ class PrivacyStatement(Statement):
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             "proposed": self.proposed > 0,
+            "compared": self.compared,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),
             **fewer,

@@ -74,6 +74,7 @@ class HistogramStatement(Statement):
             "records": self._replaces,
             "bins-from-records": self.bins_from_records,
             "edges-from-data": self.edges_from_data,
+            "compared": self.compared,
             "seeded-noise": not self.publishable,
             "rounded": self.rounded,
             "outside-range": self.allows_outside,

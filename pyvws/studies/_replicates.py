@@ -35,12 +35,16 @@ from pyvws.errors import ClusterError, InputError, OutputError
 
 __all__ = [
     "Backend",
+    "Call",
     "Key",
     "ReplicatedStudy",
     "Report",
     "Result",
+    "ResultFolder",
     "StudyRun",
     "no_report",
+    "open_folder",
+    "pool",
     "replicate_seed",
     "run_study",
     "whole_seed",
@@ -86,6 +90,10 @@ class ResultFolder:
             f"{path} is no result of this study under these settings. Delete it, and the replicate "
             "is computed again; or name another folder."
         )
+
+    def has(self, key: Key) -> bool:
+        """Whether a file for the result is there."""
+        return self._place(key).exists()
 
     def keep(self, key: Key, result: Result) -> Result:
         """Write a replicate's result, whole or not at all; return the result as `read` gives it."""
@@ -306,7 +314,7 @@ def run_study(
         calls = [(study.replicate, study.settings, key, seed) for key in missing]
         try:
             with (
-                _pool(backend, jobs, scheduler, len(missing)) as work,
+                pool(backend, jobs, scheduler, len(missing)) as work,
                 closing(work(calls)) as found,
             ):
                 for key, result in found:
@@ -350,7 +358,7 @@ def _check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
 
 
 @contextmanager
-def _pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> Iterator[Work]:
+def pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> Iterator[Work]:
     """A function that yields each result as a job ends; every job keeps to one processor."""
     import joblib
 

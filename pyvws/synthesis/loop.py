@@ -6,7 +6,7 @@ Nothing numerical lives here: the loop orders the steps, counts the fits and sea
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -34,6 +34,7 @@ from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "ReferenceFits", "SynthesisLoop"]
 
+_LW = (1.0, 0.0, False)  # c, g and by_column of the papers' LW fit.
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
 _LEFT_OUT = 0.01  # Tell the user if LW gives weight 0 to this share of the records or more.
@@ -64,7 +65,8 @@ class SynthesisLoop:
 
     `model` and `cells` are one outcome's, or those of all columns of a table; `cells` are the units
     of a run that has units, and the weights and bounds are then theirs. `source` samples and
-    computes the bounds. `reference` is there where a mechanism asks for public records.
+    computes the bounds. `reference` is there where a mechanism asks for public records. `shared`
+    has fits of an earlier loop on the table, by the key under which they are kept.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class SynthesisLoop:
         seed: int,
         listener: Listener = SILENT,
         reference: ReferenceFits | None = None,
+        shared: Mapping[Any, Callable[[], WeightedFit]] | None = None,
     ) -> None:
         self.model: Any = model
         self.cells: Any = cells
@@ -88,6 +91,22 @@ class SynthesisLoop:
         self._listener = listener
         self._kept: dict[Any, WeightedFit] = {}
         self._reference = reference
+        self._shared = shared or {}
+
+    def branch(self, *, seed: int, listener: Listener = SILENT) -> SynthesisLoop:
+        """A loop on the same table under another seed, with this loop's unweighted and LW fits.
+
+        This loop makes a fit when a branch first asks for it. A branch has no public records.
+        """
+        return SynthesisLoop(
+            self.model,
+            self.cells,
+            source=self.source,
+            settings=self.settings,
+            seed=seed,
+            listener=listener,
+            shared={"unweighted": self.unweighted, _LW: self.lipschitz},
+        )
 
     def fit(
         self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
@@ -158,7 +177,10 @@ class SynthesisLoop:
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
         """The fit kept under a key; the loop makes the fit the first time."""
-        if key not in self._kept:
+        if key in self._shared and key not in self._kept:
+            self._kept[key] = self._shared[key]()
+            self.fits.append(self._kept[key])
+        elif key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 

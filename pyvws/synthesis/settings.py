@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
 from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
-from pyvws._base.setting import Setting, UsualNumber, setting, settings_of
+from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines._engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
@@ -25,7 +25,7 @@ from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table
 from pyvws.synthesis.number_of_rows import checked_rows
 from pyvws.tables.schema import Schema
 
-__all__ = ["SCHEMA_FILE", "RunSettings", "check_needs", "mechanisms_that"]
+__all__ = ["SCHEMA_FILE", "RunSettings", "mechanisms_that"]
 
 SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""
@@ -40,14 +40,6 @@ _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights 
 def mechanisms_that(have: str) -> list[str]:
     """Names of the mechanisms that have a property."""
     return [name for name, kind in MECHANISMS.items() if getattr(kind, have) is True]
-
-
-def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:
-    """Refuse a setting if the user leaves out another setting that it needs."""
-    for name in given:
-        needs = declarations[name].needs
-        if needs and not given.get(needs):
-            raise InputError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +170,12 @@ class RunSettings:
         "In a run that would be dp, release draws whose chains fail their diagnostics.",
         more='The guarantee is "none" then, whether they fail or not.',
         panel="Mechanism",
+    )
+    compared: bool = setting(
+        False,
+        "Say in the statement that settings were compared on this table first.",
+        more="`pyvws compare` sets it in the run.toml that it writes. The ledger then lists the "
+        "comparison as not accounted, and nothing strict is claimed.",
     )
     downscale: bool = setting(
         False,
@@ -415,6 +413,7 @@ class RunSettings:
             self.unchecked
             or self._reads_outcome
             or self.prepared_from_data
+            or self.compared
             or data_weights(mechanism, downscaled=self.downscale)
         )
 

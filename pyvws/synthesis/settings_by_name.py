@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from pyvws._base.setting import Setting, merged, settings_of
+from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_settings
 from pyvws.models.registry import MODELS, find_model, model_settings
-from pyvws.synthesis.settings import RunSettings, check_needs, mechanisms_that
+from pyvws.synthesis.settings import RunSettings, mechanisms_that
 
 __all__ = ["arranged", "declared"]
 

@@ -35,6 +35,7 @@ ROOMS = (
     "report",
     "r",
     "studies",
+    "comparison",
     "validation",
     "commands",
     "__main__",

@@ -27,6 +27,7 @@ NOT_PURE = {
     "posterior.diagnostics": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
     "commands": "the command line",
+    "comparison": "orchestrates runs; the advice is held against rows by hand",
     "engines": "sample",
     "errors": "classes",
     "mechanisms": "settings and runs, but for the modules in PURE",

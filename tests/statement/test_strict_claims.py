@@ -389,6 +389,21 @@ def test_an_engine_of_a_user_s_own_makes_no_strict_claim() -> None:
     assert "unchecked-engine" in {said["key"] for said in own["caveat_keys"]}
 
 
+def test_a_comparison_of_settings_on_the_table_leaves_no_strict_claim() -> None:
+    pytest.importorskip("opendp")
+    histogram = PerturbedHistogram(epsilon=2.0, range=(0.0, 9.0))
+    for changes, word in (({}, "asymptotic-dp"), ({"mechanism": histogram}, "none")):
+        plain, compared = (
+            Synthesizer(**strict(**changes), compared=said).fit(VISITS, seed=1).privacy
+            for said in (False, True)
+        )
+        assert plain["guarantee"].startswith("dp")
+        assert (compared["guarantee"], compared["certified"]) == (word, None)
+        entries = [entry["key"] for entry in compared["ledger"] if entry["key"] == "compared"]
+        assert entries == ["compared"]
+        assert "compared" in {said["key"] for said in compared["caveat_keys"]}
+
+
 def test_chains_that_are_accepted_whatever_they_do_leave_no_guarantee() -> None:
     said = []
     with warnings.catch_warnings():

@@ -1,0 +1,122 @@
+"""pyvws compare: mechanisms, constants and epsilons on one table under one budget of time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyvws.commands._options import given_settings, read_numbers
+from pyvws.commands._output import (
+    AsJson,
+    Original,
+    Overwrite,
+    Quiet,
+    counted_progress,
+    print_json,
+    print_table,
+)
+from pyvws.commands.synthesize import take_config
+
+__all__ = ["compare"]
+
+_INTERRUPTED = 130
+
+
+def compare(
+    context: typer.Context,
+    table: Original,
+    out: Annotated[
+        Path, typer.Option(help="Folder; it keeps the points, so a second run goes on.")
+    ],
+    epsilons: Annotated[
+        str | None, typer.Option(help="Targets for a dataset, as in 3,6,12.", metavar="N,N")
+    ] = None,
+    choice: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mechanism and its settings, as 'lw reweight' or 'lw c=0.5'. Repeatable; those "
+            "that need no more settings if not given.",
+            metavar="WORDS",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs of each point, for the bands.")] = 4,
+    minutes: Annotated[float, typer.Option(help="After this time no fit goes on.")] = 10.0,
+    jobs: Annotated[
+        int | None, typer.Option(help="Seeds at once; one a processor if not given.")
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(help="What to go by.", metavar="k_marginal|margins|associations"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed that the others follow from.")] = 1,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Settings that all choices share, from a TOML file.",
+            is_eager=True,
+            callback=take_config,
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which mechanism to take at an epsilon, and why.
+
+    Each choice is run on the table under several seeds and scored against it. OUT/confidential gets
+    a table, a figure, a page, and settings for pyvws synthesize, whose release says in its ledger
+    that settings were compared. All that is printed is confidential too.
+
+    Example: pyvws compare people.csv --schema schema.toml --epsilons 6,12 --out compared/
+    """
+    from pyvws.comparison.compare import compare as compared
+    from pyvws.comparison.page import LOOKED, headings, notes, shown_row
+    from pyvws.tables.files import read_table
+
+    settings: dict[str, Any] = given_settings(context)
+    source = read_table(table)
+    asked = () if epsilons is None else read_numbers(epsilons, "--epsilons", two=False)
+    with counted_progress("compare") as tick:
+        try:
+            found = compared(
+                source.frame if "schema" not in settings else source.spelled,
+                out,
+                epsilons=asked,
+                choices=choice or None,
+                seeds=seeds,
+                minutes=minutes,
+                jobs=jobs,
+                seed=seed,
+                score=score,
+                overwrite=overwrite,
+                progress=(lambda _done, _total: None) if quiet or as_json else tick,
+                **settings,
+            )
+        except KeyboardInterrupt:
+            print(
+                f"Error: Interrupted; finished points are kept in {out}. The same command goes on "
+                "from there.",
+                file=sys.stderr,
+            )
+            sys.exit(_INTERRUPTED)
+    if as_json:
+        print_json(
+            {
+                "rows": found.table().to_dicts(),
+                "advice": {f"{one.epsilon:g}": one.text for one in found.advice},
+                "notes": notes(found),
+            }
+        )
+    elif not quiet:
+        print_table(
+            f"{table.name}: choices by epsilon",
+            headings(found),
+            (shown_row(found, row) for row in found.rows),
+            *notes(found),
+        )
+        for one in found.advice:
+            print(f"\n{one.text}")
+        print(f"\n{LOOKED}\nconfidential: {out / 'confidential' / 'comparison.html'}")

@@ -1,0 +1,1 @@
+"""Compare mechanisms, constants and epsilons on one table, and choose among them."""

@@ -1,0 +1,193 @@
+"""Say which choice to take at an epsilon, and why, from the results of all seeds.
+
+A difference of two choices counts where it exceeds twice its Monte Carlo standard error. The
+variance over seeds is taken as equal for the choices that are compared at an epsilon, since each
+has few seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+
+from pyvws.comparison.choices import Point
+from pyvws.evaluation.table_utility import Score
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.statement.words import caveat
+
+__all__ = ["KINDS", "Advice", "Row", "advised", "span"]
+
+KINDS: Final = {
+    "dp": "strict",
+    "dp-if-bounded": "strict if bounded",
+    "asymptotic-dp": "asymptotic",
+    "none": "no guarantee",
+}
+"""The kinds of guarantee in words, the strongest first."""
+
+_LISTED: Final = 4
+_NOT_STRICT: Final = (
+    "A release of this table that was chosen here states nothing strict, since the comparison "
+    "looked at the table. To keep a strict claim, compare on public records, such as an earlier "
+    "release."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The results of one point over the seeds.
+
+    Attributes
+    ----------
+    point : Point
+        The choice, and the epsilon that was asked for.
+    guarantee : str
+        The kind of guarantee of its statement: "dp", "dp-if-bounded", "asymptotic-dp" or "none".
+    epsilons : tuple of float
+        What a dataset costs, by seed; larger = less private.
+    scores : tuple of tuple of Score
+        The scores, by seed.
+    mean_weight, rhat : float, optional
+        Mean weight over the seeds, and the worst R-hat of the last fits.
+    seconds : float
+        Processor seconds of a seed, on average, without the fits that the choices share.
+    problems : tuple of str
+        Why seeds have no result.
+    """
+
+    point: Point
+    guarantee: str
+    epsilons: tuple[float, ...]
+    scores: tuple[tuple[Score, ...], ...]
+    mean_weight: float | None
+    rhat: float | None
+    seconds: float
+    problems: tuple[str, ...]
+
+    def values(self, name: str) -> list[float]:
+        """A score by seed."""
+        return [one.value for scores in self.scores for one in scores if one.name == name]
+
+    def mean(self, name: str) -> float:
+        """A score's mean over the seeds."""
+        return float(np.mean(self.values(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to take for an epsilon a dataset; `row` is None where nothing stays within it."""
+
+    epsilon: float
+    row: Row | None
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text."""
+        return " ".join(self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Rows by one score, whose variance over the seeds is taken as one for all rows."""
+
+    score: str
+    variance: float
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], score: str) -> _Compared:
+        spread = [np.var(row.values(score), ddof=1) for row in rows if len(row.scores) > 1]
+        return cls(score, float(np.mean(spread)) if spread else math.inf)
+
+    def error(self, *rows: Row) -> float:
+        """The standard error of a row's mean, or of the difference of two rows' means."""
+        return math.sqrt(sum(self.variance / len(row.scores) for row in rows))
+
+    def apart(self, one: Row, other: Row) -> float:
+        return abs(one.mean(self.score) - other.mean(self.score))
+
+    def figure(self, row: Row) -> str:
+        """A row's mean, with twice its standard error where there are several seeds."""
+        band = 2.0 * self.error(row)
+        return f"{row.mean(self.score):.4g}" + (f" ± {band:.2g}" if math.isfinite(band) else "")
+
+    def scale(self, row: Row) -> Score:
+        return next(one for one in row.scores[0] if one.name == self.score)
+
+
+def advised(rows: Sequence[Row], epsilon: float, score: str) -> Advice:
+    """The choice of the best mean score among those with a guarantee whose cost stays within.
+
+    A choice that failed under a seed is not taken. Each choice stands for its best point.
+    """
+    some = [row for row in rows if row.scores and not row.problems]
+    within = [row for row in some if row.guarantee != "none" and max(row.epsilons) <= epsilon]
+    opening = f"At epsilon {epsilon:.4g} a dataset"
+    if not within:
+        said = f"{opening}: nothing that was run has a guarantee and stays within it."
+        return Advice(epsilon, None, (said,))
+    compared = _Compared.of(within, score)
+    scale = compared.scale(within[0])
+    sign = -1.0 if scale.larger_is_better else 1.0
+    ranked = sorted(within, key=lambda row: sign * row.mean(score))
+    labels = [row.point.choice.label for row in ranked]
+    best, *others = [ranked[labels.index(label)] for label in dict.fromkeys(labels)]
+    sentences = [
+        f"{opening}: take {best.point.name}, {KINDS[best.guarantee]}.",
+        f"It has {compared.figure(best)} of {score} from {_seeds(best)}, at epsilon "
+        f"{span(best.epsilons)}; a second sample has {scale.bootstrap:.4g}, independent columns "
+        f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "
+        "better.",
+        *_beside(best, others, compared),
+        *(f"Its statement says: {caveat(said)}" for said in _mechanism(best).caveats),
+    ]
+    strict = [row for row in (best, *others) if row.guarantee.startswith("dp")]
+    if strict and strict[0] is not best:
+        sentences.append(
+            f"The best strict one is {strict[0].point.name}, with {compared.figure(strict[0])}."
+        )
+    if strict:
+        sentences.append(_NOT_STRICT)
+    for row in [row for row in some if row.guarantee == "none"][:1]:
+        sentences.append(
+            f"Without a guarantee {row.point.name} has {compared.figure(row)} at epsilon "
+            f"{span(row.epsilons)}."
+        )
+    return Advice(epsilon, best, tuple(sentences))
+
+
+def _beside(best: Row, others: Sequence[Row], compared: _Compared) -> list[str]:
+    """The next choices, and whether chance can tell them from the best."""
+    if not others:
+        return ["No other choice with a guarantee stays within it."]
+    listed = [f"{row.point.name} has {compared.figure(row)}" for row in others[:_LISTED]]
+    said = [f"{'; '.join(listed)}."]
+    if not math.isfinite(compared.variance):
+        return [*said, "One seed tells nothing of chance: run more before you rely on the order."]
+    tied = [row for row in others if compared.apart(best, row) <= 2.0 * compared.error(best, row)]
+    if tied:
+        names = " and ".join(row.point.name for row in tied[:_LISTED])
+        return [*said, f"These seeds do not tell {names} from it."]
+    apart, error = compared.apart(best, others[0]), compared.error(best, others[0])
+    return [
+        *said,
+        f"The next is {apart:.2g} behind, and the standard error of that is {error:.2g}.",
+    ]
+
+
+def _mechanism(row: Row) -> Mechanism:
+    return cast(Mechanism, row.point.settings.mechanism)
+
+
+def _seeds(row: Row) -> str:
+    return f"{len(row.scores)} seeds" if len(row.scores) > 1 else "1 seed"
+
+
+def span(values: Sequence[float], form: str = ".1f") -> str:
+    """The least and the largest value, or one where they look alike."""
+    low, high = format(min(values), form), format(max(values), form)
+    return high if low == high else f"{low} to {high}"

@@ -1,0 +1,189 @@
+"""Compare mechanisms, constants and epsilons on one table under one budget of time.
+
+Every point is a whole run with the bounds of [vws2024], scored against the confidential table. So
+what a comparison finds is confidential, and a release under a setting that it chose says in its
+ledger that the table was looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import choice, positive, whole_number
+from pyvws.comparison.advice import Row, advised
+from pyvws.comparison.choices import Point, planned, refuse_choices
+from pyvws.comparison.found import Comparison
+from pyvws.comparison.page import write_comparison
+from pyvws.comparison.points import Seeds, point_key, run_seeds
+from pyvws.evaluation.table_utility import Score
+from pyvws.studies._replicates import ResultFolder, open_folder
+from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import arranged
+
+__all__ = ["compare"]
+
+_NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
+
+
+def compare(
+    frame: Any,
+    folder: str | Path,
+    *,
+    epsilons: Sequence[float] = (),
+    choices: Sequence[str] | None = None,
+    seeds: int = 4,
+    minutes: float = 10.0,
+    jobs: int | None = None,
+    seed: int = 1,
+    score: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] = _NONE,
+    **settings: Any,
+) -> Comparison:
+    """Run choices of mechanisms and constants on a table, and say which to take at an epsilon.
+
+    Each seed makes an unweighted and an LW fit, which its choices share, and runs every point: a
+    choice under its own constants, and with its constant searched for each of `epsilons`. Finished
+    points are files of the folder, so a second call goes on from there, also with other choices,
+    epsilons and seeds.
+
+    Parameters
+    ----------
+    frame : pandas, polars or Arrow table, N rows
+        The confidential table.
+    folder : path
+        Everything is written to its `confidential/`: the points, comparison.csv, .png and .html,
+        and a run.toml for each epsilon.
+    epsilons : sequence of float
+        Targets for a dataset; larger = less private.
+    choices : sequence of str, optional
+        A mechanism's name, then its settings, such as "lw reweight", "lw c=0.5" or
+        "censored weights=none". By default the mechanisms that need no further setting.
+    seeds : int
+        Runs of each point, from which the bands come.
+    minutes : float
+        After this time no fit goes on, and what was not run is said.
+    jobs : int, optional
+        Seeds at once; one a processor if not given.
+    seed : int
+        Seed that the others follow from.
+    score : str, optional
+        The score to go by: "k_marginal", "margins" or "associations". By default k_marginal, or
+        margins where a release has one column.
+    overwrite : bool
+        Empty the folder first.
+    progress : callable
+        Called with (points done, points in all).
+    **settings
+        Settings that all choices share, such as `schema`, or `outcome`, `formula` and `model`, and
+        `draws`.
+
+    Returns
+    -------
+    Comparison
+        .rows, .advice, .table(), .plot(), .settings(epsilon). Confidential.
+
+    Raises
+    ------
+    InputError
+        Before any work, for a table, choice or setting that the method cannot take.
+    OutputError
+        If the folder holds a comparison of another table or of other settings, or other files.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, polars as pl
+    >>> table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(20, 200)})
+    >>> shared = {"outcome": "visits", "model": "poisson", "datasets": 2, "draws": 200}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = compare(table, folder, choices=["lw", "sw"], seeds=1, jobs=1, **shared)
+    >>> found.score, len(found.rows), found.not_run
+    ('margins', 2, ())
+    """
+    count = whole_number(seeds, "seeds", least=1)
+    end = time.time() + 60.0 * positive(minutes, "minutes")
+    refuse_choices(settings)
+    common = {name: value for name, value in settings.items() if value is not None}
+    plain = RunSettings(**arranged({**common, "mechanism": "unweighted"}))
+    if plain.public_table is not None:
+        common["schema"] = plain.public_table
+    points, left_out = planned(frame, common, choices, epsilons)
+    table = check_table(frame, plain)
+    several = len([name for name in table.released if name not in table.ids]) > 1
+    allowed = ("k_marginal", "margins", "associations") if several else ("margins",)
+    by = choice(score or allowed[0], "score", allowed)
+    about = {
+        "table": table.sha256,
+        "common": config_text(plain, seed=None),
+        "schema": schema_texts(plain)["schema"],
+    }
+    path = Path(folder) / "confidential"
+    kept = open_folder(path, name="compare", settings=about, seed=seed, overwrite=overwrite)
+    path.chmod(0o700)
+    work = Seeds(nw.from_native(frame, eager_only=True).to_native(), points, kept, seed, end)
+    run_seeds(work, count, jobs=jobs, progress=progress)
+    found = _found(points, left_out, kept, count, by, epsilons)
+    write_comparison(found, path)
+    return found
+
+
+def _found(
+    points: Sequence[Point],
+    left_out: Mapping[str, str],
+    kept: ResultFolder,
+    seeds: int,
+    score: str,
+    epsilons: Sequence[float],
+) -> Comparison:
+    """The comparison of the results that the folder has."""
+    rows, not_run = [], []
+    for point in points:
+        results = [kept.read(point_key(point, number)) for number in range(1, seeds + 1)]
+        there = [result.rows[0] for result in results if result is not None]
+        if there:
+            rows.append(_row(point, there))
+        if len(there) < seeds:
+            lacking = [str(n) for n, result in enumerate(results, start=1) if result is None]
+            not_run.append(f"{point.name}, seed {', '.join(lacking)}")
+    asked = sorted(set(map(float, epsilons)))
+    if not asked:
+        reached = [max(row.epsilons) for row in rows if row.scores and row.guarantee != "none"]
+        asked = sorted({float(f"{epsilon:.3g}") for epsilon in reached if np.isfinite(epsilon)})
+    return Comparison(
+        rows=tuple(rows),
+        advice=tuple(advised(rows, epsilon, score) for epsilon in asked),
+        score=score,
+        left_out=left_out,
+        not_run=tuple(not_run),
+    )
+
+
+def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> Row:
+    made = [result for result in results if "scores" in result]
+    weights = [result["mean_weight"] for result in made if result["mean_weight"] is not None]
+    worst = [result["rhat"] for result in made if result["rhat"] is not None]
+    return Row(
+        point=point,
+        guarantee=made[0]["guarantee"] if made else "none",
+        epsilons=tuple(
+            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in made
+        ),
+        scores=tuple(tuple(_score(one) for one in result["scores"]) for result in made),
+        mean_weight=float(np.mean(weights)) if weights else None,
+        rhat=max(worst, default=None),
+        seconds=float(np.mean([result["seconds"] for result in results])),
+        problems=tuple(dict.fromkeys(one["problem"] for one in results if "problem" in one)),
+    )
+
+
+def _score(kept: Mapping[str, Any]) -> Score:
+    given: dict[str, Any] = {n: np.inf if value is None else value for n, value in kept.items()}
+    return Score(**{**given, "by_dataset": tuple(kept["by_dataset"])})

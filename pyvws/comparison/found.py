@@ -1,0 +1,114 @@
+"""What a comparison finds: its rows over the seeds, the advice, a table and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pyvws.comparison.advice import KINDS, Advice, Row
+from pyvws.comparison.choices import Point
+from pyvws.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """What `compare` finds. All of it is confidential: it is computed from the table.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        One for each point: a choice under its own constants, or at an epsilon.
+    advice : tuple of Advice
+        What to take at each epsilon that was asked for, in words, with the reasons; without such an
+        epsilon, at each epsilon that a choice with a guarantee reached.
+    score : str
+        The score that the advice goes by.
+    left_out : mapping of str to str
+        Usual choices that the table or the settings refuse, with the reason.
+    not_run : tuple of str
+        Points that time did not allow, with their seeds.
+    """
+
+    rows: tuple[Row, ...]
+    advice: tuple[Advice, ...]
+    score: str
+    left_out: Mapping[str, str]
+    not_run: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.rows)} points, {len(self.advice)} epsilons)"
+
+    def table(self) -> pl.DataFrame:
+        """A row for each point: kind of guarantee, epsilon, scores with their errors, cost."""
+        return pl.DataFrame([_entries(row) for row in self.rows], infer_schema_length=None)
+
+    def settings(self, epsilon: float) -> dict[str, Any]:
+        """The settings to take at an epsilon of `advice`, as `vws.synthesize` takes them.
+
+        They say `compared=True`, so the release's ledger lists this comparison.
+        """
+        for one in self.advice:
+            if one.epsilon == epsilon and one.row is not None:
+                return _chosen(one.row.point)
+        raise InputError(
+            f"The comparison has no choice for epsilon {epsilon:g}. It has advice for "
+            f"{', '.join(f'{one.epsilon:g}' for one in self.advice if one.row) or 'none'}."
+        )
+
+    def plot(self) -> Figure:
+        """The score against epsilon, a line for each choice, bars of two standard errors."""
+        from pyvws.plots.guarantees import choices_against_epsilon
+
+        lines: dict[str, dict[float, Any]] = {}
+        scales = []
+        for row in self.rows:
+            if row.scores and all(x > 0 and np.isfinite(x) for x in row.epsilons):
+                label = f"{row.point.choice.label} ({KINDS[row.guarantee]})"
+                at = float(np.mean(row.epsilons))
+                lines.setdefault(label, {})[at] = row.values(self.score)
+                scales += [one for one in row.scores[0] if one.name == self.score]
+        if not lines:
+            raise InputError("No point has a result to draw.")
+        title = f"{self.score}; dashed: a second sample"
+        return choices_against_epsilon(
+            {title: lines}, {title: scales[0].bootstrap}, names={title: self.score}
+        )
+
+
+def _chosen(point: Point) -> dict[str, Any]:
+    """The settings of a release by a point, which say that they were compared."""
+    given = {name: value for name, value in point.given.items() if name != "accept_unconverged"}
+    return {**given, "compared": True}
+
+
+def _entries(row: Row) -> dict[str, Any]:
+    """A row as entries of a table, without scores where it has no result."""
+    cost = row.epsilons
+    entries: dict[str, Any] = {
+        "choice": row.point.choice.label,
+        "epsilon_asked": row.point.epsilon,
+        "guarantee": row.guarantee if row.scores else None,
+        "epsilon_mean": float(np.mean(cost)) if cost else None,
+        "epsilon_least": min(cost, default=None),
+        "epsilon_most": max(cost, default=None),
+        "seeds": len(row.scores),
+        "mean_weight": row.mean_weight,
+        "rhat": row.rhat,
+        "seconds": row.seconds,
+        "problem": " ".join(row.problems) or None,
+    }
+    for one in row.scores[0] if row.scores else ():
+        values = row.values(one.name)
+        entries[one.name] = float(np.mean(values))
+        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
+        entries[f"{one.name}_error"] = error if error is None else float(error)
+    return entries

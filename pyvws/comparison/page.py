@@ -1,0 +1,111 @@
+"""Write what a comparison finds: a table, a figure, a page, and settings for a release."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.folders import write_whole
+from pyvws.comparison.advice import KINDS, Row, span
+from pyvws.comparison.found import Comparison
+from pyvws.report.page import Picture, Table, number, picture, render
+from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
+from pyvws.synthesis.settings_by_name import arranged
+
+__all__ = ["LOOKED", "headings", "notes", "shown_row", "write_comparison"]
+
+LOOKED: Final = (
+    "A release under settings that were chosen here says so: compared = true, which stands in each "
+    "take-*.toml, puts the comparison into its ledger as not accounted."
+)
+
+
+def headings(found: Comparison) -> tuple[str, ...]:
+    """The headings of the table of points after the choice."""
+    others = [one.name for one in _scores(found)]
+    return ("epsilon asked", "epsilon reached", "guarantee", *others, "weight", "R-hat", "seconds")
+
+
+def shown_row(found: Comparison, row: Row) -> tuple[str, ...]:
+    """A point as text, the choice first; scores with two standard errors over its own seeds."""
+    asked = "own" if row.point.epsilon is None else f"{row.point.epsilon:g}"
+    label = row.point.choice.label
+    if not row.scores:
+        return (label, asked, "failed", *[""] * (len(headings(found)) - 3), f"{row.seconds:.1f}")
+    return (
+        *(label, asked, span(row.epsilons), KINDS[row.guarantee]),
+        *(_banded(row, one.name) for one in _scores(found)),
+        *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
+        f"{row.seconds:.1f}",
+    )
+
+
+def _scores(found: Comparison) -> tuple[Any, ...]:
+    return next((row.scores[0] for row in found.rows if row.scores), ())
+
+
+def _banded(row: Row, name: str) -> str:
+    values = row.values(name)
+    if len(values) < 2:
+        return f"{row.mean(name):.4g}"
+    return f"{row.mean(name):.4g} ± {2.0 * np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"
+
+
+def notes(found: Comparison) -> list[str]:
+    """What has no result, and why."""
+    failed = [
+        f"{row.point.name} failed under {'every seed' if not row.scores else 'some seeds'}: {why}"
+        for row in found.rows
+        for why in row.problems
+    ]
+    return [
+        *(f"Left out: {label}. {why}" for label, why in found.left_out.items()),
+        *failed,
+        *(f"Not run in the time given: {said}." for said in found.not_run),
+    ]
+
+
+def write_comparison(found: Comparison, folder: Path) -> list[Path]:
+    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice; the paths."""
+    written = [folder / "comparison.csv"]
+    write_whole(written[0], found.table().write_csv())
+    drawn = None
+    if any(row.scores for row in found.rows):
+        figure = found.plot()
+        said = f"{found.score} of each choice against epsilon, with bars of two standard errors."
+        drawn = picture(figure, alt=said)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=150)
+        written.append(folder / "comparison.png")
+        written[-1].write_bytes(buffer.getvalue())
+    for advice in found.advice:
+        if advice.row is not None:
+            settings = RunSettings(**arranged(found.settings(advice.epsilon)))
+            path = folder / f"take-{advice.epsilon:g}.toml"
+            write_whole(path, config_text(settings, seed=None))
+            if schema_texts(settings)["schema"]:
+                write_whole(folder / SCHEMA_FILE, schema_texts(settings)["schema"])
+            written.append(path)
+    written.append(folder / "comparison.html")
+    write_whole(written[-1], _page(found, drawn))
+    return written
+
+
+def _page(found: Comparison, drawn: Picture | None) -> str:
+    rows = [shown_row(found, row) for row in found.rows]
+    caption = (
+        "Larger epsilon = less private. Scores ± two standard errors; processor seconds a seed."
+    )
+    return render(
+        "comparison.html.j2",
+        command="compare",
+        advice=[one.text for one in found.advice],
+        looked=LOOKED,
+        drawn=drawn,
+        rows=Table(caption, ("choice", *headings(found)), rows),
+        notes=notes(found),
+    )

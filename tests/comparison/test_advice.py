@@ -1,0 +1,93 @@
+"""Advice from rows by hand: the best with a guarantee, ties, failures, strict ones, one seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pyvws.comparison.advice import Advice, Row, advised
+from pyvws.comparison.choices import Point, read_choice
+from pyvws.evaluation.table_utility import Score
+
+pytestmark = pytest.mark.runs
+
+
+def row(
+    words: str,
+    guarantee: str,
+    epsilons: tuple[float, ...],
+    values: tuple[float, ...],
+    *,
+    larger: bool = True,
+    problems: tuple[str, ...] = (),
+) -> Row:
+    choice = read_choice(words)
+    given = {"outcome": "y", "model": "poisson", **choice.settings}
+    return Row(
+        Point(choice, None, given),
+        guarantee,
+        epsilons,
+        tuple((Score("s", x, (x,), 990.0, 900.0, 1000.0, 0.0, larger, ""),) for x in values),
+        *(1.0, 1.0, 2.0, problems),
+    )
+
+
+_GIVEN = {**{"outcome": "y", "mechanism": "censored", "weights": "none", "epsilon": 4.0}}
+UNWEIGHTED = row("unweighted", "none", (50.0, 52.0), (980.0, 981.0))
+SW = row("sw", "asymptotic-dp", (12.0, 12.5), (974.0, 976.0))
+LW = row("lw", "asymptotic-dp", (11.0, 13.0), (951.0, 953.0))
+
+
+def test_the_best_with_a_guarantee_within_epsilon_is_taken() -> None:
+    found = advised([UNWEIGHTED, LW, SW], 13.0, "s")
+    assert found.row is SW
+    assert "At epsilon 13 a dataset: take sw, asymptotic." in found.text
+    # Variances 2 and 2 over two seeds each: a mean has error 1, a difference has sqrt(2).
+    assert "It has 975 ± 2 of s from 2 seeds, at epsilon 12.0 to 12.5" in found.text
+    assert "lw has 952 ± 2." in found.text
+    assert "The next is 23 behind, and the standard error of that is 1.4." in found.text
+    assert "Its statement says: One weight for all records" in found.text
+    assert "Without a guarantee unweighted has 980.5" in found.text
+    assert "strict" not in found.text
+
+
+def test_the_largest_epsilon_over_the_seeds_counts() -> None:
+    assert advised([SW], 12.4, "s").row is None
+    assert "nothing that was run has a guarantee" in advised([SW, UNWEIGHTED], 12.4, "s").text
+    assert advised([SW, LW], 12.5, "s").row is SW
+
+
+def test_a_score_may_be_better_when_smaller() -> None:
+    one, other = (
+        row(words, "asymptotic-dp", (1.0,), (value,), larger=False)
+        for words, value in (("lw", 0.2), ("sw", 0.1))
+    )
+    found = advised([one, other], 2.0, "s")
+    assert found.row is other
+    assert "smaller is better" in found.text
+    assert "One seed tells nothing of chance" in found.text
+
+
+def test_a_tie_and_a_failure_are_said() -> None:
+    close = row("cw", "asymptotic-dp", (1.0, 1.0), (972.0, 975.0))
+    assert "These seeds do not tell cw from it." in advised([SW, close, LW], 13.0, "s").text
+    failed = row("cw", "asymptotic-dp", (1.0,), (999.0,), problems=("No k.",))
+    assert advised([SW, failed], 13.0, "s").row is SW
+
+
+def test_a_strict_choice_loses_its_claim_on_the_table_that_was_looked_at() -> None:
+    made = row("censored weights=none", "dp", (4.0,), (940.0,))
+    strict = replace(made, point=replace(made.point, epsilon=4.0, given=_GIVEN))
+    found = advised([SW, strict], 13.0, "s")
+    assert "The best strict one is censored weights=none at 4, with 940" in found.text
+    assert _warned(found)
+    alone = advised([strict], 13.0, "s")
+    assert "take censored weights=none at 4, strict" in alone.text
+    assert "No other choice with a guarantee stays within it." in alone.text
+    assert _warned(alone)
+    assert not _warned(advised([SW], 13.0, "s"))
+
+
+def _warned(found: Advice) -> bool:
+    return "states nothing strict, since the comparison looked at the table" in found.text

@@ -1,0 +1,140 @@
+"""Comparisons of a small table: shared fits, resumed points, time, and the release that follows."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError, OutputError
+from pyvws.tables.schema import Schema
+
+pytestmark = pytest.mark.runs
+
+_RNG = np.random.default_rng(7)
+_AGE = _RNG.choice(["young", "old"], 300)
+PEOPLE = pl.DataFrame(
+    {"age": _AGE, "job": np.where(_RNG.random(300) < 0.8, _AGE, _RNG.choice(["young", "old"], 300))}
+).with_columns(job=pl.col("job").replace({"young": "yes", "old": "no"}))
+SCHEMA = """
+[columns.age]
+model = "table"
+levels = ["young", "old"]
+predictors = []
+
+[columns.job]
+model = "table"
+levels = ["yes", "no"]
+predictors = ["age"]
+"""
+SHARED: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2}
+
+
+def compared(folder: Path, **given: Any) -> vws.Comparison:
+    asked = {"choices": ["unweighted", "lw", "sw"], "seeds": 2, "jobs": 1, **given}
+    return vws.compare(PEOPLE, folder, schema=_schema(folder), **SHARED, **asked)
+
+
+def _schema(folder: Path) -> Schema:
+    path = folder.parent / "people.toml"
+    path.write_text(SCHEMA)
+    return Schema.read(str(path))
+
+
+def test_points_share_the_fits_of_a_seed_and_a_second_call_goes_on(tmp_path: Path) -> None:
+    out, told = tmp_path / "out", list[tuple[int, int]]()
+    first = compared(out, progress=lambda *now: told.append(now))
+    assert told[-1] == (6, 6)
+    rows = {row.point.name: row for row in first.rows}
+    assert list(rows) == ["unweighted", "lw", "sw"]
+    # SW meets the bound of the LW fit that it shares with lw, so one weight reaches about it.
+    for a, b in zip(rows["lw"].epsilons, rows["sw"].epsilons, strict=True):
+        assert 0.5 < b / a < 2.0
+    assert rows["unweighted"].guarantee == "none"
+    assert len(set(rows["lw"].values("k_marginal"))) == 2
+    files = {path: path.read_bytes() for path in (out / "confidential/replicates").iterdir()}
+    assert len(files) == 6
+    more = compared(out, seeds=3, epsilons=[float(rows["lw"].epsilons[0]) / 2])
+    assert all(path.read_bytes() == content for path, content in files.items())
+    assert len(more.rows) == 5
+    again = {row.point.name: row for row in more.rows}
+    assert again["lw"].scores[:2] == rows["lw"].scores
+    assert max(next(row for row in more.rows if row.point.name.startswith("sw at")).epsilons) <= (
+        more.advice[0].epsilon
+    )
+
+
+def test_one_job_and_two_give_the_same_points(tmp_path: Path) -> None:
+    one, two = (compared(tmp_path / str(jobs), jobs=jobs, choices=["lw"]) for jobs in (1, 2))
+    assert one.rows[0].scores == two.rows[0].scores
+    assert one.rows[0].epsilons == two.rows[0].epsilons
+
+
+def test_what_time_does_not_allow_is_said_and_done_later(tmp_path: Path) -> None:
+    short = compared(tmp_path / "out", minutes=1e-9)
+    assert short.rows == () == short.advice
+    assert short.not_run[0] == "unweighted, seed 1, 2"
+    page = (tmp_path / "out/confidential/comparison.html").read_text()
+    assert "Not run in the time given: sw, seed 1, 2." in page
+    assert len(compared(tmp_path / "out").rows) == 3
+
+
+def test_a_folder_of_another_table_or_of_other_settings_is_refused(tmp_path: Path) -> None:
+    compared(tmp_path / "out", choices=["unweighted"], seeds=1)
+    with pytest.raises(OutputError, match="holds a study with other settings"):
+        vws.compare(PEOPLE[:200], tmp_path / "out", schema=_schema(tmp_path / "out"), **SHARED)
+    with pytest.raises(OutputError, match="holds a study with other settings"):
+        compared(tmp_path / "out", seed=2)
+    with pytest.raises(InputError, match="score must be one of k_marginal, margins, associations"):
+        compared(tmp_path / "out", score="s_pmse")
+
+
+def test_the_release_that_follows_says_that_settings_were_compared(tmp_path: Path) -> None:
+    found = compared(tmp_path / "out", choices=["lw", "sw"], epsilons=[2.0])
+    folder = tmp_path / "out/confidential"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    names = {path.name for path in folder.iterdir()}
+    assert {"comparison.csv", "comparison.png", "comparison.html", "take-2.toml"} <= names
+    release = vws.synthesize(PEOPLE, **found.settings(2.0), seed=1 << 62)
+    (entry,) = [one for one in release.privacy["ledger"] if one["key"] == "compared"]
+    assert entry["epsilon"] == "not accounted"
+    assert "compared" in release.privacy["relies_on"]["not_covered"]
+    assert "compared = true" in release.config
+    with pytest.raises(InputError, match="no choice for epsilon 3"):
+        found.settings(3.0)
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    words = ["synthesize", str(tmp_path / "people.csv"), "--seed", "1"]
+    words += ["--config", str(folder / "take-2.toml"), "--out", str(tmp_path / "release")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    privacy = json.loads((tmp_path / "release/release/privacy.json").read_text())
+    assert any(one["key"] == "compared" for one in privacy["ledger"])
+
+
+def test_the_command_prints_the_points_and_the_advice(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    PEOPLE.with_columns(pay=pl.Series(_RNG.poisson(30, 300))).write_csv(people)
+    words = ["compare", str(people), "--outcome", "pay", "--model", "poisson", "--formula", "~ age"]
+    words += ["--choice", "lw", "--choice", "sw", "--epsilons", "2", "--seeds", "1", "--jobs", "1"]
+    words += ["--draws", "200", "--warmup", "200", "--chains", "2", "--datasets", "2"]
+    words += ["--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "At epsilon 2 a dataset: take " in done.output
+    assert "k_marginal" in done.output
+    assert "asymptotic" in done.output
+    assert "4 of 4 results" in done.output
+    told = CliRunner().invoke(app, [*words, "--json"])
+    said = json.loads(told.output)
+    assert len(said["rows"]) == 4
+    assert said["advice"]["2"].startswith("At epsilon 2 a dataset")
+    wrong = CliRunner().invoke(app, [*words, "--mechanism", "lw"])
+    assert "A comparison does not take mechanism. It goes into choices" in str(wrong.exception)

@@ -152,6 +152,12 @@ def advised(rows: Sequence[Row], epsilon: float, score: str) -> Advice:
         )
     if strict:
         sentences.append(_NOT_STRICT)
+    worse = scale.larger_is_better == (best.mean(score) < scale.independent)
+    if worse and score != "margins":
+        sentences.append(
+            "Independent columns score better still: the model misses what no weight brings back. "
+            "Look at its columns before you choose a mechanism."
+        )
     for row in [row for row in some if row.guarantee == "none"][:1]:
         sentences.append(
             f"Without a guarantee {row.point.name} has {compared.figure(row)} at epsilon "

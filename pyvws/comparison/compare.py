@@ -144,15 +144,16 @@ def _found(
     epsilons: Sequence[float],
 ) -> Comparison:
     """The comparison of the results that the folder has."""
-    rows, not_run = [], []
+    rows: list[Row] = []
+    lacking: dict[tuple[int, ...], list[str]] = {}
     for point in points:
         results = [kept.read(point_key(point, number)) for number in range(1, seeds + 1)]
         there = [result.rows[0] for result in results if result is not None]
         if there:
             rows.append(_row(point, there))
-        if len(there) < seeds:
-            lacking = [str(n) for n, result in enumerate(results, start=1) if result is None]
-            not_run.append(f"{point.name}, seed {', '.join(lacking)}")
+        gone = tuple(number for number, one in enumerate(results, start=1) if one is None)
+        if gone:
+            lacking.setdefault(gone, []).append(point.name)
     asked = sorted(set(map(float, epsilons)))
     if not asked:
         reached = [max(row.epsilons) for row in rows if row.scores and row.guarantee != "none"]
@@ -162,7 +163,11 @@ def _found(
         advice=tuple(advised(rows, epsilon, score) for epsilon in asked),
         score=score,
         left_out=left_out,
-        not_run=tuple(not_run),
+        not_run=tuple(
+            f"seeds {', '.join(map(str, gone))} of "
+            + ("every point" if len(names) == len(points) else "; ".join(names))
+            for gone, names in lacking.items()
+        ),
     )
 
 

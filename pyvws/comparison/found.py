@@ -35,7 +35,7 @@ class Comparison:
     left_out : mapping of str to str
         Usual choices that the table or the settings refuse, with the reason.
     not_run : tuple of str
-        Points that time did not allow, with their seeds.
+        What time did not allow: seeds, and their points.
     """
 
     rows: tuple[Row, ...]

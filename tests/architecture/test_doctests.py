@@ -22,7 +22,7 @@ def modules_with_examples():
 
 
 MARKS = {"r": pytest.mark.r}  # By room.
-MARKS |= dict.fromkeys(("release", "plots", "validation"), pytest.mark.runs)
+MARKS |= dict.fromkeys(("comparison", "release", "plots", "validation"), pytest.mark.runs)
 WITH_EXAMPLES = list(modules_with_examples())
 
 

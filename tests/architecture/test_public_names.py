@@ -197,13 +197,13 @@ def test_importing_the_package_loads_nothing_heavy():
 def test_help_and_version_load_nothing_heavy():
     """Every command's help in one process: what any of them loads is seen at the end.
 
-    But for synthesize, whose options the families and mechanisms declare.
+    But for synthesize and compare, whose options the families and mechanisms declare.
     """
     program = (
         "import contextlib, io, sys, typer\n"
         "from pyvws.commands.cli import app\n"
         "commands = sorted(typer.main.get_command(app).commands)\n"
-        "light = [name for name in commands if name != 'synthesize']\n"
+        "light = [name for name in commands if name not in ('compare', 'synthesize')]\n"
         "for said in [['--help'], ['--version'], *([name, '--help'] for name in light)]:\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
         "        app(said, standalone_mode=False)\n"

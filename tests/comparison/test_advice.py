@@ -66,6 +66,9 @@ def test_a_score_may_be_better_when_smaller() -> None:
     found = advised([one, other], 2.0, "s")
     assert found.row is other
     assert "smaller is better" in found.text
+    assert "Independent columns score better" not in found.text
+    poor = row("lw", "asymptotic-dp", (1.0,), (880.0,))
+    assert "Independent columns score better" in advised([poor], 2.0, "s").text
     assert "One seed tells nothing of chance" in found.text
 
 

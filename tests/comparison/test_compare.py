@@ -81,9 +81,9 @@ def test_one_job_and_two_give_the_same_points(tmp_path: Path) -> None:
 def test_what_time_does_not_allow_is_said_and_done_later(tmp_path: Path) -> None:
     short = compared(tmp_path / "out", minutes=1e-9)
     assert short.rows == () == short.advice
-    assert short.not_run[0] == "unweighted, seed 1, 2"
+    assert short.not_run == ("seeds 1, 2 of every point",)
     page = (tmp_path / "out/confidential/comparison.html").read_text()
-    assert "Not run in the time given: sw, seed 1, 2." in page
+    assert "Not run in the time given: seeds 1, 2 of every point." in page
     assert len(compared(tmp_path / "out").rows) == 3
 
 

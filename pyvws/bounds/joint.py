@@ -139,21 +139,28 @@ class ColumnTerms:
 
 
 def blockwise_joint_bounds(
-    columns: Sequence[ColumnTerms], *, draws: int, weights: Floats
+    columns: Sequence[ColumnTerms],
+    *,
+    draws: int,
+    weights: Floats,
+    exponents: Floats | None = None,
 ) -> tuple[LipschitzBounds, Floats]:
     """Joint bounds of the weighted l_i, and the unweighted bounds (N,), without any (S, N) matrix.
 
     `weights` are alpha_i (N,) or alpha_ik (N, K). The bounds have the same bits as `joint_bounds`
-    of the whole matrices. Only the records of the largest bounds have a part in `by_draw`.
+    of the whole matrices. Only the records of the largest bounds have a part in `by_draw`. With
+    `exponents` e_i (N,) of at least 0 both are bounds of e_i l_i.
     """
     K = len(columns)
     high, low = (np.empty((len(weights), K)) for _ in range(2))
     for k, column in enumerate(columns):
         most, least = _ends(column)
         high[:, k], low[:, k] = _by_cell(most, column), _by_cell(least, column)
-    alpha = _by_column(weights, len(weights), K)
+    alpha, alone = _by_column(weights, len(weights), K), np.ones((len(weights), K))
+    if exponents is not None:
+        alpha, alone = alpha * exponents[:, None], alone * exponents[:, None]
     by_record, by_column = _of_ends(high, low, alpha)
-    maxima, _ = _of_ends(high, low, np.ones_like(alpha))
+    maxima, _ = _of_ends(high, low, alone)
     top = np.argsort(by_record)[-_SEEN:]
     sums = np.zeros((draws, len(top)))
     with np.errstate(invalid="ignore"):

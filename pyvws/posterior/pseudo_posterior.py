@@ -8,7 +8,7 @@ weighted density's, with the weights of terms outside set to 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -37,18 +37,24 @@ class PseudoPosterior:
         alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary posterior.
     clamp : Clamp, optional
         The window of each record's term. None clamps nothing.
+    exponents : ndarray, shape (N,), optional
+        e_i of at least 0, such as survey weights over their public mean. The target takes e_i
+        alpha_i for `weights`, which may exceed 1 then.
     """
 
     model: Model
     cells: Cells
     weights: Floats
     clamp: Clamp | None = None
+    exponents: InitVar[Floats | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, exponents: Floats | None) -> None:
         checked = self.weights  # A group of levels that no record has leaves the prior.
         if len(checked):
             checked = weight_vector(checked)
         same_length(checked, self.cells.cell_of_record, ("weights", "records"))
+        if exponents is not None:
+            checked = checked * exponents
         object.__setattr__(self, "weights", checked)
 
     @property

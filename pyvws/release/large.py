@@ -81,9 +81,9 @@ def large_release(
     mechanism = cast(Mechanism, settings.mechanism)
     if settings.only_in_memory or not mechanism.in_steps:
         raise InputError(
-            "A unit of several records, an own Stan program, perturbed-histogram, and a mechanism "
-            "of your own unless it says in_steps take a table that fits in memory. Raise --memory "
-            "(in Python use fit), or choose other settings."
+            "A unit of several records, survey weights as exponents, an own Stan program, "
+            "perturbed-histogram, and a mechanism of your own unless it says in_steps take a table "
+            "that fits in memory. Raise --memory (in Python use fit), or choose other settings."
         )
     columns = _columns(settings, table)
     source: LargeTable | TalliedTable | LazyTable = table

@@ -45,6 +45,7 @@ from pyvws.synthesis.fit_sources import (
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.cells import Records
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 from pyvws.tables.units import Units
@@ -115,6 +116,8 @@ class FittedRun:
             found = {name: values[self.table.units] for name, values in found.items()}
         if self.outside is not None:
             found["share_outside_window"] = self.outside.by_record
+        if self.table.exponents is not None:
+            found["survey_exponent"] = self.table.exponents
         return found
 
 
@@ -311,7 +314,7 @@ def _statement(
     return PrivacyStatement(
         mechanism=mechanism.name,
         claim=mechanism.claim,
-        mechanism_caveats=mechanism.caveats,
+        mechanism_caveats=(*mechanism.caveats, *survey_caveats(settings.public_table)),
         unchecked=settings.unchecked,
         mechanism_words=(
             {"title": mechanism.title, "explanation": mechanism.explanation}
@@ -347,7 +350,7 @@ def _statement(
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
-        uses=_uses(mechanism, loop, weighting, final),
+        uses=(*survey_uses(settings.public_table), *_uses(mechanism, loop, weighting, final)),
         weights_source=mechanism.weights_source,
         stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
@@ -422,7 +425,8 @@ def _modelled(
         cells = TableCells.of(columns, table.records, multiplicity)
         places = [(one.places(table.records), one.cells.n_cells) for one in columns]
         units = _units(table, cells, places)
-        return model, cells, TableSource(model, cells, _sampler(settings, log), units)
+        several = TableSource(model, cells, _sampler(settings, log), units, table.exponents)
+        return model, cells, several
     (one,) = columns
     if settings.program is not None:
         (outcome,) = table.outcomes
@@ -434,7 +438,10 @@ def _modelled(
         )
         return one.model, one.cells, program
     units = _units(table, one.cells, [(one.cells.cell_of_record, one.cells.n_cells)])
-    source = ModelSource(one.model, one.cells, _sampler(settings, log), settings.threshold, units)
+    source = ModelSource(
+        *(one.model, one.cells, _sampler(settings, log), settings.threshold, units),
+        exponents=table.exponents,
+    )
     return one.model, one.cells, source
 
 

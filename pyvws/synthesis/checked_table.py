@@ -20,6 +20,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn,
 from pyvws.synthesis.families import family_of, first_code, refuse_too_many
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.survey_weights import survey_exponents
 from pyvws.tables.cells import distinct_rows
 from pyvws.tables.column import part_of
 from pyvws.tables.dates import EPOCH, moved
@@ -184,6 +185,7 @@ def _several_outcomes(
         public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
         units=_units(frame, settings, schema.synthesized),
+        exponents=survey_exponents(frame, schema),
     )
 
 

@@ -46,6 +46,7 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     known, weighed = list(mechanism.known), mechanism.weight_column
     weights = [] if weighed is None else [weighed]
     units = [] if settings.unit_column is None else [settings.unit_column]
+    survey = _survey_weight(settings)
     kept = settings.keep
     names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
     schema = settings.public_table
@@ -56,13 +57,14 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
         ("known", known),
         ("weight_column", weights),
         ("unit", units),
+        ("survey_weight", survey),
         ("schema", ids),
         ("keep", names),
     ):
         check_columns(table, wanted, role=role)
     keys = [
         name
-        for name in dict.fromkeys([*predictors, *known, *weights, *units])
+        for name in dict.fromkeys([*predictors, *known, *weights, *units, *survey])
         if name not in outcomes
     ]
     public = {*outcomes, *predictors, *names, *ids}
@@ -78,6 +80,12 @@ def _modelled(settings: RunSettings) -> tuple[tuple[str, ...], list[str]]:
     return (cast(str, settings.outcome),), list(read_formula(settings.formula).columns)
 
 
+def _survey_weight(settings: RunSettings) -> list[str]:
+    """The column of survey weights that are exponents, if there is one."""
+    schema = settings.public_table
+    return [] if schema is None or schema.exponents is None else [schema.exponents]
+
+
 def columns_used(settings: RunSettings) -> int | None:
     """Largest number of columns that a run models or releases; None if the run keeps all."""
     if settings.keep == "all":
@@ -85,7 +93,7 @@ def columns_used(settings: RunSettings) -> int | None:
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
     mechanism = cast(Mechanism, settings.mechanism)
     outcomes, predictors = _modelled(settings)
-    others = {mechanism.weight_column, settings.unit_column} - {None}
+    others = {mechanism.weight_column, settings.unit_column, *_survey_weight(settings)} - {None}
     return len({*outcomes, *mechanism.known, *predictors, *kept, *others})
 
 

@@ -125,8 +125,9 @@ class ConfidentialTable:
     The parts are the conditionals to fit, the synthesized columns as they are released, how they
     are drawn in order, the known columns' values, the columns to release in order, those that get
     new ids, the coded public predictors (N,) of columns that follow synthetic ones, for a
-    mechanism that names them the public weights (N,) and the public records, and each record's unit
-    of privacy (N,), 0 to H - 1, where a unit may have several records.
+    mechanism that names them the public weights (N,) and the public records, each record's unit
+    of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights over
+    their mean (N,) where these are exponents.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -140,6 +141,7 @@ class ConfidentialTable:
     weights: Floats | None = None
     reference: Reference | None = None
     units: NDArray[np.intp] | None = None
+    exponents: Floats | None = None
 
     @property
     def records(self) -> int:

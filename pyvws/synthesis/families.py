@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from pyvws.engines.registry import is_exact
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
+from pyvws.synthesis.survey_weights import refuse_exponents
 from pyvws.tables.parts import is_drawn, modelled_schema
 from pyvws.tables.pattern_design import pattern_design
 from pyvws.tables.schema import Schema
@@ -68,13 +70,13 @@ def refuse_table(
     mechanism: Mechanism,
     *,
     of_one_outcome: Sequence[str],
-    exact: bool,
+    engine: Any,
     plain: bool,
 ) -> None:
     """Raise InputError for what a run on a table cannot have.
 
-    `of_one_outcome` names settings that were given and that a schema has itself. `exact` says
-    whether the engine draws exactly, `plain` whether threshold and program are left out.
+    `of_one_outcome` names settings that were given and that a schema has itself. `plain` says
+    whether threshold and program are left out.
     """
     if not isinstance(schema, Schema):
         raise InputError("schema must be a path or a vws.Schema, as vws.Schema.read gives it.")
@@ -93,8 +95,9 @@ def refuse_table(
         raise InputError("Weights from a reference are for one outcome. Choose staged or none.")
     if not plain:
         raise InputError("threshold and an own Stan program are for one outcome. Leave them out.")
-    if exact:
+    if is_exact(engine):
         raise InputError("Engine grid is for models of up to three parameters. Choose native.")
+    refuse_exponents(schema, mechanism, engine)
 
 
 def refuse_by_column(mechanism: Mechanism, schema: Any, changing: Sequence[str]) -> None:

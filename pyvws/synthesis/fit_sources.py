@@ -50,7 +50,8 @@ class FitSource(Protocol):
     """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood.
 
     The source of a table also takes a weight for each column, (N, K). With `units` the weights and
-    bounds are of H units, (H,) or (H, K), and a unit's records share its weight.
+    bounds are of H units, (H,) or (H, K), and a unit's records share its weight. With `exponents`
+    (N,) the log-likelihood l_i of record i stands times e_i wherever l_i stands here.
     """
 
     @property
@@ -83,6 +84,7 @@ class ModelSource:
     engine: Engine
     threshold: float = 1.0
     units: Units | None = None
+    exponents: Floats | None = None
 
     def sample(
         self,
@@ -95,7 +97,8 @@ class ModelSource:
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`."""
-        target = PseudoPosterior(self.model, self.cells, _by_record(weights, self.units), clamp)
+        own = _by_record(weights, self.units)
+        target = PseudoPosterior(self.model, self.cells, own, clamp, self.exponents)
         posterior = self.engine.sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
@@ -111,14 +114,17 @@ class ModelSource:
         if self.units is not None:
             records = self.units
             terms = unit_terms(terms, self.units.kinds[0], posterior.n_draws)
-        return blockwise_bounds(
+        e = 1.0 if self.exponents is None else self.exponents
+        raised = weights * e
+        bounds, maxima = blockwise_bounds(
             terms.blocks,
             draws=posterior.n_draws,
-            weights=weights,
-            largest_weights=records.largest_weights(weights),
+            weights=raised,
+            largest_weights=records.largest_weights(raised),
             cell_of_record=records.cell_of_record,
             threshold=self.threshold,
         )
+        return bounds, maxima * e
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,7 @@ class TableSource:
     cells: TableCells
     engine: Engine
     units: Units | None = None
+    exponents: Floats | None = None
 
     def sample(
         self,
@@ -167,7 +174,9 @@ class TableSource:
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
             columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
-        return blockwise_joint_bounds(columns, draws=posterior.n_draws, weights=weights)
+        return blockwise_joint_bounds(
+            columns, draws=posterior.n_draws, weights=weights, exponents=self.exponents
+        )
 
     def _fitted(
         self,
@@ -190,7 +199,12 @@ class TableSource:
             if previous is not None:
                 before = replace(previous, draws=draws_of(previous.draws, one.column))
             return self.engine.sample(
-                PseudoPosterior(one.model, one.cells, one.own(own[place])),
+                PseudoPosterior(
+                    one.model,
+                    one.cells,
+                    one.own(own[place]),
+                    exponents=None if self.exponents is None else one.own(self.exponents),
+                ),
                 settings,
                 seed=int(seeds[place] >> np.uint64(1)),
                 progress=tell.of(place),

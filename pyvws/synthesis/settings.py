@@ -429,7 +429,8 @@ class RunSettings:
     @property
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
-        return self.unit_column is not None or any(
+        exponents = self.public_table and self.public_table.exponents
+        return bool(exponents or self.unit_column) or any(
             not one.in_steps and getattr(self, one.name) != one.default
             for one in settings_of(type(self))
         )
@@ -486,14 +487,11 @@ class RunSettings:
                 )
             return
         given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
-        given |= {
-            "round": self.round,
-            "unit": self.unit,
-            "model": self.model != find_model(_DEFAULT_MODEL),
-        }
+        given |= {"round": self.round, "unit": self.unit}
+        given["model"] = self.model != find_model(_DEFAULT_MODEL)
         refuse_table(
             *(self.schema, cast(Mechanism, self.mechanism)),
             of_one_outcome=[name for name, value in given.items() if value],
-            exact=is_exact(self.engine),
+            engine=self.engine,
             plain=self.threshold == 1.0 and self.program is None,
         )

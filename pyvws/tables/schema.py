@@ -36,7 +36,7 @@ from pyvws.tables.short_conditionals import short_conditionals
 
 __all__ = ["Schema"]
 
-_OF_TABLE: Final = ("unit", "survey_weight", "records")
+_OF_TABLE: Final = ("unit", "survey_weight", "mean_survey_weight", "records")
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _COUNTS: Final = ("poisson", "negative-binomial")
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
@@ -59,7 +59,11 @@ class Schema:
         Column of ids, such as "household": all records of one id are one unit of privacy. By
         default a record is a unit.
     survey_weight : str, optional
-        Column of survey weights.
+        Column of survey weights w_i. A record's likelihood is raised to w_i over
+        `mean_survey_weight`, unless the column is synthesized: then each record counts once, and
+        the weights come last.
+    mean_survey_weight : float, optional
+        The public mean of the weights: the population over the size that the design has.
     records : int, optional
         A public number of records.
 
@@ -72,6 +76,7 @@ class Schema:
     columns: Mapping[str, Column]
     unit: str | None = None
     survey_weight: str | None = None
+    mean_survey_weight: float | None = None
     records: int | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +95,14 @@ class Schema:
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"{name} must be text. Got {told(value)}.")
+        if self.mean_survey_weight is not None:
+            if self.survey_weight is None:
+                raise InputError(
+                    "mean_survey_weight belongs to survey_weight. Add it, or leave it out."
+                )
+            object.__setattr__(
+                self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
+            )
         if self.records is not None:
             whole = positive(self.records, "records")
             if isinstance(self.records, bool) or whole != int(whole):
@@ -303,10 +316,30 @@ class Schema:
                 f"unit names column {self.unit!r}, which is synthesized. Its values only say which "
                 'records are one unit: give it the role "id", for new ids, or "drop".'
             )
-        if self.survey_weight is not None:
+        weighed = self.columns.get(self.survey_weight or "")
+        if weighed is None or weighed.role != "synthesize":
+            return
+        if self.survey_weight != self.synthesized[-1]:
             raise InputError(
-                "Runs cannot follow the entry survey_weight of the schema yet. Take it out."
+                f"survey_weight {self.survey_weight!r} is synthesized, and columns follow it. Move "
+                "it below all others: synthetic weights follow from all other columns."
             )
+        if weighed.outcome_scale != "log" or not (weighed.range and weighed.range[0] > 0):
+            raise InputError(
+                f"survey_weight {self.survey_weight!r} is synthesized on the log scale within a "
+                'public range above 0. Give it the model "normal", outcome_scale = "log" and a '
+                "range."
+            )
+        if self.mean_survey_weight is not None:
+            raise InputError(
+                "Synthetic weights are for a model of the sample, whose likelihood takes no "
+                'exponents. Leave mean_survey_weight out, or give the weights the role "drop".'
+            )
+
+    @property
+    def exponents(self) -> str | None:
+        """The column of survey weights that are exponents; None without one, or if synthesized."""
+        return None if self.survey_weight in self.synthesized else self.survey_weight
 
     def coded(self, frame: Any, *, counts: Floats | None = None) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.

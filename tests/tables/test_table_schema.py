@@ -274,7 +274,27 @@ def test_a_file_that_is_not_there(tmp_path):
     ("change", "named"),
     [
         ({"unit": "y"}, "unit"),
-        ({"survey_weight": "w"}, "survey_weight"),
+        (
+            {
+                "survey_weight": "y",
+                "columns": {
+                    "y": Column(model="normal", outcome_scale="log", range=(1, 9)),
+                    "z": Column(model="poisson"),
+                },
+            },
+            "survey_weight 'y' is synthesized, and columns follow it",
+        ),
+        (
+            {"survey_weight": "y", "columns": {"y": Column(model="normal", range=(1, 9))}},
+            "survey_weight 'y' is synthesized on the log scale",
+        ),
+        (
+            {
+                **{"survey_weight": "y", "mean_survey_weight": 2.0},
+                "columns": {"y": Column(model="normal", outcome_scale="log", range=(1, 9))},
+            },
+            "Leave mean_survey_weight out",
+        ),
         ({"columns": {"y": Column(role="public")}}, "synthesizes no column"),
     ],
 )

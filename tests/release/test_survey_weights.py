@@ -1,0 +1,205 @@
+"""Runs whose records have survey weights as exponents, or synthetic survey weights as a column."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.statement.schema import SCHEMA
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
+pytestmark = [
+    pytest.mark.runs,
+    pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
+]
+
+
+def schema(weight: Column | None = None, **of_table: Any) -> Schema:
+    """Two columns from conditional tables and a normal number; weights where they are named."""
+    columns = {
+        "sex": Column(model="table", levels=("f", "m")),
+        "area": Column(model="table", levels=("a", "b", "c")),
+        "pay": Column(model="normal", predictors=("sex",), range=(-50.0, 150.0)),
+    }
+    return Schema({**columns, **({"w": weight} if weight else {})}, **of_table)
+
+
+def people(records: int = 150, seed: int = 7) -> pd.DataFrame:
+    """Weights that fall with pay, so a sample that takes the rich too often."""
+    rng = np.random.default_rng(seed)
+    pay = rng.normal(50, 10, records)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], records),
+            "area": rng.choice(["a", "b", "c"], records),
+            "pay": pay,
+            "w": 100.0 * np.exp((50 - pay) / 15),
+        }
+    )
+
+
+def run(table: Any, of: Schema, **options: Any) -> vws.Release:
+    return vws.synthesize(table, schema=of, **{"mechanism": "unweighted", **SHORT, **options})
+
+
+def test_equal_weights_give_the_bits_of_none() -> None:
+    table = people().assign(w=120.0)
+    for options in ({}, {"mechanism": "lw"}):
+        first = run(table, schema(survey_weight="w", mean_survey_weight=120.0), **options)
+        second = run(table, schema(), **options)
+        for one, other in zip(first.datasets, second.datasets, strict=True):
+            pd.testing.assert_frame_equal(one, other, check_exact=True)
+        assert first.summary["epsilon"] == second.summary["epsilon"]
+        assert "w" not in first.datasets[0]
+
+
+def test_a_weight_of_two_is_a_record_twice() -> None:
+    """The posterior of both, and the bound of the record with a weight is that of both copies."""
+    table = people(60)
+    of = Schema({"sex": Column(model="table", levels=("f", "m"))}, survey_weight="w")
+    known = Schema(dict(of.columns), survey_weight="w", mean_survey_weight=1.0)
+    twice = pd.concat([table, table.iloc[:20]], ignore_index=True)
+    first = run(table.assign(w=np.where(np.arange(60) < 20, 2.0, 1.0)), known, keep_order=True)
+    second = run(twice.assign(w=1.0), known, keep_order=True)
+    assert first.posterior is not None
+    pd.testing.assert_frame_equal(first.posterior, second.posterior)
+    bounds, single = first.records["lipschitz_bound"], second.records["lipschitz_bound"]
+    assert bounds[:20].to_numpy() == pytest.approx(2.0 * single[:20].to_numpy())
+    assert bounds[20:60].to_numpy() == pytest.approx(single[20:60].to_numpy())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mechanism": "lw"},
+        {"mechanism": "lw", "by_column": True},
+        {"mechanism": "sw"},
+        {"mechanism": "cw"},
+        {"mechanism": "weighted-epsilon", "epsilon": 60.0, "accept_above_target": True},
+        {"mechanism": "lw", "reweight": True},
+        {"mechanism": "lw", "downscale": True, "epsilon": 60.0, "accept_above_target": True},
+        {"mechanism": "lw", "engine": "laplace"},
+    ],
+)
+def test_mechanisms_bound_the_terms_with_their_exponents(options: dict[str, Any]) -> None:
+    table = people()
+    made = run(
+        table, schema(survey_weight="w", mean_survey_weight=110.0), keep_order=True, **options
+    )
+    assert made.records["survey_exponent"].to_numpy() == pytest.approx(table["w"] / 110.0)
+    final = made.records["lipschitz_bound_final"].max()
+    assert made.summary["epsilon"] == pytest.approx(2.0 * made.summary["Delta"])
+    assert final <= made.summary["Delta"] * (1 + 1e-12)
+    assert (made.records["weight_final"] <= 1.0).all()
+    privacy = made.privacy
+    Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(privacy)))
+    assert privacy["guarantee"] == "asymptotic-dp"
+    assert {"key": "survey-weights", "values": {"column": "w"}} in privacy["caveat_keys"]
+    assert "mean-weight" not in [entry["key"] for entry in privacy["ledger"]]
+    assert "w" not in made.datasets[0].columns
+
+
+def test_the_bound_is_that_of_the_weighted_terms() -> None:
+    """Of one conditional table: e_i max_s |log p_s| from the posterior's own shares."""
+    table = people(80)
+    of = Schema(
+        {"sex": Column(model="table", levels=("f", "m"))},
+        survey_weight="w",
+        mean_survey_weight=90.0,
+    )
+    made = run(table, of, keep_order=True)
+    assert made.posterior is not None
+    logs = made.posterior[[name for name in made.posterior if "[" in name]].to_numpy()
+    place = (table["sex"] == "m").to_numpy().astype(int)
+    terms = np.abs(logs[:, place]).max(axis=0) * table["w"].to_numpy() / 90.0
+    assert made.records["lipschitz_bound"].to_numpy() == pytest.approx(terms)
+    assert made.summary["epsilon"] == pytest.approx(2.0 * terms.max())
+
+
+def test_a_mean_of_the_data_is_in_the_ledger_and_nowhere_else() -> None:
+    made = run(people(), schema(survey_weight="w"), mechanism="lw")
+    entry = next(one for one in made.privacy["ledger"] if one["key"] == "mean-weight")
+    assert entry["epsilon"] == "not accounted"
+    keys = [one["key"] for one in made.privacy["caveat_keys"]]
+    assert "mean-weight-from-data" in keys
+    assert "mean-weight-from-data" in made.privacy["relies_on"]["not_covered"]
+    assert made.records["survey_exponent"].mean() == pytest.approx(1.0)
+    assert str(round(people()["w"].mean(), 1)) not in json.dumps(made.privacy)
+
+
+def test_exponents_bring_an_informative_sample_to_the_population() -> None:
+    table = people(600)
+    w, pay = table["w"], table["pay"]
+    weighted = (w * pay).sum() / w.sum()
+    assert pay.mean() - weighted > 4.0
+    options = {"datasets": 8}
+    with_weights = run(table, schema(survey_weight="w", mean_survey_weight=120.0), **options)
+    without = run(table, schema(), **options)
+    made = np.mean([one["pay"].mean() for one in with_weights.datasets])
+    ignored = np.mean([one["pay"].mean() for one in without.datasets])
+    # A mean of 600 has a standard error of 0.4; with these weights about 0.6, and one more drawn.
+    assert abs(made - weighted) < 2.5
+    assert abs(ignored - pay.mean()) < 2.0
+
+
+def test_synthetic_weights_come_last_within_their_range() -> None:
+    weight = Column(model="normal", outcome_scale="log", range=(10.0, 2000.0), decimals=1)
+    table = people(300)
+    made = run(table, schema(weight, survey_weight="w"), mechanism="lw")
+    assert "survey_exponent" not in made.records
+    assert "survey-weights" not in [one["key"] for one in made.privacy["caveat_keys"]]
+    assert made.privacy["columns_synthesized"] == ["sex", "area", "pay", "w"]
+    for one in made.datasets:
+        assert one["w"].between(10.0, 2000.0).all()
+        assert np.corrcoef(one["pay"], np.log(one["w"]))[0, 1] < -0.5
+        assert not set(one["w"]) & set(table["w"])
+
+
+@pytest.mark.parametrize(
+    ("of_table", "options", "change", "message"),
+    [
+        ({}, {"mechanism": "censored", "epsilon": 4.0}, {}, "the clamp of mechanism censored"),
+        ({"unit": "area"}, {}, {}, "survey_weight and unit together"),
+        ({}, {}, {"w": -1.0}, "'w' of survey_weight has negative weights"),
+        ({}, {}, {"w": 0.0}, "or none above 0"),
+        ({}, {}, {"w": np.nan}, "Column 'w' has missing or infinite values"),
+        ({}, {}, {"w": "x"}, "survey_weight 'w' is not numeric"),
+    ],
+)
+def test_what_a_run_cannot_follow_is_refused(
+    of_table: dict[str, Any], options: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    if "unit" in of_table:
+        columns = {"sex": Column(model="table", levels=("f", "m"))}
+        of = Schema(columns, survey_weight="w", **of_table)
+    else:
+        of = schema(survey_weight="w", **of_table)
+    with pytest.raises(InputError) as caught:
+        run(people().assign(**change), of, **options)
+    assert message in str(caught.value)
+
+
+def test_a_table_in_steps_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.from_pandas(people()).write_parquet(path)
+    made = vws.Synthesizer(schema=schema(survey_weight="w"), mechanism="unweighted")
+    with pytest.raises(InputError, match="fits in memory"):
+        made.fit_to(path, tmp_path / "out", seed=1)
+
+
+def test_a_column_that_the_table_lacks_is_named() -> None:
+    with pytest.raises(InputError, match="survey_weight names column 'v'"):
+        run(people(), schema(survey_weight="v"))
+    with pytest.raises(InputError, match="mean_survey_weight belongs to survey_weight"):
+        schema(mean_survey_weight=2.0)

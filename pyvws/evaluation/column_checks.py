@@ -252,10 +252,10 @@ class _Events:
         place = np.minimum(np.searchsorted(values, x), len(values) - 1)
         there = (values[place] == x) & ~np.isnan(y)
         of = None if counts is None else counts[there]
-        code = y[there].astype(np.intp) - 1
-        width = len(self.labels)
-        if self.edges is not None:
-            code, width = np.searchsorted(self.edges, y[there]), width + 1
+        if self.edges is None:
+            code, width = y[there].astype(np.intp) - 1, len(self.labels)
+        else:
+            code, width = np.searchsorted(self.edges, y[there]), len(self.labels) + 1
         at = place[there] * width + code
         found = np.bincount(at, weights=of, minlength=len(values) * width).astype(np.float64)
         found = found.reshape(len(values), width)

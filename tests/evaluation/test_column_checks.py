@@ -224,6 +224,12 @@ def test_shares_given_a_predictor_against_loops(
         assert one.trouble == ("slope" if far > 1 else "")
 
 
+def test_huge_values_have_shares_given_a_predictor() -> None:
+    y, x = np.r_[-1e300, np.zeros(99), 1e300], np.arange(101) % 3
+    check = check_column(y, [y], predictors=[Predictor("x", x, [x])])
+    assert [one.data for one in check.statistics if " given x " in one.name] == [1.0]
+
+
 @pytest.mark.runs
 def test_shares_given_a_predictor_are_seldom_told_of_by_chance() -> None:
     """Rows of the model at parameters that the data leaves open: a resample of a resample."""

@@ -8,6 +8,7 @@ import platform
 import re
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,19 +19,26 @@ import pytest
 from documents import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 sys.path.append(str(ROOT))
 
 from benchmarks import __main__ as command
-from benchmarks import _report, engines, scale, tables
+from benchmarks import _report, engines, households, scale, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
 from pyvws._base import resources as _resources
 from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.commands.cli import app
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.r.bridge import call
+from pyvws.release.posterior import fitted_run
+from pyvws.release.synthesizer import Synthesizer
 from pyvws.risks.identification_risk import identification_risk
+from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.loop import SILENT
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import weights_from_bounds
 
@@ -221,3 +229,57 @@ def test_violations_and_missing_pairs_find_what_is_planted() -> None:
     assert tables.violations(changed) == 1
     off = tables.missing_pairs(changed) - tables.missing_pairs(table)
     assert off.max() == pytest.approx(1 / len(table))
+
+
+HOMES = ROOT.parent / "shared" / "data" / "households.txt"
+needs_homes = pytest.mark.skipif(
+    not HOMES.is_file() and "CI" not in os.environ,
+    reason=f"{HOMES.name} is not beside the project",
+)
+
+
+@pytest.mark.runs
+@needs_homes
+def test_households_run_whole_and_none_is_impossible(tmp_path: Path) -> None:
+    data = households.read_households(HOMES)
+    data.to_csv(tmp_path / "households.csv", index=False)
+    line = f"--schema {households.SCHEMA} --draws 100 --datasets 2 --seed {1 << 60} --quiet"
+    given = ["synthesize", str(tmp_path / "households.csv"), *line.split()]
+    result = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    release = tmp_path / "out" / "release"
+    made = [pd.read_csv(path) for path in release.glob("*.csv")]
+    assert len(made) == 2
+    for one in made:
+        assert list(one.columns) == list(data.columns)
+        assert one["Hhindex"].nunique() == data["Hhindex"].nunique()
+        assert households.impossible(one) == 0
+        missing = one.isna().mean() - data.isna().mean()
+        assert missing.abs().max() < 0.05
+    shares = pd.concat([households.couples(one) for one in made], axis=1).fillna(0.0).mean(axis=1)
+    off = shares.sub(households.couples(data), fill_value=0.0)
+    assert off.abs().max() < 0.05
+    # The other side of the comparison is the record-wise run of the same conditionals.
+    summary = json.loads((tmp_path / "out" / "confidential" / "summary.json").read_text())
+    units = summary["units"]
+    assert (units["number"], units["largest"]) == (5000, 3)
+    assert summary["epsilon"] <= 0.6 * units["epsilon_of_records_times_largest"]
+    settings = Synthesizer(schema=str(households.SCHEMA), datasets=2)
+    alone = replace(check_table(data, settings), units=None, members=None)
+    short = replace(settings, settings=SamplerSettings(draws=100))
+    run = fitted_run(short, settings.mechanism, alone, seed=1 << 60, listener=SILENT)
+    assert summary["epsilon"] <= 0.6 * 3 * run.final.bounds.epsilon
+
+
+@needs_homes
+def test_impossible_households_are_found_where_they_are_planted() -> None:
+    data = households.read_households(HOMES)
+    assert households.impossible(data) == 0
+    known = (data["relate"] == 2) & data["sex"].notna() & data["headsex"].notna()
+    one = data.index[known][0]
+    planted = data.copy()
+    planted.loc[one, "sex"] = planted.loc[one, "headsex"]
+    assert households.impossible(planted) == 1
+    child = data.index[(data["relate"] == 3) & data["age"].notna()][0]
+    planted.loc[child, "age"] = planted.loc[child, "headage"] - 6
+    assert households.impossible(planted) == 2

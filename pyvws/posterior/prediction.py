@@ -1,21 +1,29 @@
-"""Synthetic values in steps of records, so that a table's storage does not change them."""
+"""Synthetic values in steps of records, so that a table's storage does not change them.
+
+Whole units, such as households, are drawn with their members in order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of
+from pyvws.tables.members import Members
 from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.schema import Schema
 
-__all__ = ["AT_ONCE", "predicted"]
+__all__ = ["AT_ONCE", "UnitsDrawn", "predicted", "predicted_units"]
 
 AT_ONCE: Final = 1 << 20  # Records a step.
 _TRIES: Final = 50  # Draws of a value within its limits, before the nearest limit is taken.
+_UNIT_TRIES: Final = 50  # Draws of units that are possible.
 
 
 def predicted(
@@ -75,3 +83,121 @@ def _drawn(
         again = model.predict(draw, design[bad], rng, outcome=None if seen is None else seen[bad])
         found[bad] = finish.rounded(again + one.first)
     return finish.settled(np.clip(found, low, high), values)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsDrawn:
+    """How units are drawn: the schema of their members, and which columns are theirs.
+
+    The first `of_unit` columns to draw are drawn once a unit. The confidential table has `number`
+    units, and `impossible` members that meet a condition which none can meet.
+    """
+
+    schema: Schema
+    of_unit: int
+    number: int
+    impossible: int = 0
+
+    @property
+    def members(self) -> Members:
+        """What is public of the members."""
+        assert self.schema.members is not None
+        return self.schema.members
+
+
+def predicted_units(
+    columns: Sequence[DrawnColumn],
+    draw: Draws,
+    rng: np.random.Generator,
+    *,
+    drawn: UnitsDrawn,
+    units: int,
+) -> dict[str, Floats]:
+    """Synthetic values by column of the members of new units, from one joint draw (S = 1).
+
+    The column of the unit's ids has the numbers 1 to `units`, and the members of a unit stand in
+    their order. A member that meets a condition under `impossible` is drawn again, and after that
+    its whole unit. So a synthetic unit follows the draw given that it is possible. Raises
+    InputError where hardly any unit is.
+    """
+    own = [(one, draws_of(draw, one.column) or draw) for one in columns]
+    parts: list[dict[str, Floats]] = []
+    left = units
+    for _ in range(_UNIT_TRIES):
+        batch = min(left, AT_ONCE)
+        made, unit, possible = _units(own, rng, drawn, batch)
+        kept = possible[unit]
+        made = {name: values[kept] for name, values in made.items()}
+        made[drawn.schema.unit or ""] = (np.cumsum(possible) + units - left)[unit[kept]]
+        parts.append(made)
+        left -= int(possible.sum())
+        if not left:
+            return {name: np.concatenate([one[name] for one in parts]) for name in made}
+    raise InputError(
+        f"After {_UNIT_TRIES} tries some synthetic units still meet a condition under impossible. "
+        "Name predictors and summaries by which the members follow it, or take the condition out."
+    )
+
+
+def _units(
+    columns: Sequence[tuple[DrawnColumn, Draws]],
+    rng: np.random.Generator,
+    drawn: UnitsDrawn,
+    units: int,
+) -> tuple[dict[str, Floats], RowNumbers, Any]:
+    """Values by column of members (M,), their units (M,), and which units are possible (units,)."""
+    members, known = drawn.members, drawn.schema.columns
+    of_unit: dict[str, Floats] = {}
+    for one, own in columns[: drawn.of_unit]:
+        of_unit[one.column] = _of_nobody(one, own, rng, of_unit, units)
+    sizes = members.sizes[0] + of_unit[members.size] - 1.0
+    before, possible = members.start(units, known), np.ones(units, dtype=np.bool_)
+    parts, numbers = [], []
+    for place in range(members.sizes[1]):
+        unit = np.flatnonzero(sizes > place)
+        given = {name: x[unit] for name, x in (of_unit | before).items()}
+        values = _members(columns[drawn.of_unit :], rng, given, len(unit))
+        bad = np.flatnonzero(members.breaking(values, known))
+        for _ in range(_TRIES):
+            if not len(bad):
+                break
+            again = _members(
+                columns[drawn.of_unit :], rng, {name: x[bad] for name, x in given.items()}, len(bad)
+            )
+            for name, x in again.items():
+                values[name][bad] = x
+            bad = bad[members.breaking(again, known)]
+        possible[unit[bad]] = False
+        own_before = {name: x[unit] for name, x in before.items()}
+        for name, x in members.after(own_before, values, known).items():
+            before[name][unit] = x
+        parts.append(values)
+        numbers.append(unit)
+    number = np.concatenate(numbers)
+    order = np.argsort(number, kind="stable")
+    made = {name: np.concatenate([one[name] for one in parts])[order] for name in parts[0]}
+    return made, number[order], possible
+
+
+def _members(
+    columns: Sequence[tuple[DrawnColumn, Draws]],
+    rng: np.random.Generator,
+    given: Mapping[str, Floats],
+    n: int,
+) -> dict[str, Floats]:
+    """Values (n,) of one member of n units, beside the `given` ones of units and summaries."""
+    values = dict(given)
+    for one, own in columns:
+        values[one.column] = _of_nobody(one, own, rng, values, n)
+    return values
+
+
+def _of_nobody(
+    one: DrawnColumn,
+    draw: Draws,
+    rng: np.random.Generator,
+    values: Mapping[str, Floats],
+    n: int,
+) -> Floats:
+    """Values (n,) of rows that stand for no record; without predictors one is like another."""
+    return _drawn(one, draw, rng, np.zeros(n, dtype=np.intp), values, n)

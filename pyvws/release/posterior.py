@@ -23,7 +23,7 @@ from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.models.model import Draws
 from pyvws.models.sequence import TableCells, TableModel
-from pyvws.posterior.prediction import predicted
+from pyvws.posterior.prediction import predicted, predicted_units
 from pyvws.release.summary import (
     Drawn,
     fit_figures,
@@ -85,7 +85,13 @@ class FittedRun:
     def values(
         self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
     ) -> dict[str, Floats]:
-        """Synthetic values by column of rows that stand for records, as `predicted` draws them."""
+        """Synthetic values by column of rows that stand for records, as `predicted` draws them.
+
+        Whole units, where the run draws them, stand for no record; `rows` is their number.
+        """
+        if self.table.members is not None:
+            units: Any = {"drawn": self.table.members, "units": rows}
+            return predicted_units(self.table.drawn, draw, rng, **units)
         return predicted(self.table.drawn, draw, rng, rows=rows, public=self.table.public)
 
     def figures(self) -> dict[str, Any]:
@@ -198,13 +204,16 @@ def draw_from_posterior(
     run = fitted_run(settings, mechanism, table, seed=seed, listener=listener, loop=loop)
     columns: dict[str, Any] = dict(run.records())
     order: RowNumbers | None
-    if run.rows is not None:  # There are no predictors, so one row of the design is like another.
-        order = np.zeros(run.rows, dtype=np.intp)
+    rows: RowNumbers | int
+    if table.members is not None:  # No row is a record's.
+        order, rows = None, run.rows or table.members.number
+    elif run.rows is not None:  # There are no predictors, so one row of the design is like another.
+        order = rows = np.zeros(run.rows, dtype=np.intp)
     else:
         order = None if settings.keep_order else row_order(order_stream(seed), table.records)
         columns = {row_name: released_rows(order, table.records), **columns}
+        rows = table.records if order is None else order
     streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
-    rows = table.records if order is None else order
     values = [run.values(draw, rng, rows) for draw, rng in streams]
     return Drawn(
         values=values,
@@ -334,6 +343,7 @@ def _statement(
         columns_synthesized=tuple(table.synthesized) if settings.public_table else (),
         columns_numbered=tuple(table.ids),
         unit=settings.unit_column,
+        members=table.members is not None,
         proposed=len(settings.public_table.to_review) if settings.public_table else 0,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,

@@ -77,6 +77,8 @@ class Statement:
     keep_order, compared : bool
         Whether rows stand in the table's order, not a random one; and whether settings were
         compared on this table first.
+    unit : str, optional
+        The column whose values name the units of privacy; a record is a unit if not given.
     """
 
     mechanism: str
@@ -85,6 +87,7 @@ class Statement:
     rounded: bool
     keep_order: bool = False
     compared: bool = False
+    unit: str | None = None
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -100,11 +103,6 @@ class Statement:
         Only the agency's own statement (`exact`) has diagnostics, since these describe the data.
         """
         raise NotImplementedError
-
-    @property
-    def unit_of_privacy(self) -> str:
-        """Whose change epsilon bounds."""
-        return "one record"
 
     def relies_on(self) -> ReliesOn:
         """The parts of the run that the guarantee takes as they are."""
@@ -147,7 +145,7 @@ class Statement:
             "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             **self._facts(round_up),
-            "unit_of_privacy": self.unit_of_privacy,
+            "unit_of_privacy": f"all records of one {self.unit}" if self.unit else "one record",
             "datasets": self.datasets,
             "draws_released": self.draws_released,
             "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
@@ -176,8 +174,8 @@ class PrivacyStatement(Statement):
         The columns of a table that are synthesized together; some are several conditionals or none.
     columns_numbered : tuple of str
         The columns of a table that number the synthetic records, in the place of ids.
-    unit : str, optional
-        The column whose values name the units of privacy; a record is a unit if not given.
+    members : bool
+        Whether whole units are drawn; the number of rows below is then that of units.
     proposed : int
         How many entries of the table's schema come from the table and were not reviewed.
     claim : {"dp", "asymptotic-dp", "none"}
@@ -252,7 +250,7 @@ class PrivacyStatement(Statement):
     columns: tuple[ColumnCost, ...] = ()
     columns_synthesized: tuple[str, ...] = ()
     columns_numbered: tuple[str, ...] = ()
-    unit: str | None = None
+    members: bool = False
     proposed: int = 0
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
@@ -307,10 +305,6 @@ class PrivacyStatement(Statement):
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property
-    def unit_of_privacy(self) -> str:
-        return "one record" if self.unit is None else f"all records of one {self.unit}"
-
-    @property
     def draws_released(self) -> int:
         return self.draws_per_release or self.datasets
 
@@ -341,7 +335,7 @@ class PrivacyStatement(Statement):
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
         above = self.target is not None and self.epsilon_per_dataset > self.target
-        fewer = self._draws_are_fewer
+        fewer, counted = self._draws_are_fewer, "units" if self.members else "records"
         applies = {
             "leave-one-out": self.unit is None,
             "units": self.unit is not None,
@@ -369,9 +363,9 @@ class PrivacyStatement(Statement):
             "domain": strict,
             "certified-for-replacement": strict and self.records == "exact",
             "certified-for-deletion": strict and self.records != "exact",
-            "records": self.records == "exact",
-            "public-records": self.records == "public",
-            "noisy-records": self.records == "noisy",
+            "number-of-units" if self.members else "records": self.records == "exact",
+            f"public-{counted}": self.records == "public",
+            f"noisy-{counted}": self.records == "noisy",
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
             "kept-order": self.keep_order,
@@ -413,7 +407,7 @@ class PrivacyStatement(Statement):
             made = Phrase("datasets-of-draw", of)
         elif self.draws_released < self.datasets:
             made = Phrase("datasets-of-draws", {**of, "draws": self.draws_released})
-        rows = [LedgerEntry(Phrase("rows"), self.records_epsilon)]
+        rows = [LedgerEntry(Phrase("units" if self.members else "rows"), self.records_epsilon)]
         weights = {
             "reference": [LedgerEntry(Phrase("reference-fit"), 0.0)],
             "staged": [LedgerEntry(Phrase("first-stage"), self.stage_epsilon)],

@@ -16,6 +16,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.model import Model
 from pyvws.models.sequence import DrawnColumn, Finishing
+from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.families import family_of, first_code, refuse_too_many
 from pyvws.synthesis.reference import read_reference
@@ -35,7 +36,15 @@ from pyvws.tables.frame import (
     plain_columns,
 )
 from pyvws.tables.levels import coded_column, how_many
-from pyvws.tables.parts import conditionals, finish_of, follows, is_drawn, modelled_schema
+from pyvws.tables.members import places_in
+from pyvws.tables.parts import (
+    Follows,
+    conditionals,
+    finish_of,
+    follows,
+    is_drawn,
+    modelled_schema,
+)
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
@@ -142,14 +151,24 @@ def _several_outcomes(
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
     values, whole = schema.coded(frame, counts=counts), modelled_schema(schema)
-    shown, outcomes, drawn = {}, [], []
+    units, first = _units(frame, settings, schema.synthesized), None
+    members = schema.members
+    if members is not None and units is not None:
+        values |= members.summarized(values, units, schema.columns)
+        first = _first_members(schema, values, units)
+    shown, outcomes, drawn, of_unit = {}, [], [], 0
     for name in schema.synthesized:
         found = follows(schema, name, values)
+        if first is not None and name in schema.of_unit:
+            found = Follows(found.modelled & first, found.valued & first, found.breaking & first)
         start = schema.columns[name].days_since
+        like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
+        if name not in schema.derived:  # The size of units is no column of the table.
+            like = frame[name]
         shown[name] = ReleasedColumn(
             y=values[name] if start is None else moved(values[name], start, EPOCH),
-            kind=_levels(schema, name, frame[name]),
-            written=_decoder(schema, name, frame[name]),
+            kind=_levels(schema, name, like),
+            written=_decoder(schema, name, like),
             breaking=how_many(found.breaking, counts),
             keeping=~found.breaking if found.breaking.any() else None,
         )
@@ -170,6 +189,7 @@ def _several_outcomes(
             else:
                 nothing = np.empty((len(values[name]), 0))
                 drawn.append(DrawnColumn(one, None, nothing, finish=finish_of(schema, one)))
+            of_unit += name in schema.of_unit
     if counts is None:  # A tally lacks columns that are not read.
         check_columns(frame, schema.ids, role="The schema")
     weighed = mechanism.weight_column
@@ -184,9 +204,37 @@ def _several_outcomes(
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
-        units=_units(frame, settings, schema.synthesized),
+        units=units,
+        members=None
+        if first is None or members is None
+        else UnitsDrawn(
+            *(schema, of_unit, int(first.sum())),
+            impossible=int(members.breaking(values, schema.columns).sum()),
+        ),
         exponents=survey_exponents(frame, schema),
     )
+
+
+def _first_members(
+    schema: Schema, values: Mapping[str, Floats], units: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Whether a record (N,) is the first of its unit, whose columns count once.
+
+    Raises InputError where a column of the unit differs between its records.
+    """
+    place = places_in(units)
+    of_first = np.empty(int(units.max()) + 1, dtype=np.intp)
+    of_first[units[place == 0]] = np.flatnonzero(place == 0)
+    for name in schema.of_unit:
+        own = values[name]
+        other = own[of_first[units]]
+        differs = len(np.unique(units[~((own == other) | (np.isnan(own) & np.isnan(other)))]))
+        if differs:
+            raise InputError(
+                f"Column {name!r} of of_unit differs between the records of {differs} units. A "
+                "column of the unit has one value in all of its records."
+            )
+    return place == 0
 
 
 def _conditional(
@@ -214,7 +262,7 @@ def _conditional(
         design=design.matrix(of_kinds, n=len(kinds)),
         terms=design.names,
         predictors=predictors,
-        coded=design.matrix if any(one in schema.synthesized for one in predictors) else None,
+        coded=design.matrix if {*predictors} & {*schema.synthesized, *schema.derived} else None,
         first=first,
         finish=finish,
         categorical=schema.columns[name].categorical,

@@ -76,7 +76,8 @@ def _modelled(settings: RunSettings) -> tuple[tuple[str, ...], list[str]]:
     """The columns to synthesize, and the public columns that predict them."""
     schema = settings.public_table
     if schema is not None:
-        return schema.synthesized, list(schema.public)
+        drawn = (name for name in schema.synthesized if name not in schema.derived)
+        return tuple(drawn), list(schema.public)
     return (cast(str, settings.outcome),), list(read_formula(settings.formula).columns)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
+from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import make_cells
 from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
@@ -127,7 +128,7 @@ class ConfidentialTable:
     new ids, the coded public predictors (N,) of columns that follow synthetic ones, for a
     mechanism that names them the public weights (N,) and the public records, each record's unit
     of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights over
-    their mean (N,) where these are exponents.
+    their mean (N,) where these are exponents. `members` is there where whole units are drawn.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -136,12 +137,13 @@ class ConfidentialTable:
     known: list[Any]
     released: list[str]
     implementation: Any
-    ids: Mapping[str, Callable[[int, int, Any], nw.Series[Any]]] = field(default_factory=dict)
+    ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
     public: Mapping[str, Floats] = field(default_factory=dict)
     weights: Floats | None = None
     reference: Reference | None = None
     units: NDArray[np.intp] | None = None
     exponents: Floats | None = None
+    members: UnitsDrawn | None = None
 
     @property
     def records(self) -> int:
@@ -162,17 +164,23 @@ class ConfidentialTable:
     @property
     def breaking(self) -> dict[str, int]:
         """The number of records that break a rule, of each column where there are any."""
-        return {name: one.breaking for name, one in self.synthesized.items() if one.breaking}
+        found = {name: one.breaking for name, one in self.synthesized.items() if one.breaking}
+        if self.members is not None and self.members.impossible:
+            found["members"] = self.members.impossible
+        return found
 
     def written(
         self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
     ) -> list[nw.Series[Any]]:
         """The synthesized columns as they are released, of synthetic values by column.
 
-        New ids go with them, from the number `first` on.
+        New ids go with them: those among the values, or else from the number `first` on.
         """
-        made = [one.written(values, backend) for one in self.synthesized.values()]
-        return [*made, *(numbered(first, len(made[0]), backend) for numbered in self.ids.values())]
+        shown = {name: one for name, one in self.synthesized.items() if name in self.released}
+        made = [one.written(values, backend) for one in shown.values()]
+        rows = np.arange(first, first + len(made[0]))
+        numbers = {name: values.get(name, rows) for name in self.ids}
+        return [*made, *(self.ids[name](of, backend) for name, of in numbers.items())]
 
     @property
     def families(self) -> dict[str, Model]:

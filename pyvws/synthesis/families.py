@@ -119,8 +119,16 @@ def refuse_by_column(mechanism: Mechanism, schema: Any, changing: Sequence[str])
         )
 
 
-def refuse_units(mechanism: Mechanism, column: str, *, program: bool) -> None:
-    """Raise InputError for a mechanism or a program that knows records alone."""
+def refuse_units(mechanism: Mechanism, column: str, *, program: bool, linked: bool) -> None:
+    """Raise InputError for a mechanism or a program that knows records alone.
+
+    `linked` says whether the rows of a run that draws whole units were to be those of records.
+    """
+    if linked:
+        raise InputError(
+            "With members in the schema no synthetic record stands for one of the table. Leave "
+            "keep_order out, and choose labels prior where a model reads the outcome."
+        )
     if not mechanism.takes_units:
         raise InputError(
             f"unit {column!r} makes all records of one id one unit, and mechanism {mechanism.name} "

@@ -17,9 +17,12 @@ def checked_rows(
     keep_order: bool,
     fits_model: bool,
     reads_outcome: bool,
-    unit: str | None,
+    whole: bool,
 ) -> tuple[Any, float | None]:
-    """The number of rows, or "noisy" with what it costs; InputError for what a run cannot have."""
+    """The number of rows, or "noisy" with what it costs; InputError for what a run cannot have.
+
+    `whole` says whether what is counted are whole units of privacy: records, or units with members.
+    """
     if keep_order:
         raise InputError(
             "With records set no released row is a record's own, so there is no order to keep. "
@@ -36,7 +39,7 @@ def checked_rows(
             "many rows as there are records. Leave records out, or choose labels prior."
         )
     if records == "noisy":
-        if unit is not None:
+        if not whole:
             raise InputError(
                 "The noise of a noisy number of rows is for one record more or less, and a unit "
                 "has several. Give a public number, or leave records out."

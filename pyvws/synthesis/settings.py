@@ -80,9 +80,8 @@ class RunSettings:
     )
     unit: str | None = setting(
         None,
-        "Column of ids, such as households: bounds, weights and epsilon are of all records of one "
-        "id.",
-        more="By default a record is a unit. A schema has an entry `unit` of its own.",
+        "Column of ids, such as households: epsilon is then of all records of one id.",
+        more="So are bounds and weights. A schema has an entry `unit` of its own.",
         in_steps=False,
         panel="Mechanism",
     )
@@ -266,7 +265,10 @@ class RunSettings:
             )
         self._check_records()
         if self.unit_column is not None:
-            refuse_units(mechanism, self.unit_column, program=self.program is not None)
+            whole = self.public_table is not None and self.public_table.members is not None
+            linked = whole and (self.keep_order or self._reads_outcome)
+            own = self.program is not None
+            refuse_units(mechanism, self.unit_column, program=own, linked=linked)
         if self.accept_unconverged and not self._clamped_one_by_one:
             raise InputError(
                 "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
@@ -345,15 +347,14 @@ class RunSettings:
             )
 
     def _check_records(self) -> None:
-        given = self.records, self.records_epsilon
         if self.records is None:
             return
         records, epsilon = checked_rows(
-            *given,
+            *(self.records, self.records_epsilon),
             keep_order=self.keep_order,
             fits_model=cast(Mechanism, self.mechanism).fits_model,
             reads_outcome=self._reads_outcome,
-            unit=self.unit_column,
+            whole=self.unit_column is None or getattr(self.schema, "members", None) is not None,
         )
         object.__setattr__(self, "records", records)
         object.__setattr__(self, "records_epsilon", epsilon)
@@ -365,10 +366,7 @@ class RunSettings:
 
     @property
     def sampler(self) -> SamplerSettings:
-        """How long the engine samples: an exact engine draws once a dataset, four times at least.
-
-        An exact engine has no chains to compare, so it needs no further draws.
-        """
+        """How long to sample; an exact engine has no chains to compare: one draw a dataset."""
         if not is_exact(self.engine):
             return self.settings
         return replace(self.settings, draws=max(_LEAST_DRAWS, self.datasets), chains=1)

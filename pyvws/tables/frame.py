@@ -176,7 +176,8 @@ def with_columns(frame: nw.DataFrame[Any], made: Sequence[nw.Series[Any]]) -> An
     Where the new columns are all of the table, they may have another number of values.
     """
     if len(made[0]) != len(frame) and {column.name for column in made} == set(frame.columns):
-        whole = made[0].to_frame().with_columns(*made[1:])
+        plain = [nw.maybe_reset_index(column) for column in made]
+        whole = plain[0].to_frame().with_columns(*plain[1:])
         return whole.select(frame.columns).to_native()
     if frame.implementation.is_pandas():
         index = frame.to_native().index

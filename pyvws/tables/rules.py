@@ -4,7 +4,8 @@
 "missing only where age < 15" says besides that the value is there everywhere else. ">= wages" and
 "<= assets" bound a number by another one, and "= wages + pensions" computes a column. A condition
 compares columns with numbers, dates or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and
-``in``, joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value.
+``in``, joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value. An order takes
+sums of numbers too, as in "parent - age < 12"; they are missing where a part is.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "Rule",
     "Sum",
     "looked_up_by",
+    "read_condition",
     "read_lookup",
     "read_rule",
 ]
@@ -185,11 +187,7 @@ def read_rule(text: str) -> Rule:
     found = _FIXED.fullmatch(said)
     if found is None:
         raise InputError(f"rule {text!r} cannot be read. {_HELP}")
-    tree, names = _parsed(found["condition"], text)
-    condition, value = Condition(tree, names), found["value"].strip()
-    _check(tree, text)
-    if not condition.columns:
-        raise InputError(f"rule {text!r} reads no column. {_HELP}")
+    condition, value = read_condition(found["condition"], text), found["value"].strip()
     only = found["only"] is not None
     if value == _MISSING:
         return Fixed(None, condition, only)
@@ -198,6 +196,17 @@ def read_rule(text: str) -> Rule:
     plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
     number = as_number(plain)
     return Fixed(label_of(plain if number is None or plain != value else number), condition)
+
+
+def read_condition(expression: str, text: str | None = None) -> Condition:
+    """The condition that an expression states; InputError in one line, naming the rule `text`."""
+    text = text or expression
+    tree, names = _parsed(expression, text)
+    condition = Condition(tree, names)
+    _check(tree, text)
+    if not condition.columns:
+        raise InputError(f"rule {text!r} reads no column. {_HELP}")
+    return condition
 
 
 def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
@@ -238,8 +247,9 @@ def _check(node: ast.expr, text: str) -> None:
         case ast.UnaryOp(op=ast.Not()):
             _check(node.operand, text)
         case ast.Compare():
+            ordered = all(type(op) in _ORDER for op in node.ops)
             for side in (node.left, *node.comparators):
-                if not (isinstance(side, ast.Name) or _constant(side) is not None):
+                if not (_plain(side) or (ordered and _is_sum(side))):
                     raise InputError(
                         f"rule {text!r} compares something else than columns, numbers and labels. "
                         f"{_HELP}"
@@ -250,6 +260,17 @@ def _check(node: ast.expr, text: str) -> None:
                     raise InputError(f"rule {text!r}: `in` takes a list. {_HELP}")
         case _:
             raise InputError(f"rule {text!r} has a condition without a comparison. {_HELP}")
+
+
+def _plain(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or _constant(node) is not None
+
+
+def _is_sum(node: ast.expr) -> bool:
+    """Whether a side of a comparison adds and subtracts columns and numbers."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _is_sum(node.left) and _is_sum(node.right)
+    return _plain(node)
 
 
 def _constant(node: ast.expr) -> Any:
@@ -339,6 +360,9 @@ class _Reader:
 
         Beside dates a constant is a date too, and counts days since their start.
         """
+        if isinstance(node, ast.BinOp):
+            left, right = (self.number(one, one) for one in (node.left, node.right))
+            return left + right if isinstance(node.op, ast.Add) else left - right
         name, start = self.named(node), self.start(beside)
         if name is None:
             found = _constant(node)

@@ -29,6 +29,7 @@ from pyvws.tables.levels import (
     native_levels,
     whole_numbers,
 )
+from pyvws.tables.members import Members, read_members
 from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
@@ -36,7 +37,7 @@ from pyvws.tables.short_conditionals import short_conditionals
 
 __all__ = ["Schema"]
 
-_OF_TABLE: Final = ("unit", "survey_weight", "mean_survey_weight", "records")
+_OF_TABLE: Final = ("unit", "members", "survey_weight", "mean_survey_weight", "records")
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _COUNTS: Final = ("poisson", "negative-binomial")
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
@@ -58,6 +59,8 @@ class Schema:
     unit : str, optional
         Column of ids, such as "household": all records of one id are one unit of privacy. By
         default a record is a unit.
+    members : Members, optional
+        What is public of units whose members are records: whole units are then synthesized.
     survey_weight : str, optional
         Column of survey weights w_i. A record's likelihood is raised to w_i over
         `mean_survey_weight`, unless the column is synthesized: then each record counts once, and
@@ -75,12 +78,16 @@ class Schema:
 
     columns: Mapping[str, Column]
     unit: str | None = None
+    members: Members | None = None
     survey_weight: str | None = None
     mean_survey_weight: float | None = None
     records: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
+        if self.members is not None:
+            object.__setattr__(self, "members", read_members(self.members))
+            object.__setattr__(self, "columns", self.members.expanded(self.columns, self.unit))
         if not self.columns:
             raise InputError("A schema needs columns. Add a table [columns.NAME] for each column.")
         for name, column in self.columns.items():
@@ -188,8 +195,20 @@ class Schema:
         earlier = names[: names.index(name)]
         return (
             *(one for one in self.public if one != name),
+            *(() if self.members is None or name in self.of_unit else self.members.of_member),
             *(one for one in earlier if self.columns[one].role == "synthesize"),
         )
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Names of the columns that a table lacks: the size of units and summaries of members."""
+        summaries = () if self.members is None else self.members.summaries
+        return tuple(name for name in summaries if name in self.columns)
+
+    @property
+    def of_unit(self) -> tuple[str, ...]:
+        """Names of the columns that are drawn once a unit, where units have members."""
+        return () if self.members is None else (self.members.size, *self.members.of_unit)
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -235,15 +254,16 @@ class Schema:
     def text(self) -> str:
         """The schema as TOML."""
         parts = [_SAID, *([_PROPOSED] if self.to_review else [])]
-        parts += [
-            f"{name} = {toml_value(getattr(self, name))}\n"
-            for name in _OF_TABLE
-            if getattr(self, name) is not None
-        ]
+        given = {name: getattr(self, name) for name in _OF_TABLE}
+        if self.members is not None:
+            given["members"] = self.members.entries
+        parts += [f"{name} = {toml_value(one)}\n" for name, one in given.items() if one is not None]
         for name, column in self.columns.items():
+            if name in self.derived:
+                continue
             parts.append(f"\n[columns.{toml_key(name)}]\n")
-            given = column.given.items()
-            parts += [f"{toml_key(entry)} = {toml_value(value)}\n" for entry, value in given]
+            entries = column.given.items()
+            parts += [f"{toml_key(entry)} = {toml_value(value)}\n" for entry, value in entries]
         return "".join(parts)
 
     @property
@@ -254,7 +274,7 @@ class Schema:
     @property
     def public(self) -> tuple[str, ...]:
         """Names of the columns that are released as they are."""
-        return self._with_role("public")
+        return tuple(name for name in self._with_role("public") if name not in self.derived)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -353,9 +373,10 @@ class Schema:
         `counts` (N,) of them, or for one.
         """
         table = open_frame(frame, least=1)
-        check_columns(table, [*self.public, *self.used], role="The schema")
+        own = [name for name in self.used if name not in self.derived]
+        check_columns(table, [*self.public, *own], role="The schema")
         found: dict[str, Floats] = {}
-        for name in self.used:
+        for name in own:
             column, values = self.columns[name], table[name]
             if column.categorical:
                 found[name] = level_codes(values, column.coded_levels, name, counts)
@@ -385,9 +406,8 @@ class Schema:
                 "the range to every possible number, or recode the records."
             )
 
-    def numbered(self, name: str, first: int, rows: int, backend: Any) -> nw.Series[Any]:
-        """New ids of consecutive synthetic records, from the number `first` on."""
-        numbers = np.arange(first, first + rows)
+    def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
+        """New ids (M,) of synthetic records, by their numbers from 1."""
         prefix = self.columns[name].prefix
         if prefix is None:
             return nw.new_series(name, numbers, nw.Int64, backend=backend)

@@ -1,0 +1,188 @@
+"""Runs that draw whole units: members in order, rules across them, new ids, numbers of units."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.statement.schema import SCHEMA
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
+HOMES = 200
+pytestmark = pytest.mark.runs
+
+
+def homes() -> pd.DataFrame:
+    """A head, then at most one partner, then children who are younger than the head by 15."""
+    rng = np.random.default_rng(9)
+    rows = []
+    for number in range(HOMES):
+        owner, head = rng.choice(["no", "yes"]), int(rng.integers(25, 90))
+        rows.append((f"H{number:03d}", 1, owner, "head", head))
+        place = 2
+        if rng.random() < 0.5:
+            rows.append((f"H{number:03d}", place, owner, "partner", int(rng.integers(20, 90))))
+            place += 1
+        for _ in range(rng.integers(0, 3)):
+            child = int(rng.integers(0, head - 15))
+            rows.append((f"H{number:03d}", place, owner, "child", child))
+            place += 1
+    table = pd.DataFrame(rows, columns=["home", "place", "owner", "relation", "age"])
+    table["relation"] = table["relation"].where(rng.random(len(table)) > 0.1, "N")
+    return table.sample(frac=1.0, random_state=4).sort_values("place", kind="stable")
+
+
+def schema(**entries: Any) -> Schema:
+    ages = tuple(map(str, range(100)))
+    columns = {
+        "home": Column(role="id", prefix="S"),
+        "owner": Column(model="table", levels=("no", "yes")),
+        "place": Column(
+            levels=("1", "2", "3", "4"),
+            lookup={"before": {"0": 1, "1": 2, "2": 3, "3": 4}},
+        ),
+        "relation": Column(
+            model="table",
+            levels=("head", "partner", "child"),
+            missing="N",
+            predictors=("before", "partners"),
+        ),
+        "age": Column(
+            model="table",
+            levels=ages,
+            cuts=(15, 25, 40, 65),
+            predictors=("relation", "last_age"),
+        ),
+    }
+    members = {
+        "sizes": [1, 4],
+        "of_unit": ["owner"],
+        "impossible": [
+            "relation == 'head' and before > 0",
+            "before == 0 and not relation in ['head', 'N']",
+            "relation == 'partner' and (partners > 0 or age < 20)",
+            "relation == 'child' and age > 74",
+        ],
+        "summaries": {
+            "persons": "size",
+            "before": "count",
+            "partners": "count where relation == 'partner'",
+            "last_age": "last age",
+        },
+    }
+    return Schema(columns, unit="home", members=members, **entries)
+
+
+@pytest.fixture(scope="module")
+def release() -> vws.Release:
+    return vws.synthesize(homes(), schema=schema(), mechanism="sw", **SHORT)
+
+
+def test_units_and_their_members_are_new_and_possible(release: vws.Release) -> None:
+    table = homes()
+    for made in release.datasets:
+        assert list(made.columns) == list(table.columns)
+        assert made.index.tolist() == list(range(len(made)))
+        assert made["home"].drop_duplicates().tolist() == [f"S{i}" for i in range(1, HOMES + 1)]
+        units = made.groupby("home", sort=False)
+        assert (made["place"] == units.cumcount() + 1).all()
+        assert units["owner"].nunique().max() == 1
+        assert units.size().between(1, 4).all()
+        partners = (made["relation"] == "partner").groupby(made["home"]).sum()
+        assert partners.max() <= 1
+        assert not ((made["relation"] == "head") & (made["place"] > 1)).any()
+        assert made.loc[made["place"] == 1, "relation"].isin(["head", "N"]).all()
+        assert (made.loc[made["relation"] == "partner", "age"] >= 20).all()
+        assert (made.loc[made["relation"] == "child", "age"] <= 74).all()
+        shares = table["relation"].value_counts(normalize=True)
+        found = made["relation"].value_counts(normalize=True)
+        assert (found - shares).abs().max() < 0.2
+        persons = table.groupby("home").size().mean()
+        assert units.size().mean() == pytest.approx(persons, abs=0.4)
+
+
+def test_the_statement_is_of_units(release: vws.Release) -> None:
+    privacy = json.loads(json.dumps(release.privacy))
+    Draft202012Validator(SCHEMA).validate(privacy)
+    assert privacy["unit_of_privacy"] == "all records of one home"
+    assert privacy["columns_synthesized"] == ["persons", "owner", "place", "relation", "age"]
+    assert privacy["columns_numbered"] == ["home"]
+    keys = [said["key"] for said in privacy["caveat_keys"]]
+    assert "number-of-units" in keys
+    assert "records" not in keys
+    assert release.summary["units"]["number"] == HOMES
+    assert "records_that_break_rules" not in release.summary
+    assert set(release.records.columns) & {"released_row", "unlinked_row"} == set()
+    # The columns of a unit count once: their terms are of its first member.
+    assert release.summary["Delta"] == pytest.approx(
+        release.records["lipschitz_bound_final"].max(), rel=0.2
+    )
+
+
+def test_one_seed_gives_one_release_in_pandas_and_polars(release: vws.Release) -> None:
+    same: dict[str, Any] = {"schema": schema(), "mechanism": "sw", **SHORT}
+    again = vws.synthesize(pl.from_pandas(homes()), **same)
+    for one, other in zip(again.datasets, release.datasets, strict=True):
+        pd.testing.assert_frame_equal(one.to_pandas(), other)
+    lazy = vws.synthesize(pl.from_pandas(homes()).lazy(), **same)
+    assert lazy.datasets[0].equals(again.datasets[0])
+
+
+@pytest.mark.parametrize(
+    ("records", "keys"), [({"records": 950}, "public-units"), ({"records": 7}, "public-units")]
+)
+def test_a_public_number_is_of_units(records: Any, keys: str) -> None:
+    made = vws.synthesize(homes(), schema=schema(), mechanism="sw", **records, **SHORT)
+    assert made.datasets[0]["home"].nunique() == records["records"]
+    assert keys in [said["key"] for said in made.privacy["caveat_keys"]]
+
+
+def test_a_noisy_number_is_of_units() -> None:
+    pytest.importorskip("opendp")
+    noisy = {"records": "noisy", "records_epsilon": 5.0}
+    made = vws.synthesize(homes(), schema=schema(), mechanism="sw", **noisy, **SHORT)
+    assert abs(made.datasets[0]["home"].nunique() - HOMES) < 20
+    assert made.privacy["ledger"][-1]["key"] == "units"
+
+
+def refused(table: Any, **settings: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        vws.synthesize(table, **{"schema": schema(), **SHORT, **settings})
+    return str(raised.value)
+
+
+def test_what_a_unit_cannot_be_is_refused() -> None:
+    table = homes()
+    assert "keep_order" in refused(table, keep_order=True)
+    mixed = table.assign(owner=np.where(np.arange(len(table)) == len(table) - 1, "no", "yes"))
+    assert "between the records of 1 units" in refused(mixed)
+    large = table.assign(home=np.where(table["home"] < "H003", "H000", table["home"]))
+    assert "1 units have fewer" in refused(large.assign(owner="no"))
+
+
+def test_members_that_break_a_rule_are_counted_and_kept() -> None:
+    table = homes()
+    table.loc[table["relation"] == "partner", "age"] = 19
+    made = vws.synthesize(table, schema=schema(), mechanism="unweighted", **SHORT)
+    broken = (table["relation"] == "partner").sum()
+    assert made.summary["records_that_break_rules"] == {"members": broken}
+    for one in made.datasets:
+        assert (one.loc[one["relation"] == "partner", "age"] >= 20).all()
+
+
+def test_units_that_are_hardly_ever_possible_are_refused() -> None:
+    never = schema()
+    members = {**never.members.entries, "impossible": ["age >= 0"]}
+    columns = {name: one for name, one in never.columns.items() if name not in never.derived}
+    said = refused(homes(), schema=Schema(columns, unit="home", members=members), **{"draws": 50})
+    assert "under impossible" in said

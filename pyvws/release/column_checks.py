@@ -80,7 +80,12 @@ def check_columns(
 
     Records that break a rule of a column are left out of its data. `counts` (N,) are the records
     that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
+    Under survey weights as exponents the data are weighted, for as many records as would be as sure
+    without weights; beside columns released unchanged, which are the sample's, nothing is compared.
     """
+    e = table.exponents
+    if e is not None:
+        counts = e * (e.sum() / (e**2).sum())
     found: dict[str, ColumnCheck] = {}
     fitted = {one.name: one for one in table.outcomes} if table.drawn else {}
     for name, one in table.synthesized.items():
@@ -88,7 +93,8 @@ def check_columns(
         own = [made[name] for made in datasets]
         keeping = slice(None) if one.keeping is None else one.keeping
         data, of = one.y[keeping], None if counts is None else counts[keeping]
-        if np.isnan(data).all():  # Nothing to compare with, be it that all records break a rule.
+        apart = e is not None and bool(table.unchanged)
+        if apart or np.isnan(data).all():  # Nothing to compare with, or all break a rule.
             found[name] = ColumnCheck(())
             continue
         if rounded and levels is None:

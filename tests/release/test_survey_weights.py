@@ -138,6 +138,21 @@ def test_a_mean_of_the_data_is_in_the_ledger_and_nowhere_else() -> None:
     assert str(round(people()["w"].mean(), 1)) not in json.dumps(made.privacy)
 
 
+@pytest.mark.filterwarnings("error::pyvws.errors.MisfitWarning")
+def test_columns_are_checked_against_the_weighted_data() -> None:
+    """The sample has too many rich; no warning says that the synthetic records have fewer."""
+    table = people(600)
+    made = run(table, schema(survey_weight="w", mean_survey_weight=120.0), datasets=4)
+    checks = made.summary["column_checks"]["columns"]["pay"]
+    by_name = {one["name"]: one for one in checks}
+    weighted = (table["w"] * table["pay"]).sum() / table["w"].sum()
+    assert by_name["mean"]["data"] == pytest.approx(weighted)
+    public = schema(survey_weight="w", mean_survey_weight=120.0)
+    area = Column(role="public", levels=("a", "b", "c"))
+    mixed = Schema({**public.columns, "area": area}, survey_weight="w", mean_survey_weight=120.0)
+    assert run(table, mixed).summary["column_checks"]["columns"] == {"sex": [], "pay": []}
+
+
 def test_exponents_bring_an_informative_sample_to_the_population() -> None:
     table = people(600)
     w, pay = table["w"], table["pay"]

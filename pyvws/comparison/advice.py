@@ -119,17 +119,20 @@ class _Compared:
         return next(one for one in row.scores[0] if one.name == self.score)
 
 
-def advised(rows: Sequence[Row], epsilon: float, score: str) -> Advice:
+def advised(
+    rows: Sequence[Row], epsilon: float, score: str, not_run: Sequence[Point] = ()
+) -> Advice:
     """The choice of the best mean score among those with a guarantee whose cost stays within.
 
-    A choice that failed under a seed is not taken. Each choice stands for its best point.
+    A choice that failed under a seed is not taken. Each choice stands for its best point. Points
+    that were `not_run` are named where they could have been taken.
     """
     some = [row for row in rows if row.scores and not row.problems]
     within = [row for row in some if row.guarantee != "none" and max(row.epsilons) <= epsilon]
     opening = f"At epsilon {epsilon:.4g} a dataset"
     if not within:
         said = f"{opening}: nothing that was run has a guarantee and stays within it."
-        return Advice(epsilon, None, (said,))
+        return Advice(epsilon, None, (said, *_lacking(not_run, epsilon)))
     compared = _Compared.of(within, score)
     scale = compared.scale(within[0])
     sign = -1.0 if scale.larger_is_better else 1.0
@@ -143,6 +146,7 @@ def advised(rows: Sequence[Row], epsilon: float, score: str) -> Advice:
         f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "
         "better.",
         *_beside(best, others, compared),
+        *_lacking(not_run, epsilon),
         *(f"Its statement says: {caveat(said)}" for said in _mechanism(best).caveats),
     ]
     strict = [row for row in (best, *others) if row.guarantee.startswith("dp")]
@@ -169,7 +173,7 @@ def advised(rows: Sequence[Row], epsilon: float, score: str) -> Advice:
 def _beside(best: Row, others: Sequence[Row], compared: _Compared) -> list[str]:
     """The next choices, and whether chance can tell them from the best."""
     if not others:
-        return ["No other choice with a guarantee stays within it."]
+        return ["No other choice that was run has a guarantee and stays within it."]
     listed = [f"{row.point.name} has {compared.figure(row)}" for row in others[:_LISTED]]
     said = [f"{'; '.join(listed)}."]
     if not math.isfinite(compared.variance):
@@ -182,6 +186,17 @@ def _beside(best: Row, others: Sequence[Row], compared: _Compared) -> list[str]:
     return [
         *said,
         f"The next is {apart:.2g} behind, and the standard error of that is {error:.2g}.",
+    ]
+
+
+def _lacking(not_run: Sequence[Point], epsilon: float) -> list[str]:
+    """The points that time did not allow and that might cost no more than epsilon."""
+    names = [one.name for one in not_run if one.epsilon is None or one.epsilon <= epsilon]
+    if not names:
+        return []
+    return [
+        f"Time did not allow {', '.join(names)}: the same command goes on, and the advice "
+        "may change."
     ]
 
 

@@ -150,9 +150,9 @@ def _points(
     return found
 
 
-def _effort(point: Point) -> tuple[bool, bool]:
-    """Clamped fits last, since they share no fit and take the longest; before them searches."""
-    return cast(Mechanism, point.settings.mechanism).clamps, point.epsilon is not None
+def _effort(point: Point) -> tuple[bool, float]:
+    """Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon."""
+    return cast(Mechanism, point.settings.mechanism).clamps, point.epsilon or 0.0
 
 
 def refuse_choices(common: Mapping[str, Any]) -> None:

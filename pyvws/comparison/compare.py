@@ -154,13 +154,14 @@ def _found(
         gone = tuple(number for number, one in enumerate(results, start=1) if one is None)
         if gone:
             lacking.setdefault(gone, []).append(point.name)
+    never = [point for point in points if not any(row.point is point for row in rows)]
     asked = sorted(set(map(float, epsilons)))
     if not asked:
         reached = [max(row.epsilons) for row in rows if row.scores and row.guarantee != "none"]
         asked = sorted({float(f"{epsilon:.3g}") for epsilon in reached if np.isfinite(epsilon)})
     return Comparison(
         rows=tuple(rows),
-        advice=tuple(advised(rows, epsilon, score) for epsilon in asked),
+        advice=tuple(advised(rows, epsilon, score, never) for epsilon in asked),
         score=score,
         left_out=left_out,
         not_run=tuple(

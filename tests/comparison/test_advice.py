@@ -58,6 +58,14 @@ def test_the_largest_epsilon_over_the_seeds_counts() -> None:
     assert advised([SW, LW], 12.5, "s").row is SW
 
 
+def test_points_that_time_did_not_allow_are_named_where_they_matter() -> None:
+    late = [Point(read_choice("cw"), at, {}) for at in (12.0, 20.0)]
+    assert "Time did not allow cw at 12: the same" in advised([SW], 13.0, "s", late).text
+    assert "cw at 20" in advised([SW], 20.0, "s", late).text
+    assert "Time did not allow cw at 12" in advised([UNWEIGHTED], 13.0, "s", late).text
+    assert "Time" not in advised([SW], 13.0, "s", late[1:]).text
+
+
 def test_a_score_may_be_better_when_smaller() -> None:
     one, other = (
         row(words, "asymptotic-dp", (1.0,), (value,), larger=False)
@@ -87,7 +95,7 @@ def test_a_strict_choice_loses_its_claim_on_the_table_that_was_looked_at() -> No
     assert _warned(found)
     alone = advised([strict], 13.0, "s")
     assert "take censored weights=none at 4, strict" in alone.text
-    assert "No other choice with a guarantee stays within it." in alone.text
+    assert "No other choice that was run has a guarantee and stays within it." in alone.text
     assert _warned(alone)
     assert not _warned(advised([SW], 13.0, "s"))
 

@@ -47,7 +47,7 @@ def test_a_choice_has_the_points_that_its_settings_allow() -> None:
     points, left_out = planned(VISITS, COMMON, texts, [8, 3.0])
     assert [point.name for point in points] == [
         *("unweighted", "lw", "sw match=2.0"),
-        *("lw at 3", "lw at 8", "weighted-epsilon at 3", "weighted-epsilon at 8"),
+        *("lw at 3", "weighted-epsilon at 3", "lw at 8", "weighted-epsilon at 8"),
         *("censored weights=none at 3", "censored weights=none at 8"),
     ]
     assert not left_out

@@ -159,5 +159,5 @@ def synthesize(
     refit_warmup: int | None = None,
     grid_range: tuple[float, ...] = (),
     grid_steps: tuple[int, ...] = (),
-    seed: int,
+    seed: int | None = None,
 ) -> Release: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "finite_vector",
     "half_epsilon",
     "log_lik_matrix",
+    "near",
     "non_negative",
     "one_of_a_kind",
     "open_unit_interval",
@@ -200,8 +202,15 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
 def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words."""
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.")
+        hint = near(value, allowed) if isinstance(value, str) else ""
+        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.{hint}")
     return value
+
+
+def near(name: str, among: Collection[str]) -> str:
+    """A sentence that offers the nearest name, with a space before it; empty if none is near."""
+    found = difflib.get_close_matches(name, among, n=1, cutoff=0.6)
+    return f" Did you mean {found[0]!r}?" if found else ""
 
 
 def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import warnings
 from enum import StrEnum
 from functools import partial
@@ -17,7 +16,7 @@ from pyvws.commands._options import given_settings, template_options
 from pyvws.commands._output import AsJson, Original, Overwrite, Quiet, fit_listener, tell_release
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError, MisfitWarning
 
-__all__ = ["drawn_seed", "synthesize", "take_config"]
+__all__ = ["synthesize", "take_config"]
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -78,6 +77,7 @@ def synthesize(
     --mechanism lw --reweight --datasets 20 --seed 1 --out out/
     """
     from pyvws._base.folders import check_folder
+    from pyvws._base.seeds import chosen_seed
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.columns import columns_used
@@ -90,7 +90,7 @@ def synthesize(
     if stan is not None:
         given["program"] = UserProgram(_file_text(stan), stan_log_lik.value)
     settings = Synthesizer(**arranged(given))
-    chosen = drawn_seed() if seed is None else seed
+    chosen = chosen_seed(seed)
     large = run_bytes(
         table,
         used=columns_used(settings),
@@ -144,8 +144,3 @@ def _file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None
-
-
-def drawn_seed() -> int:
-    """A random seed of 63 bits, the most that TOML holds; the highest bit is always 1."""
-    return 1 << 62 | secrets.randbits(62)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from pyvws._base.checks import positive
+from pyvws._base.checks import near, positive
 from pyvws._base.setting import settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
@@ -85,7 +85,7 @@ def read_choice(text: str) -> Choice:
             more = " Epsilons are those of the comparison." if given == "epsilon" else ""
             raise InputError(
                 f"The choice {text!r} has no setting {given!r}. It takes {', '.join(allowed)}."
-                f"{more}"
+                f"{more or near(given, allowed)}"
             )
         found[given] = _value(given, value)
     return Choice(" ".join(text.split()), found)

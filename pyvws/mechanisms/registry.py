@@ -6,7 +6,7 @@ import re
 from dataclasses import MISSING, fields
 from typing import Any
 
-from pyvws._base.checks import choice, one_of_a_kind
+from pyvws._base.checks import choice, near, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
@@ -68,7 +68,7 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
     if unused:
         raise InputError(
             f"mechanism {mechanism!r} does not take {', '.join(unused)}. "
-            f"It takes {', '.join(takes) or 'no settings'}."
+            f"It takes {', '.join(takes) or 'no settings'}.{near(unused[0], takes)}"
         )
     needed = [
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from pyvws._base.checks import choice, one_of_a_kind
+from pyvws._base.checks import choice, near, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.conditional_table import ConditionalTable
@@ -55,7 +55,7 @@ def find_model(model: str | Model, **settings: Any) -> Model:
     if unused:
         raise InputError(
             f"model {family.name!r} does not take {', '.join(unused)}. "
-            f"It takes {', '.join(takes) or 'no settings'}."
+            f"It takes {', '.join(takes) or 'no settings'}.{near(unused[0], takes)}"
         )
     changed: Any = family
     return replace(changed, **given) if given else family

@@ -13,15 +13,16 @@ from pyvws.synthesis.settings_by_name import arranged, declared
 __all__ = ["synthesize"]
 
 
-def synthesize(frame: Any, *, seed: int, **settings: Any) -> Release:
+def synthesize(frame: Any, *, seed: int | None = None, **settings: Any) -> Release:
     """Synthesize one outcome of a confidential table with a privacy statement.
 
     Parameters
     ----------
     frame : pandas, polars or Arrow table, N rows
         The confidential table; datasets come back in its kind.
-    seed : int
-        Seed of sampling and synthesis; keep the seed confidential.
+    seed : int, optional
+        Seed of sampling and synthesis; keep the seed confidential. A long one is drawn if not
+        given, and stands in `summary` and `config_with_seed`.
     **settings
         Any setting of the page Settings: the run's, and by name the mechanism's and the model's.
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import narwhals as nw
 
-from pyvws._base.checks import whole_number
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
+from pyvws._base.seeds import chosen_seed
 from pyvws._base.setting import documented, merged, settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
@@ -55,7 +55,7 @@ class Synthesizer(RunSettings):
         self,
         frame: Any,
         *,
-        seed: int,
+        seed: int | None = None,
         listener: Listener = SILENT,
         release_frame: Any = None,
         input_sha256: str | None = None,
@@ -69,10 +69,10 @@ class Synthesizer(RunSettings):
             that it reads of a lazy frame; `fit_to` leaves the records where they are. An engine
             that promises no order of rows (DuckDB, Dask, Spark, Ibis) gets its rows sorted by their
             cells, and nobody can line up its datasets with records.
-        seed : int
-            Seed of sampling and synthesis. The same seed gives the same release; keep the seed
-            confidential. A short seed can be found from a release: draw it, as by
-            `secrets.randbits(63)`.
+        seed : int, optional
+            Seed of sampling and synthesis; a long one is drawn and kept in the confidential part if
+            not given. The same seed gives the same release; keep the seed confidential. A short
+            seed can be found from a release.
         listener : Listener
             The run tells the listener of each fit and of each try of a search.
         release_frame : table, N rows, optional
@@ -96,7 +96,7 @@ class Synthesizer(RunSettings):
         """
         began = time.perf_counter()
         sweep()
-        seed = whole_number(seed, "seed", least=0)
+        seed = chosen_seed(seed)
         mechanism = cast(Mechanism, self.mechanism)
         frame, ordered = collected(frame, self)
         if release_frame is not None and not ordered:
@@ -149,7 +149,7 @@ class Synthesizer(RunSettings):
         table: Any,
         folder: str | Path,
         *,
-        seed: int,
+        seed: int | None = None,
         overwrite: bool = False,
         listener: Listener = SILENT,
     ) -> dict[str, Any]:
@@ -169,10 +169,10 @@ class Synthesizer(RunSettings):
         folder : path
             The run writes `release/` and `confidential/` here, whole or not at all. The datasets
             are csv or Arrow IPC where the input is, else parquet.
-        seed : int
-            Seed of sampling and synthesis. The same seed gives the same release; keep the seed
-            confidential. A short seed can be found from a release: draw it, as by
-            `secrets.randbits(63)`.
+        seed : int, optional
+            Seed of sampling and synthesis; a long one is drawn and kept in the confidential part if
+            not given. The same seed gives the same release; keep the seed confidential. A short
+            seed can be found from a release.
         overwrite : bool
             Replace what the folder holds.
         listener : Listener
@@ -201,7 +201,7 @@ class Synthesizer(RunSettings):
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
         source = open_large(Path(table)) if named else open_lazy(table, keep_order=self.keep_order)
         return large_release(
-            self, source, target, seed=seed, overwrite=overwrite, listener=listener
+            self, source, target, seed=chosen_seed(seed), overwrite=overwrite, listener=listener
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
@@ -141,8 +141,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         given["schema"] = str(beside)
     for name, value in given.items():
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " pyvws init writes all of them."
+            hint = near(name, allowed) or " pyvws init writes all of them."
             if name in _ON_THE_LINE:
                 hint = " It is given on the command line: pyvws synthesize TABLE --out FOLDER."
             raise InputError(f"{path.name}: pyvws synthesize has no setting {name!r}.{hint}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from pyvws._base.checks import near
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
@@ -43,6 +44,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     of_run = {one.name: one for one in settings_of(RunSettings)}
     of_sampler = {one.name for one in settings_of(SamplerSettings)}
     of_families = {name for family in MODELS.values() for name in model_settings(family)}
+    _refuse_unknown(given, {*of_run, *of_sampler, *of_families})
     model = given.pop("model", of_run["model"].default)
     mechanism = given.pop("mechanism", of_run["mechanism"].default)
     taken = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
@@ -67,3 +69,12 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
         "mechanism": make_mechanism(mechanism, **parts["mechanism"]),
         "settings": SamplerSettings(**parts["sampler"]),
     }
+
+
+def _refuse_unknown(given: Mapping[str, Any], names: set[str]) -> None:
+    """Raise InputError for a setting that neither `names` nor any mechanism has."""
+    known = names.union(*map(mechanism_settings, MECHANISMS))
+    for name in given:
+        if name not in known:
+            hint = near(name, known) or " docs/settings.md lists all of them."
+            raise InputError(f"There is no setting {name!r}.{hint}")

@@ -8,14 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import choice, finite_number, told, whole_number
+from pyvws._base.checks import choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.entries import (
     labels,
     missing_codes,
     names,
-    near,
     pair,
     refuse_no_text,
     several,

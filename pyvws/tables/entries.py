@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,10 @@ __all__ = [
     "labels",
     "missing_codes",
     "names",
-    "near",
     "pair",
     "refuse_no_text",
     "several",
 ]
-
-
-def near(name: str, among: Collection[str]) -> str:
-    """A sentence that offers the nearest name, with a space before it; empty if none is near."""
-    found = difflib.get_close_matches(name, among, n=1, cutoff=0.5)
-    return f" Did you mean {found[0]!r}?" if found else ""
 
 
 def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:

@@ -11,13 +11,12 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 
-from pyvws._base.checks import Floats, positive, told
+from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.column import ENTRIES, Column, part_of
 from pyvws.tables.dates import dates_like
-from pyvws.tables.entries import near
 from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.groups import group_codes, group_of

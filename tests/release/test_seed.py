@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.commands.synthesize import drawn_seed
+from pyvws._base.seeds import drawn_seed
 
 _SEED = 2718
 _LONG = 1 << 53
@@ -26,7 +26,7 @@ def _table() -> pl.DataFrame:
     return pl.DataFrame({"hours": 3 + urban + rng.normal(size=80), "urban": urban})
 
 
-def _release(table: pl.DataFrame, seed: int) -> vws.Release:
+def _release(table: pl.DataFrame, seed: int | None) -> vws.Release:
     return vws.synthesize(
         table, outcome="hours", model="normal", formula="~ urban", mechanism="censored", epsilon=8,
         weights="none", datasets=1, draws=600, seed=seed,
@@ -78,6 +78,17 @@ def test_a_drawn_seed_is_long_and_another_each_time() -> None:
     assert len(drawn) == 100
     assert min(drawn) > _LONG
     assert max(drawn) < 1 << 63
+
+
+def test_python_draws_a_seed_too_and_keeps_it_in_the_confidential_part() -> None:
+    one, two = (_release(_table(), None) for _ in range(2))
+    seeds = [made.summary["seed"] for made in (one, two)]
+    assert all(_LONG < seed < 1 << 63 for seed in seeds)
+    assert seeds[0] != seeds[1]
+    assert f"seed = {seeds[0]}" in one.config_with_seed
+    assert str(seeds[0]) not in one.config + repr(one) + str(one.privacy)
+    again = _release(_table(), seeds[0])
+    assert again.datasets[0].equals(one.datasets[0])
 
 
 def test_a_run_without_a_seed_draws_a_long_one_that_repeats_it(tmp_path: Path) -> None:

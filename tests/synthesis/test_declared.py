@@ -209,3 +209,21 @@ def test_of_one_name_the_right_one_is_taken() -> None:
     both = {"outcome": "y", "mechanism": "weighted-epsilon", "epsilon": 2.0, "passes": 3}
     assert arranged(both)["mechanism"].passes == 3
     assert arranged({**both, "downscale": True})["passes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"outcom": "y"}, "There is no setting 'outcom'. Did you mean 'outcome'?"),
+        ({"epsilom": 3}, "There is no setting 'epsilom'. Did you mean 'epsilon'?"),
+        ({"zzz": 3}, "There is no setting 'zzz'. docs/settings.md lists all of them."),
+        ({"model": "poison"}, "Got 'poison'. Did you mean 'poisson'?"),
+        ({"mechanism": "pairwize"}, "Got 'pairwize'. Did you mean 'pairwise'?"),
+        ({"engine": "nativ"}, "Got 'nativ'. Did you mean 'native'?"),
+        ({"mechanism": "cw", "radius_knd": "absolute"}, "Did you mean 'radius_kind'?"),
+    ],
+)
+def test_an_unknown_name_is_answered_by_the_nearest(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        RunSettings(**arranged({"outcome": "y", **given}))
+    assert str(caught.value).endswith(said)

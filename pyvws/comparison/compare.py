@@ -24,6 +24,7 @@ from pyvws.comparison.points import Seeds, point_key, run_seeds
 from pyvws.evaluation.table_utility import Score
 from pyvws.studies._replicates import ResultFolder, open_folder
 from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.columns import spelled_out
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
@@ -113,6 +114,8 @@ def compare(
     refuse_choices(settings)
     common = {name: value for name, value in settings.items() if value is not None}
     plain = RunSettings(**arranged({**common, "mechanism": "unweighted"}))
+    plain = spelled_out(plain, nw.from_native(frame, eager_only=True).columns)
+    common["formula"] = plain.formula if plain.public_table is None else None
     if plain.public_table is not None:
         common["schema"] = plain.public_table
     points, left_out = planned(frame, common, choices, epsilons)

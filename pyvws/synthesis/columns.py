@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 import narwhals as nw
 
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.formula import read_formula
+from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
 from pyvws.tables.large_files import LargeTable, named_errors, open_lazy
 
-__all__ = ["RunColumns", "collected", "columns_used", "run_columns"]
+__all__ = ["RunColumns", "collected", "columns_used", "run_columns", "spelled_out"]
+
+AnySettings = TypeVar("AnySettings", bound=RunSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,15 @@ def _survey_weight(settings: RunSettings) -> list[str]:
     return [] if schema is None or schema.exponents is None else [schema.exponents]
 
 
+def spelled_out(settings: AnySettings, columns: Sequence[str]) -> AnySettings:
+    """The settings with all columns but the outcome in the place of `.` in the formula."""
+    formula = dotted(settings.formula, [name for name in columns if name != settings.outcome])
+    return settings if formula == settings.formula else replace(settings, formula=formula)
+
+
 def columns_used(settings: RunSettings) -> int | None:
     """Largest number of columns that a run models or releases; None if the run keeps all."""
-    if settings.keep == "all":
+    if settings.keep == "all" or "." in _modelled(settings)[1]:
         return None
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
     mechanism = cast(Mechanism, settings.mechanism)

@@ -73,7 +73,7 @@ class RunSettings:
         panel="Mechanism",
     )
     formula: str = setting(
-        "~ 1", "Predictors, as in R. They are treated as public and released.", panel="Model"
+        "~ 1", "Predictors, as in R, public and released; ~ . = all other columns.", panel="Model"
     )
     keep: tuple[str, ...] | list[str] | str = setting(
         (), "Further public columns to release unchanged, or all.", choices=("all",)

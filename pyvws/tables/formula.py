@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyvws.errors import InputError
 from pyvws.tables.expressions import Expression, Token, tokens
 
-__all__ = ["ReadFormula", "read_formula"]
+__all__ = ["ReadFormula", "dotted", "read_formula"]
 
 _BEFORE: Final = frozenset(["~", "+", "-", ""])
 _AFTER: Final = frozenset(["+", "-", ""])
@@ -57,6 +57,22 @@ def read_formula(formula: str) -> ReadFormula:
         raise _unreadable(formula)
     terms = _algebra(" ".join(plain), formula)
     return ReadFormula(() in terms, tuple(variables), tuple(term for term in terms if term))
+
+
+def dotted(formula: str, columns: Sequence[str]) -> str:
+    """The formula with the sum of `columns` in the place of the word `.`, as in R and formulaic.
+
+    A formula without the word, or one that cannot be read, stays as it is.
+    """
+    parts = tokens(formula)
+    if not columns or parts is None or Token("name", ".") not in parts:
+        return formula
+    every = "(" + " + ".join(f"`{name}`" for name in columns) + ")"
+    written = {"quoted": "`{}`"}
+    return " ".join(
+        every if part == Token("name", ".") else written.get(part.kind, "{}").format(part.text)
+        for part in parts
+    )
 
 
 def _unreadable(formula: str) -> InputError:

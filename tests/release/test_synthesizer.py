@@ -289,3 +289,31 @@ def test_a_kept_column_that_no_file_can_hold_is_named_and_not_shown(
         assert f"No {format} file can hold the values of odd" in said
         assert _CANARY not in said
         assert not (tmp_path / format).exists()
+
+
+def test_a_dot_in_the_formula_is_all_columns_but_the_outcome(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame(
+        {"y": rng.poisson(9, 80), "town": rng.choice(["a", "b"], 80), "the age": rng.random(80)}
+    )
+    shared: dict[str, Any] = {"outcome": "y", "model": "poisson", "datasets": 1}
+    shared |= {"draws": 100, "warmup": 100, "chains": 2}
+    one, two = (
+        vws.synthesize(table, formula=formula, seed=5, **shared)
+        for formula in ("~ .", "~ town + `the age`")
+    )
+    assert one.datasets[0].equals(two.datasets[0])
+    assert one.privacy["columns_released_unchanged"] == ["town", "the age"]
+    assert 'formula = "~ ( `town` + `the age` )"'.replace(" ", "") in one.config.replace(" ", "")
+    table.write_parquet(tmp_path / "table.parquet")
+    run = vws.Synthesizer(**shared_settings("~ ."))
+    privacy = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=5)
+    assert privacy["columns_released_unchanged"] == ["town", "the age"]
+
+
+def shared_settings(formula: str) -> dict[str, Any]:
+    sampler = vws.SamplerSettings(draws=100, warmup=100, chains=2)
+    return {
+        **{"outcome": "y", "model": "poisson", "datasets": 1},
+        **{"formula": formula, "settings": sampler},
+    }

@@ -13,6 +13,7 @@ import pytest
 
 from pyvws.errors import InputError
 from pyvws.tables.design import make_design
+from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import open_frame
 
 COLUMNS = {
@@ -324,3 +325,23 @@ def test_names_with_dots_and_spaces_stand_as_in_r() -> None:
     np.testing.assert_array_equal(made.matrix[:, 4], np.log(table["my.x"]))
     with pytest.raises(InputError, match=r"uses the outcome 'my\.x' as a predictor"):
         make_design(open_frame(table), "~ my.x", outcome="my.x")
+
+
+def test_a_dot_stands_for_the_sum_of_all_columns() -> None:
+    columns = ["a", "two words", "log"]
+    for formula, meant in (
+        ("~ .", "~ a + `two words` + `log`"),
+        ("~ . - a", "~ `two words` + `log`"),
+        ("~ a:. ", "~ a + a:`two words` + a:`log`"),
+        ("~ .^2 - 1", "~ (a + `two words` + `log`)^2 - 1"),
+    ):
+        made, asked = read_formula(dotted(formula, columns)), read_formula(meant)
+        assert made.intercept == asked.intercept
+        labels = [
+            sorted(tuple(sorted(read.variables[at].label for at in term)) for term in read.terms)
+            for read in (made, asked)
+        ]
+        assert labels[0] == labels[1]
+    for kept in ("~ a + .5", "~ `.`", "~ a.b", "~ 1", "~ ("):
+        assert dotted(kept, columns) == kept
+    assert dotted("~ .", []) == "~ ."

@@ -291,6 +291,7 @@ def test_a_kept_column_that_no_file_can_hold_is_named_and_not_shown(
         assert not (tmp_path / format).exists()
 
 
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_a_dot_in_the_formula_is_all_columns_but_the_outcome(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     table = pl.DataFrame(

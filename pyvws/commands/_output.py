@@ -71,11 +71,19 @@ AsJson = Annotated[
 @contextmanager
 def console_listener(console: Console) -> Iterator[Listener]:
     """A listener that draws a bar for each fit on a terminal, and plain lines elsewhere."""
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     from pyvws.synthesis.loop import Listener
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    shown = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (*shown, TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         count = 0
         last: TaskID | None = None

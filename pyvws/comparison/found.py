@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from pyvws._base.html_table import html_table
 from pyvws.comparison.advice import KINDS, Advice, Row
 from pyvws.comparison.choices import Point
 from pyvws.errors import InputError
@@ -46,6 +47,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.rows)} points, {len(self.advice)} epsilons)"
+
+    def _repr_html_(self) -> str:
+        """The advice at each epsilon as a table, for a notebook."""
+        rows = [(f"{one.epsilon:g}", one.text) for one in self.advice]
+        return html_table("Comparison (confidential)", ("epsilon", "advice"), rows)
 
     def table(self) -> pl.DataFrame:
         """A row for each point: kind of guarantee, epsilon, scores with their errors, cost."""

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
+from pyvws._base.html_table import html_table
 from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
@@ -206,6 +207,24 @@ class TableUtility:
     folded: tuple[str, ...]
     left_out: tuple[str, ...]
     by_data: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        """The scores as a table, for a notebook."""
+        return html_table(
+            "Scores of the synthetic tables (confidential)",
+            ("score", "synthetic", "second sample", "independent", "better"),
+            [
+                (
+                    *(one.name, f"{one.value:.4g}", f"{one.bootstrap:.4g}"),
+                    *(f"{one.independent:.4g}", "larger" if one.larger_is_better else "smaller"),
+                )
+                for one in self.scores
+            ],
+        )
+
+    def plot(self) -> Figure:
+        """The picture of the associations before and after."""
+        return self.associations.plot()
 
 
 def table_utility(

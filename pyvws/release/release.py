@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import choice
+from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.release.output import open_output
 from pyvws.tables.files import FORMATS
@@ -73,6 +74,20 @@ class Release:
         shown = ("mechanism", "guarantee", "epsilon_total")
         said = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in shown)
         return f"Release({len(self.datasets)} datasets, {said})"
+
+    def _repr_html_(self) -> str:
+        """The public figures of the statement as a table, for a notebook."""
+        said = {**self.privacy, "datasets": len(self.datasets)}
+        names = (
+            *("mechanism", "guarantee", "neighbours", "epsilon_per_dataset", "epsilon_total"),
+            *("datasets", "columns_synthesized", "columns_released_unchanged"),
+        )
+        rows = [
+            (name, ", ".join(said[name]) if isinstance(said[name], list) else said[name])
+            for name in names
+            if name in said
+        ]
+        return html_table("Release: what its statement says", ("", "value"), rows)
 
     def aligned(self) -> list[Any]:
         """The datasets in the order of the table: row i belongs to record i. Confidential.

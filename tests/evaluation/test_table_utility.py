@@ -183,3 +183,13 @@ def test_a_column_that_a_dataset_lacks_is_named():
         table_utility(table, [table, table.drop("age")])
     with pytest.raises(InputError, match="put a single one in a list"):
         table_utility(table, 5)
+
+
+def test_scores_show_themselves_in_a_notebook():
+    table = pl.DataFrame({"a<b": list("xxyy"), "b": list("uvvv")})
+    found = table_utility(table, [table], s_pmse=False)
+    assert found.s_pmse is None
+    shown = found._repr_html_()
+    assert "<td>k_marginal</td><td>1000</td>" in shown
+    assert "s_pmse" not in shown
+    assert len(found.plot().axes) == len(found.associations.plot().axes)

@@ -27,7 +27,7 @@ from pyvws.synthesis.columns import collected, spelled_out
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.frame import narwhal_view
+from pyvws.tables.frame import column_names, narwhal_view
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
@@ -95,7 +95,9 @@ class Synthesizer(RunSettings):
         SearchError
             If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
         """
-        settings = spelled_out(self, narwhal_view(frame).columns)
+        settings = self
+        if "." in self.formula:
+            settings = spelled_out(self, column_names(narwhal_view(frame)))
         if settings is not self:  # Only the formula differs.
             of_file: Any = {"release_frame": release_frame, "input_sha256": input_sha256}
             return settings.fit(frame, seed=seed, listener=listener, **of_file)
@@ -205,7 +207,7 @@ class Synthesizer(RunSettings):
         target = Path(folder)
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
         source = open_large(Path(table)) if named else open_lazy(table, keep_order=self.keep_order)
-        settings = spelled_out(self, source.columns)
+        settings = spelled_out(self, source.columns) if "." in self.formula else self
         seed = chosen_seed(seed)
         return large_release(
             settings, source, target, seed=seed, overwrite=overwrite, listener=listener

@@ -20,10 +20,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, told
+from pyvws._base.checks import Floats, near, told
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
-from pyvws.tables.entries import names, near
+from pyvws.tables.entries import names
 from pyvws.tables.rules import Condition, read_condition
 
 __all__ = ["NONE", "Members", "Summary", "places_in", "read_members"]

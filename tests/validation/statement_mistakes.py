@@ -147,8 +147,8 @@ def squeezed_where_needed(encode: Any) -> Any:
 def paired_draws(bounds: Any) -> Any:
     """Bounds over the draws as the fits numbered them, in place of all their pairings."""
 
-    def paired(columns: Any, *, draws: int, weights: Any) -> Any:
-        found, _ = bounds(columns, draws=draws, weights=weights)
+    def paired(columns: Any, *, draws: int, weights: Any, **others: Any) -> Any:
+        found, _ = bounds(columns, draws=draws, weights=weights, **others)
         terms = [
             column.at(np.arange(column.n_cells))[:, column.cell_of_record] for column in columns
         ]

@@ -212,6 +212,7 @@ def _several_outcomes(
             impossible=int(members.breaking(values, schema.columns).sum()),
         ),
         exponents=survey_exponents(frame, schema),
+        levels={name: schema.columns[name].levels or () for name in schema.public},
     )
 
 

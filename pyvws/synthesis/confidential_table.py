@@ -127,8 +127,9 @@ class ConfidentialTable:
     are drawn in order, the known columns' values, the columns to release in order, those that get
     new ids, the coded public predictors (N,) of columns that follow synthetic ones, for a
     mechanism that names them the public weights (N,) and the public records, each record's unit
-    of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights over
-    their mean (N,) where these are exponents. `members` is there where whole units are drawn.
+    of privacy (N,), 0 to H - 1, where a unit may have several records, the survey weights over
+    their mean (N,) where these are exponents, and the levels that a schema gives public columns.
+    `members` is there where whole units are drawn.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -144,6 +145,7 @@ class ConfidentialTable:
     units: NDArray[np.intp] | None = None
     exponents: Floats | None = None
     members: UnitsDrawn | None = None
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -209,7 +211,7 @@ class ConfidentialTable:
         frame = open_frame(source).select(self.released)
         if order is not None:
             frame = nw.maybe_reset_index(frame[order])
-        frame = nw.from_native(with_sorted_levels(frame.to_native()), eager_only=True)
+        frame = nw.from_native(with_sorted_levels(frame.to_native(), self.levels), eager_only=True)
         return [
             without_notes(with_columns(frame, self.written(of, frame.implementation)))
             for of in values

@@ -8,11 +8,14 @@ copies the memory, so the package lays out a released table anew.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+
+from pyvws.tables.levels import label_of
 
 __all__ = ["with_sorted_levels", "without_hidden", "without_notes"]
 
@@ -33,45 +36,51 @@ def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.read_parquet(memory))
 
 
-def with_sorted_levels(table: Any) -> Any:
-    """The table with unordered levels of pandas and Arrow columns in rising order.
+def with_sorted_levels(table: Any, declared: Mapping[str, Sequence[str]] | None = None) -> Any:
+    """The table with unordered levels of pandas and Arrow columns in public order.
 
-    Levels in the order of their first rows would tell of the order of those rows. A declared order
-    of levels stays. The levels of a polars enumeration stay too, since polars declares their order.
+    Levels in the order of their first rows would tell of the order of those rows. So levels stand in
+    the order that is `declared` of their column, by their text, and others after them in rising
+    order. An ordered category keeps its levels' order, and a polars enumeration, whose order polars
+    declares.
     """
+    public = declared or {}
     if nw.dependencies.is_pyarrow_table(table):
-        return _sorted_dictionaries(table)
+        return _sorted_dictionaries(table, public)
     if not nw.dependencies.is_pandas_dataframe(table):
         return table
     made = {
-        name: column.cat.reorder_categories(_rising(column.cat.categories))
+        name: column.cat.reorder_categories(_rising(column.cat.categories, public.get(name, ())))
         for name, column in table.items()
         if hasattr(column, "cat") and not column.cat.ordered
     }
     return table.assign(**made) if made else table
 
 
-def _rising(levels: Any) -> list[Any]:
+def _rising(levels: Any, declared: Sequence[str]) -> list[Any]:
+    """The levels: those declared in their order, then the others, rising."""
+    place = {label: at for at, label in enumerate(declared)}
     try:
-        return sorted(levels)
+        rising = sorted(levels)
     except TypeError:  # Levels of several types.
-        return sorted(levels, key=repr)
+        rising = sorted(levels, key=repr)
+    return sorted(rising, key=lambda level: place.get(label_of(level), len(place)))
 
 
-def _sorted_dictionaries(table: Any) -> Any:
+def _sorted_dictionaries(table: Any, declared: Mapping[str, Sequence[str]]) -> Any:
     import pyarrow as pa
-    from pyarrow import compute
 
-    for place, field in enumerate(table.schema):
+    for at, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type) and not field.type.ordered:
             column = table[field.name].unify_dictionaries().combine_chunks()
-            order = compute.sort_indices(column.dictionary).to_numpy()
+            levels = column.dictionary.to_pylist()
+            order = [levels.index(one) for one in _rising(levels, declared.get(field.name, ()))]
             rank = np.empty(len(order), dtype=column.indices.type.to_pandas_dtype())
             rank[order] = np.arange(len(order))
             codes = pa.array(rank).take(column.indices)
-            sorted_levels = column.dictionary.take(pa.array(order))
+            sorted_levels = column.dictionary.take(pa.array(order, type=pa.int64()))
             column = pa.DictionaryArray.from_arrays(codes, sorted_levels)
-            table = table.set_column(place, field, column)
+            table = table.set_column(at, field, column)
     return table
 
 

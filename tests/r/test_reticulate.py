@@ -256,7 +256,7 @@ def test_each_reference_is_usable_alone(rscript: Run, tmp_path: Path) -> None:
 def test_a_whole_table_from_r_keeps_its_types_and_levels(rscript: Run, tmp_path: Path) -> None:
     """Factors, logical, integer and character columns by a schema file, which names each level."""
     (tmp_path / "schema.toml").write_text(
-        '[columns.sex]\nrole = "public"\nlevels = ["f", "m"]\n'
+        '[columns.sex]\nrole = "public"\nlevels = ["m", "f"]\n'
         '[columns.own]\nmodel = "nominal"\nlevels = ["false", "true"]\n'
         '[columns.code]\nmodel = "nominal"\nlevels = [1, 2, 3]\n'
         '[columns.text]\nmodel = "nominal"\nlevels = ["x y", "z"]\n'
@@ -266,7 +266,8 @@ def test_a_whole_table_from_r_keeps_its_types_and_levels(rscript: Run, tmp_path:
     code = """
 n <- 60
 table <- data.frame(
-  sex = factor(rep(c("m", "f"), n / 2)), own = rep(c(TRUE, FALSE, FALSE), n / 3),
+  sex = factor(rep(c("m", "f"), n / 2), levels = c("m", "f")),
+  own = rep(c(TRUE, FALSE, FALSE), n / 3),
   code = rep(1:3, n / 3), text = rep(c("x y", "z"), n / 2),
   edu = factor(rep(c("lo", "hi"), n / 2), levels = c("lo", "mid", "hi")),
   rank = factor(rep(c("hi", "lo"), n / 2), levels = c("lo", "hi"), ordered = TRUE))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws import synthesize
+from pyvws import Column, Schema, synthesize
 from pyvws.tables.files import write_table
 from pyvws.tables.hidden_values import with_sorted_levels, without_hidden, without_notes
 from pyvws.tables.table_writers import table_writer
@@ -199,6 +199,32 @@ def test_levels_of_several_kinds_and_other_tables_stay() -> None:
     assert list(with_sorted_levels(mixed)["town"].cat.categories) != levels
     for other in (pd.DataFrame({"n": [1]}), pl.DataFrame({"n": [1]})):
         assert with_sorted_levels(other) is other
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_levels_of_a_public_column_stand_as_the_schema_has_them(kind: str) -> None:
+    """Levels that the schema does not name follow, rising."""
+    towns = ["m", "z", "a", "m"]
+    if kind == "pandas":
+        frame: object = pd.DataFrame({"town": pd.Categorical(towns, ["q", "z", "m", "b", "a"])})
+    else:
+        frame = pa.table({"town": pa.array(towns).dictionary_encode()})
+    made = with_sorted_levels(frame, {"town": ("z", "a", "m", "unused")})
+    expected = ["z", "a", "m", "b", "q"] if kind == "pandas" else ["z", "a", "m"]
+    assert _categories(made) == expected
+    assert (made["town"].tolist() if kind == "pandas" else made["town"].to_pylist()) == towns
+    schema = Schema(
+        {
+            "town": Column(role="public", levels=("z", "a", "m")),
+            "own": Column(model="table", levels=("x", "y")),
+        }
+    )
+    more = {"town": (["z", "m", "a"] * 20), "own": ["x", "y"] * 30}
+    table: object = pd.DataFrame({name: pd.Categorical(found) for name, found in more.items()})
+    if kind == "arrow":
+        table = pa.table({name: pa.array(x).dictionary_encode() for name, x in more.items()})
+    release = synthesize(table, schema=schema, mechanism="unweighted", datasets=1, seed=1)
+    assert _categories(release.datasets[0]) == ["z", "a", "m"]
 
 
 @pytest.mark.parametrize("format", ["arrow", "parquet"])

@@ -1,8 +1,10 @@
 # Data sets that come with R packages.
 
-# The data frame `name` of a package, as data(name, package = package) loads it.
-package_data <- function(package, name) {
+# The data frame `object` of a package, as data(name, package = package) loads it.
+package_data <- function(package, name, object = name) {
   place <- new.env()
   utils::data(list = name, package = package, envir = place)
-  as.data.frame(place[[name]])
+  found <- as.data.frame(place[[object]])
+  attributes(found) <- attributes(found)[c("names", "row.names", "class")]
+  found
 }

@@ -102,6 +102,28 @@ def _strict(
     _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
 
 
+def _survey(
+    out: _Kept,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="A simulated population, which needs no R.")
+    ] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="Few samples of a simulated population.")
+    ] = False,
+    replicates: _Replicates = None,
+    jobs: _Jobs = None,
+    backend: _Backend = "loky",
+    scheduler: _Scheduler = None,
+    seed: _StudySeed = 1,
+    overwrite: _Empty = False,
+) -> None:
+    from pyvws.studies.survey import survey_study
+
+    made = survey_study(simulated=simulated, small=small)
+    given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
+    _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
+
+
 def _run_replicates(study: Any, out: Path, **given: Any) -> None:
     """Run a study in replicates, show its report and name its files."""
     from pyvws.studies._replicates import run_study
@@ -267,7 +289,7 @@ def _ends(text: str | None) -> tuple[float, ...] | None:
     return None if text is None else read_numbers(text, "--range", two=True)
 
 
-_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict}
+_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict, "survey": _survey}
 for _name in STUDIES:
     _command = _OWN_OPTIONS.get(_name) or _replicated(_name)
     _command.__doc__ = f"{STUDIES[_name].about}."

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.folders import write_whole
-from pyvws.errors import ConvergenceWarning
+from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.evaluation._laplace_table import laplace_figures
 from pyvws.evaluation._public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
@@ -130,7 +130,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     made.noise = np.random.default_rng(streams[2])
     heaviest = float(schools["size"].sum() / (n * schools["size"].min()))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # The draws of tables are exact.
+        for kind in (ConvergenceWarning, MisfitWarning):  # The table has what they cost.
+            warnings.simplefilter("ignore", kind)
         return Result(list(made.rows(heaviest)))
 
 

@@ -117,9 +117,11 @@ def _survey(
     seed: _StudySeed = 1,
     overwrite: _Empty = False,
 ) -> None:
+    """Tables of a weighted survey over repeated samples, beside Laplace noise."""
+    from pyvws.release.synthesize import synthesize
     from pyvws.studies.survey import survey_study
 
-    made = survey_study(simulated=simulated, small=small)
+    made = survey_study(synthesize, simulated=simulated, small=small)
     given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
     _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
 
@@ -289,7 +291,7 @@ def _ends(text: str | None) -> tuple[float, ...] | None:
     return None if text is None else read_numbers(text, "--range", two=True)
 
 
-_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict, "survey": _survey}
+_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict}
 for _name in STUDIES:
     _command = _OWN_OPTIONS.get(_name) or _replicated(_name)
     _command.__doc__ = f"{STUDIES[_name].about}."
@@ -298,3 +300,4 @@ study.command("sdr")(_sdr)
 study.command("sdr-2024")(_sdr_2024)
 study.command("consumer-expenditure")(_consumer_expenditure)
 study.command("tables")(_tables)
+study.command("survey")(_survey)

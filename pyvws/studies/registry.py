@@ -42,10 +42,6 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Utility against epsilon: the deviance clamp beside half clamp, LW, SW and a histogram",
         "pyvws.studies.strict",
     ),
-    "survey": StudyEntry(
-        "Tables of a weighted survey over repeated samples: coverage and RMSE beside Laplace noise",
-        "pyvws.studies.survey",
-    ),
     "strict-choices": StudyEntry(
         "Choices of a strict run: sources of weights, exact draws, datasets that share draws",
         "pyvws.studies.strict_choices",

@@ -16,8 +16,8 @@ Laplace noise of this study is seeded, so that a run can be repeated; a release 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +32,6 @@ from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
-from pyvws.release.synthesize import synthesize
 from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
 from pyvws.studies._tables import terminal_table
 from pyvws.tables.column import Column
@@ -41,7 +40,6 @@ from pyvws.tables.schema import Schema
 __all__ = [
     "SETTINGS",
     "SMALL",
-    "STUDY",
     "keys",
     "population",
     "replicate",
@@ -117,7 +115,12 @@ def keys(replicates: int) -> list[Key]:
     return [("sample", number) for number in range(1, replicates + 1)]
 
 
-def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+def replicate(
+    synthesize: Callable[..., Any],
+    settings: Mapping[str, Any],
+    key: Key,
+    seed: np.random.SeedSequence,
+) -> Result:
     """One sample: a row for each mechanism, constant, statistic and cell."""
     schools, n = population(settings["population"]), settings["n"]
     streams = seed.spawn(3)
@@ -127,6 +130,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     weights = 1.0 / (n * shares.to_numpy()[at])
     sample = schools.select("stype", "awards", "api")[at].with_columns(w=pl.Series(weights))
     made = _Sample(settings, int(key[1]), sample, len(schools) / n, whole_seed(streams[1]))
+    made.synthesize = synthesize
     made.noise = np.random.default_rng(streams[2])
     heaviest = float(schools["size"].sum() / (n * schools["size"].min()))
     with warnings.catch_warnings():
@@ -139,6 +143,7 @@ class _Sample:
     """A sample under way."""
 
     noise: np.random.Generator
+    synthesize: Callable[..., Any]
 
     def __init__(
         self,
@@ -189,7 +194,7 @@ class _Sample:
 
     def _run(self, mechanism: Any, schema: Schema) -> tuple[float, list[Any]]:
         """What the datasets cost together, and the datasets."""
-        release = synthesize(
+        release = self.synthesize(
             self._sample,
             schema=schema,
             mechanism=mechanism,
@@ -321,24 +326,19 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     return Report([shown], ["table.csv"])
 
 
-def survey_study(*, simulated: bool = False, small: bool = False) -> ReplicatedStudy:
-    """The study; `simulated` takes the population that needs no R, `small` that and few runs."""
+def survey_study(
+    synthesize: Callable[..., Any], *, simulated: bool = False, small: bool = False
+) -> ReplicatedStudy:
+    """The study of `vws.synthesize`, below which it stands; `simulated` takes the population that needs no R, `small` that and few runs."""
     settings = dict(SMALL if small else SETTINGS)
     if simulated:
         settings["population"] = "simulated"
     population(settings["population"])  # Refuse a missing R before any work.
-    return _study(settings, 2 if small else 100)
-
-
-def _study(settings: Mapping[str, Any], replicates: int) -> ReplicatedStudy:
     return ReplicatedStudy(
         name="survey",
         settings=settings,
-        replicates=replicates,
+        replicates=2 if small else 100,
         keys=keys,
-        replicate=replicate,
+        replicate=partial(replicate, synthesize),
         report=report,
     )
-
-
-STUDY: Final = _study(SETTINGS, 100)

@@ -9,17 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pyvws.release.synthesize import synthesize
 from pyvws.studies import survey as study
 from pyvws.studies._replicates import run_study
-from pyvws.studies.registry import find_study
 from pyvws.studies.survey import MECHANISMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> None:
+def test_keys_grow_with_the_replicates() -> None:
     assert set(study.keys(2)) < set(study.keys(3))
-    assert find_study("survey").keys(2) == study.keys(2)
 
 
 def test_the_simulated_population_has_large_high_schools() -> None:
@@ -40,7 +39,9 @@ def test_the_schools_of_california_come_from_r() -> None:
 
 @pytest.mark.runs
 def test_a_small_study_shows_what_weights_are_for(tmp_path: Path) -> None:
-    small = replace(study.survey_study(small=True), settings={**study.SMALL, "constants": [1.0]})
+    small = replace(
+        study.survey_study(synthesize, small=True), settings={**study.SMALL, "constants": [1.0]}
+    )
     made = run_study(small, tmp_path / "out", replicates=2, seed=1, jobs=1)
     rows = pl.read_csv(tmp_path / "out" / "replicates.csv")
     assert set(rows["mechanism"]) == set(MECHANISMS)

@@ -329,7 +329,10 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 def survey_study(
     synthesize: Callable[..., Any], *, simulated: bool = False, small: bool = False
 ) -> ReplicatedStudy:
-    """The study of `vws.synthesize`, below which it stands; `simulated` takes the population that needs no R, `small` that and few runs."""
+    """The study of runs by `vws.synthesize`, below which it stands.
+
+    `simulated` takes the population that needs no R, `small` that population and few runs.
+    """
     settings = dict(SMALL if small else SETTINGS)
     if simulated:
         settings["population"] = "simulated"

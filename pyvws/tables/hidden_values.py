@@ -39,8 +39,8 @@ def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
 def with_sorted_levels(table: Any, declared: Mapping[str, Sequence[str]] | None = None) -> Any:
     """The table with unordered levels of pandas and Arrow columns in public order.
 
-    Levels in the order of their first rows would tell of the order of those rows. So levels stand in
-    the order that is `declared` of their column, by their text, and others after them in rising
+    Levels in the order of their first rows would tell of the order of those rows. So levels stand
+    in the order that is `declared` of their column, by their text, and others after them in rising
     order. An ordered category keeps its levels' order, and a polars enumeration, whose order polars
     declares.
     """

@@ -340,7 +340,9 @@ def _statement(
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
         columns=_costs(settings, table, weighting, final),
-        columns_synthesized=tuple(table.synthesized) if settings.public_table else (),
+        columns_synthesized=tuple(one for one in table.synthesized if one in table.released)
+        if settings.public_table
+        else (),
         columns_numbered=tuple(table.ids),
         unit=settings.unit_column,
         members=table.members is not None,

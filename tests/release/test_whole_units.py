@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from jsonschema import Draft202012Validator
 
 import pyvws as vws
 from pyvws.errors import InputError
+from pyvws.report.board_page import board_page
+from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.statement.schema import SCHEMA
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -115,7 +118,7 @@ def test_the_statement_is_of_units(release: vws.Release) -> None:
     privacy = json.loads(json.dumps(release.privacy))
     Draft202012Validator(SCHEMA).validate(privacy)
     assert privacy["unit_of_privacy"] == "all records of one home"
-    assert privacy["columns_synthesized"] == ["persons", "owner", "place", "relation", "age"]
+    assert privacy["columns_synthesized"] == ["owner", "place", "relation", "age"]
     assert privacy["columns_numbered"] == ["home"]
     keys = [said["key"] for said in privacy["caveat_keys"]]
     assert "number-of-units" in keys
@@ -127,6 +130,12 @@ def test_the_statement_is_of_units(release: vws.Release) -> None:
     assert release.summary["Delta"] == pytest.approx(
         release.records["lipschitz_bound_final"].max(), rel=0.2
     )
+
+
+def test_the_pages_show_a_release_of_whole_units(release: vws.Release, tmp_path: Path) -> None:
+    release.write(tmp_path / "out")
+    page = board_page(read_public(tmp_path / "out"), read_confidential(tmp_path / "out"), None)
+    assert "relation" in page
 
 
 def test_one_seed_gives_one_release_in_pandas_and_polars(release: vws.Release) -> None:

@@ -247,6 +247,20 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
     assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
 
 
+def test_an_interrupt_within_a_text_that_is_run_has_the_same_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import signal, pyvws.commands.cli as cli\n"
+        "cli.app = lambda **_options: exec('signal.raise_signal(signal.SIGINT)')\n"
+        "cli.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "program"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert run.returncode == 130
+    assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [

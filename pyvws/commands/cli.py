@@ -95,6 +95,9 @@ def main() -> None:
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
+        # Python ends `python -m` by the signal, whatever the exit code, where an interrupt left a
+        # text that `exec` ran, as Numba's do. The next text that `exec` runs takes that back.
+        exec("")
     except Exception as error:
         if os.environ.get("PYVWS_DEBUG"):
             traceback.print_exc()

@@ -41,6 +41,7 @@ __all__ = [
     "refuse_uneven_rows",
     "rows_and_columns",
     "scan_columns",
+    "separator_of",
     "spelled",
     "table_parts",
     "write_table",
@@ -71,7 +72,8 @@ _PARTS_RULE = (
     "folder of one table's parts."
 )
 _OTHER_SEPARATORS = (";", "\t", "|")
-_SUFFIXES = {".csv": "csv", **COLUMN_SUFFIXES}
+_MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
+_SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "csv", **COLUMN_SUFFIXES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +114,19 @@ def spelled(frame: pl.DataFrame, written: pl.DataFrame) -> pl.DataFrame:
 def read_table(path: Path) -> TableFile:
     """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
 
-    A folder's parts are parquet or Arrow IPC files, in the order of their names. The function
-    raises InputError if the file or folder cannot be read.
+    Cells of a .txt or .tsv stand between commas, tabs or single spaces, as R's write.table leaves
+    them; the header shows which. A folder's parts are parquet or Arrow IPC files, in the order of
+    their names. The function raises InputError if the file or folder cannot be read.
     """
     kind = file_kind(path)
     with readable(path, kind):
         digest = file_digest(path)
         if kind == "csv":
             content = path.read_bytes()
-            records = refuse_uneven_rows(io.BytesIO(content), path.name)
-            given: Any = {"new_columns": csv_header(io.BytesIO(content))}
+            mark = separator_of(io.BytesIO(content), path.name)
+            records = refuse_uneven_rows(io.BytesIO(content), path.name, mark)
+            header = csv_header(io.BytesIO(content), mark)
+            given: Any = {"new_columns": header, "separator": mark}
             as_written = pl.read_csv(content, infer_schema=False, **given)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
         else:
@@ -191,21 +196,38 @@ def file_kind(path: Path) -> str:
         raise InputError(f"{path}: is a folder or a pipe. Name a file.")
     if kind is None:
         raise InputError(
-            f"{path.name}: the name must end in .csv, .parquet, .arrow or .feather. Save other "
-            "formats as one of these, or read them with pandas or R and call vws.synthesize."
+            f"{path.name}: the name must end in .csv, .txt, .tsv, .parquet, .arrow or .feather. "
+            "Save other formats as one of these, or read them with pandas or R and call "
+            "vws.synthesize."
         )
     return kind
 
 
-def csv_header(file: BinaryIO) -> list[str]:
+def separator_of(file: BinaryIO, name: str) -> str:
+    """The character between the cells of a text file; the call goes back to the file's start.
+
+    In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
+    """
+    if name.lower().endswith(".csv"):
+        return ","
+    _refuse_utf16(file, name)
+    cells = {}
+    for mark in _MARKS:
+        cells[mark] = len(csv_header(file, mark))
+        file.seek(0)
+    return max(_MARKS, key=lambda mark: cells[mark])
+
+
+def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
     """The first row of a csv that is not empty; the call reads the file up to this row.
 
     polars would leave each quote within a name doubled.
     """
-    return next(filter(None, csv.reader(line.decode("utf-8-sig") for line in file)), [])
+    lines = (line.decode("utf-8-sig") for line in file)
+    return next(filter(None, csv.reader(lines, delimiter=separator)), [])
 
 
-def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
+def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
     """Raise InputError for a repeated header or uneven rows of a csv; return the number of records.
 
     polars would silently rename a repeated header and fill short rows.
@@ -213,7 +235,7 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
     _refuse_utf16(file, name)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
-        rows = csv.reader(text)
+        rows = csv.reader(text, delimiter=separator)
         header = next(filter(None, rows), [])
         # An empty line is an empty cell in a table of one column, and a short row in others.
         uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
@@ -234,7 +256,8 @@ def refuse_uneven_rows(file: BinaryIO, name: str) -> int:
             )
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
-            f"number of cells: {positions(uneven)}. Check the file's commas and quotes."
+            f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "
+            "quotes."
         )
     return len(uneven)
 

@@ -64,6 +64,32 @@ def test_utf_16_is_named(tmp_path, encoding, read):
     read(put(tmp_path, "t.csv", text.encode("utf-8-sig")))
 
 
+SPACED = b'"id" "pay" "note"\n"007" 1.5 "a, b"\n"010" NA "say ""hi"""\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.txt", SPACED),
+        ("t.TXT", SPACED.replace(b" ", b"\t").replace(b",\t", b", ").replace(b"y\t", b"y ")),
+        ("t.tsv", b'id\tpay\tnote\n007\t1.5\ta, b\n010\tNA\tsay "hi"\n'.replace(b'"', b"'")),
+        ("t.txt", b'id,pay,note\n007,1.5,"a, b"\n010,NA,"say ""hi"""\n'),
+    ],
+)
+def test_text_with_tabs_or_spaces_is_read_as_a_csv(tmp_path, name, content):
+    path = put(tmp_path, name, content)
+    table, large = read_table(path), open_large(path)
+    assert table.format == large.format == "csv"
+    assert table.frame["id"].to_list() == [7, 10]
+    assert table.frame["pay"].to_list() == [1.5, None]
+    assert table.as_written["id"].to_list() == ["007", "010"]
+    notes = [one.replace("'", '"') for one in table.as_written["note"]]
+    assert notes == ["a, b", 'say "hi"']
+    assert large.written.collect().equals(table.as_written)
+    assert dict(large.schema) == dict(table.frame.schema)
+    assert rough_size(path)[1] == 3
+
+
 def test_empty_cells_and_na_are_missing_in_numbers(tmp_path):
     table = read_table(put(tmp_path, "t.CSV", b"a,b\nNA,1\n,NA\n3,\n"))
     assert table.frame["a"].to_list() == [None, None, 3]
@@ -129,11 +155,18 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number of 
     ("name", "content", "message"),
     [
         (
-            "t.txt",
+            "t.xlsx",
             b"a\n1\n",
-            "t.txt: the name must end in .csv, .parquet, .arrow or .feather. Save other formats "
-            "as one of these, or read them with pandas or R and call vws.synthesize.",
+            "t.xlsx: the name must end in .csv, .txt, .tsv, .parquet, .arrow or .feather. Save "
+            "other formats as one of these, or read them with pandas or R and call "
+            "vws.synthesize.",
         ),
+        (
+            "t.txt",
+            b'"a" "b"\n"1" 1 2\n"2" 3 4\n',
+            f"t.txt: {EVEN} 2 (rows 1 and 2). Check the file's spaces, row names and quotes.",
+        ),
+        ("t.txt", b"id;pay\n1;2,5\n2;3,5\n", f"t.txt: {SEPARATED}"),
         ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         (

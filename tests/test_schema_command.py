@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
         {
             "person": [f"{_CANARY}-{i}" for i in range(40)],
             "zip": [f"{i % 4:03d}" for i in range(40)],
-            "note": ['a "quote"', "two\nlines", "a, b", _CANARY] * 10,
+            "note": [*['a "quote"'] * 10, *["two\nlines"] * 10, *["a, b"] * 10, *[_CANARY] * 10],
             "pay": [*range(100, 139), _NUMBER],
         }
     )

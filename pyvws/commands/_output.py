@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from pyvws.engines._engine import Progress as Tick
+    from pyvws.synthesis.fit_sources import FitProgress
     from pyvws.synthesis.loop import Listener
 
 __all__ = [
@@ -51,7 +51,8 @@ class RadiusKind(StrEnum):
 
 
 Original = Annotated[
-    Path, typer.Argument(help="Confidential table: .csv, .parquet, .arrow, or a folder of parts.")
+    Path,
+    typer.Argument(help="Confidential table: .csv, .txt, .parquet, .arrow, or a folder of parts."),
 ]
 Known = Annotated[
     str | None, typer.Option(help="Public columns that an intruder knows.", metavar="COL,COL")
@@ -88,15 +89,22 @@ def console_listener(console: Console) -> Iterator[Listener]:
         count = 0
         last: TaskID | None = None
 
-        def fit(label: str) -> Tick:
+        def fit(label: str) -> FitProgress:
             nonlocal count, last
             if last is not None:
                 bars.update(last, completed=1, total=1)
             count += 1
-            task = last = bars.add_task(f"fit {count}: {label}")
+            said = f"fit {count}: {label}"
+            task = last = bars.add_task(said)
             if not console.is_terminal:
-                console.print(f"fit {count}: {label}", highlight=False)
-            return lambda done, total: bars.update(task, completed=done, total=total)
+                console.print(said, highlight=False)
+
+            def tell(done: int, total: int, doing: Sequence[str] = ()) -> None:
+                now = f", {doing[0]}" if doing else ""
+                more = f" and {len(doing) - 1} more" if len(doing) > 1 else ""
+                bars.update(task, description=said + now + more, completed=done, total=total)
+
+            return tell
 
         yield Listener(fit=fit, line=lambda text: bars.console.print(text, highlight=False))
         if last is not None:

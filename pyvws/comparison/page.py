@@ -22,6 +22,10 @@ LOOKED: Final = (
     "A release under settings that were chosen here says so: compared = true, which stands in each "
     "take-*.toml, puts the comparison into its ledger as not accounted."
 )
+_MORE: Final = (
+    "The same command goes on from here. Fewer seeds, choices or epsilons fit more into the time, "
+    "and so do shorter fits: another folder, with --draws 250 --warmup 250."
+)
 
 
 def headings(found: Comparison) -> tuple[str, ...]:
@@ -66,6 +70,7 @@ def notes(found: Comparison) -> list[str]:
         *(f"Left out: {label}. {why}" for label, why in found.left_out.items()),
         *failed,
         *(f"Not run in the time given: {said}." for said in found.not_run),
+        *([_MORE] if found.not_run else []),
     ]
 
 

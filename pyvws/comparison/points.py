@@ -38,6 +38,7 @@ from pyvws.studies._replicates import (
 )
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.tables.row_order import RELEASED_ROW
 
@@ -136,10 +137,10 @@ class Seeds:
         if time.time() > self.end:
             raise _OutOfTime
 
-    def _timed(self, _label: str) -> Callable[[int, int], None]:
+    def _timed(self, _label: str) -> FitProgress:
         """A fit's progress, which stops the fit when time is out."""
         self._in_time()
-        return lambda _done, _total: self._in_time()
+        return lambda *_told: self._in_time()
 
     def _scores(self, table: ConfidentialTable, drawn: Drawn, point: Point) -> Sequence[Score]:
         """Scores of the datasets beside the columns that they release."""

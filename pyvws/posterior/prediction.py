@@ -5,7 +5,7 @@ Whole units, such as households, are drawn with their members in order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from pyvws.tables.members import Members
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
 
-__all__ = ["AT_ONCE", "UnitsDrawn", "predicted", "predicted_units"]
+__all__ = ["AT_ONCE", "UnitsDrawn", "predicted", "predicted_units", "unit_steps"]
 
 AT_ONCE: Final = 1 << 20  # Records a step.
 _TRIES: Final = 50  # Draws of a value within its limits, before the nearest limit is taken.
@@ -115,24 +115,39 @@ def predicted_units(
 ) -> dict[str, Floats]:
     """Synthetic values by column of the members of new units, from one joint draw (S = 1).
 
+    The values of all steps of `unit_steps`, one after the other.
+    """
+    parts = list(unit_steps(columns, draw, rng, drawn=drawn, units=units))
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+
+
+def unit_steps(
+    columns: Sequence[DrawnColumn],
+    draw: Draws,
+    rng: np.random.Generator,
+    *,
+    drawn: UnitsDrawn,
+    units: int,
+) -> Iterator[dict[str, Floats]]:
+    """Synthetic values by column of the members of some new units at a time.
+
     The column of the unit's ids has the numbers 1 to `units`, and the members of a unit stand in
     their order. A member that meets a condition under `impossible` is drawn again, and after that
     its whole unit. So a synthetic unit follows the draw given that it is possible. Raises
     InputError where hardly any unit is.
     """
     own = [(one, draws_of(draw, one.column) or draw) for one in columns]
-    parts: list[dict[str, Floats]] = []
     left = units
-    for _ in range(_UNIT_TRIES):
+    for _ in range(_UNIT_TRIES + units // AT_ONCE):
         batch = min(left, AT_ONCE)
         made, unit, possible = _units(own, rng, drawn, batch)
         kept = possible[unit]
         made = {name: values[kept] for name, values in made.items()}
         made[drawn.schema.unit or ""] = (np.cumsum(possible) + units - left)[unit[kept]]
-        parts.append(made)
+        yield made
         left -= int(possible.sum())
         if not left:
-            return {name: np.concatenate([one[name] for one in parts]) for name in made}
+            return
     raise InputError(
         f"After {_UNIT_TRIES} tries some synthetic units still meet a condition under impossible. "
         "Name predictors and summaries by which the members follow it, or take the condition out."

@@ -3,6 +3,10 @@
 Records with equal outcome, predictors and known columns have the same likelihood. The run counts
 the distinct rows of these columns and fits the rows with their counts. Then the run reads the
 records again, in steps, and writes the synthetic outcomes and confidential figures of each step.
+
+Records of one unit may stand anywhere in the table. A reading of its own finds each record's unit,
+and the run then fits one unit of each kind with the number of such units. Units are of one kind
+where their records are equal.
 """
 
 from __future__ import annotations
@@ -12,19 +16,20 @@ import io
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.posterior.prediction import AT_ONCE
+from pyvws.posterior.prediction import AT_ONCE, UnitsDrawn, unit_steps
 from pyvws.release.column_checks import Sample, check_columns, sampled
 from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
@@ -35,7 +40,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.frame import refuse_names
+from pyvws.tables.frame import open_frame, refuse_names, unit_codes
 from pyvws.tables.large_files import (
     COUNT,
     LargeTable,
@@ -55,6 +60,7 @@ from pyvws.tables.row_order import (
     row_order,
 )
 from pyvws.tables.table_writers import TableWriter
+from pyvws.tables.units import UnitTally
 
 __all__ = ["large_release"]
 
@@ -81,19 +87,36 @@ def large_release(
     mechanism = cast(Mechanism, settings.mechanism)
     if settings.only_in_memory or not mechanism.in_steps:
         raise InputError(
-            "A unit of several records, survey weights as exponents, an own Stan program, "
-            "perturbed-histogram, and a mechanism of your own unless it says in_steps take a table "
-            "that fits in memory. Raise --memory (in Python use fit), or choose other settings."
+            "An own Stan program, perturbed-histogram, and a mechanism of your own unless it says "
+            "in_steps take a table that fits in memory. Raise --memory (in Python use fit), or "
+            "choose other settings."
         )
     columns = _columns(settings, table)
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
+        if settings.unit_column is not None:
+            raise InputError(
+                f"{table.name}: the frame's engine keeps no order of rows, so its tally does not "
+                "say which records are of one unit. Give a file or a table in memory, or leave "
+                "unit out."
+            )
         source = source.tallied(columns.modelled, columns.public)
     rows, typed = source.tally(columns.modelled, by_schema=settings.schema is not None)
     _refuse_too_few(typed)
     _refuse_missing_numbers(settings, typed, columns)
+    kinds = _kinds_of_records(settings, source, rows, columns)
+    if kinds.units is not None:
+        rows, typed = (
+            part[kinds.units.places].with_columns(pl.Series(COUNT, kinds.units.counts))
+            for part in (rows, typed)
+        )
     counts = typed[COUNT].to_numpy().astype(np.float64)
-    checked = check_table(typed.drop(COUNT), settings, counts=counts)
+    checked = check_table(
+        typed.drop(COUNT),
+        settings,
+        counts=counts,
+        units=None if kinds.units is None else kinds.units.kinds,
+    )
     predictors = [name for name in columns.modelled if name in columns.public]
     for early, y in _searches(predictors, source.columns, checked):
         early.look(typed.to_dict(), y)
@@ -113,7 +136,7 @@ def large_release(
         whole=False,
         overwrite=overwrite,
     ) as out:
-        samples = _write_records(run, source, rows, columns, out, seed=seed)
+        samples = _write_records(run, source, kinds, columns, out, seed=seed)
         checks = check_columns(checked, samples, counts=counts, rounded=settings.round)
         out.finish(
             privacy=released,
@@ -155,8 +178,66 @@ def _refuse_missing_numbers(
     schema = settings.public_table
     if schema is not None:
         mechanism = cast(Mechanism, settings.mechanism)
-        read = {*mechanism.known, mechanism.weight_column}
+        read = {*mechanism.known, mechanism.weight_column, schema.exponents}
         refuse_missing(tally, [name for name in columns.modelled if name in read])
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """Which row of the run's tally a record has, by its modelled columns.
+
+    `rows` are the `number` records' distinct ones, each with its place. With `units` the run's
+    tally has the records of one unit of each kind.
+    """
+
+    rows: pl.DataFrame
+    number: int
+    columns: list[str]
+    units: UnitTally | None = None
+
+    def of(self, batch: pl.DataFrame, first: int) -> NDArray[np.uint32]:
+        """The places (n,) of records of which the first has a number in the table, from 0."""
+        found = _places(batch, self.rows, self.columns)
+        if self.units is None:
+            return found
+        own = self.units.of_record[first : first + batch.height]
+        if len(own) < len(found) or (self.units.places[own] != found).any():
+            raise InputError(TABLE_CHANGED)
+        return own
+
+
+def _kinds_of_records(
+    settings: RunSettings,
+    table: LargeTable | TalliedTable,
+    rows: pl.DataFrame,
+    columns: RunColumns,
+) -> _Kinds:
+    """The kinds of records, and of units where the run has them, by a reading of their ids."""
+    number = int(rows[COUNT].sum())
+    found = _Kinds(_numbered(rows.select(columns.modelled)), number, columns.modelled)
+    schema = settings.public_table
+    if not columns.units:
+        return found
+    written, typed = table.tally(columns.units, by_schema=schema is not None)
+    refuse_missing(typed, columns.units)
+    codes = unit_codes(open_frame(typed, least=1), *columns.units)
+    ids = written.select(columns.units).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
+    units, places = [], []
+    read = list(dict.fromkeys([*columns.modelled, *columns.units]))
+    for batch in table.batches(read, AT_ONCE):
+        units.append(_places(batch, ids, list(columns.units)))
+        places.append(_places(batch, found.rows, columns.modelled))
+    if sum(map(len, units)) != number:
+        raise InputError(TABLE_CHANGED)
+    in_order = schema is not None and schema.members is not None
+    tally = UnitTally.of(
+        *(np.concatenate(parts).astype(np.intp) for parts in (units, places)), in_order=in_order
+    )
+    return replace(found, units=tally)
+
+
+def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.Series(_PLACE, np.arange(len(rows)), dtype=pl.UInt32))
 
 
 def _tally_digest(rows: pl.DataFrame) -> str:
@@ -169,7 +250,7 @@ def _tally_digest(rows: pl.DataFrame) -> str:
 def _write_records(
     run: FittedRun,
     table: LargeTable | TalliedTable,
-    tally: pl.DataFrame,
+    kinds: _Kinds,
     columns: RunColumns,
     out: Output,
     *,
@@ -179,16 +260,19 @@ def _write_records(
 
     Some rows of each dataset are returned.
     """
-    number = int(tally[COUNT].sum())
-    if run.rows is not None:
+    number = kinds.number
+    if run.rows is not None or run.table.members is not None:
         nobody = np.zeros(number, dtype=np.int8)
-        for _ in _public_rows(run, table, tally, columns, nobody, out.records):
+        for _ in _public_rows(run, table, kinds, columns, nobody, out.records):
             pass  # The generator writes the records. No row of a dataset belongs to a record.
+    if run.table.members is not None:
+        return _write_units(run, run.table.members, columns.released, out.datasets)
+    if run.rows is not None:
         batches = _rows_of_nobody(run.rows)
     else:
         order = None if run.settings.keep_order else row_order(order_stream(seed), number)
         rows = released_rows(order, number)
-        batches = _public_rows(run, table, tally, columns, rows, out.records)
+        batches = _public_rows(run, table, kinds, columns, rows, out.records)
         if order is not None:
             del order
             batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
@@ -205,7 +289,7 @@ def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
 def _public_rows(
     run: FittedRun,
     table: LargeTable | TalliedTable,
-    tally: pl.DataFrame,
+    kinds: _Kinds,
     columns: RunColumns,
     rows: RowNumbers,
     records: TableWriter,
@@ -215,13 +299,11 @@ def _public_rows(
     `rows` (N,) names the row of the datasets, from 1, that a record becomes, if it becomes a row.
     """
     per_kind = run.records()
-    places = tally.select(columns.modelled).with_columns(
-        pl.Series(_PLACE, np.arange(len(tally)), dtype=pl.UInt32)
-    )
+    linked = run.rows is None and run.table.members is None
     row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
     searches, read = _searches(columns.public, table.columns, run.table), 0
     for batch in table.batches(columns.all, AT_ONCE):
-        kind = _kinds(batch, places, columns.modelled)
+        kind = kinds.of(batch, read)
         for copies, y in searches:
             copies.look(batch.to_dict(), y[kind])
         become = rows[read : read + batch.height]
@@ -229,8 +311,7 @@ def _public_rows(
         if len(become) < batch.height:
             raise InputError(TABLE_CHANGED)
         of_kind = {name: values[kind] for name, values in per_kind.items()}
-        linked = {row_name: become} if run.rows is None else {}
-        records(pl.DataFrame({**linked, **of_kind}))
+        records(pl.DataFrame({**({row_name: become} if linked else {}), **of_kind}))
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
@@ -278,16 +359,40 @@ def _write_datasets(
             for job in [pool.submit(write, number) for number in range(settings.datasets)]:
                 job.result()
             first += batch.height
-    return [
-        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        for parts in kept
-    ]
+    return [_joined(parts) for parts in kept]
 
 
-def _kinds(batch: pl.DataFrame, places: pl.DataFrame, modelled: list[str]) -> Any:
-    """The tally's row of each record (n,)."""
+def _write_units(
+    run: FittedRun, drawn: UnitsDrawn, released: list[str], writers: list[TableWriter]
+) -> list[Sample]:
+    """Draw the whole units of each dataset in steps, and return some of its rows."""
+    settings, number = run.settings, run.rows or drawn.number
+    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+
+    def write(place: int) -> Sample:
+        draw, rng = streams[place]
+        kept: list[Sample] = []
+        first = 1
+        for values in unit_steps(run.table.drawn, draw, rng, drawn=drawn, units=number):
+            most = number * drawn.members.sizes[1]
+            kept.append(sampled(values, run.table, None, first=first, of=most))
+            made = run.table.written(values, nw.Implementation.POLARS, first=first)
+            writers[place](pl.DataFrame([one.to_native() for one in made]).select(released))
+            first += len(made[0])
+        return _joined(kept)
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return list(pool.map(write, range(settings.datasets)))
+
+
+def _joined(parts: Sequence[Sample]) -> Sample:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _places(batch: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> Any:
+    """The place of each record (n,) among distinct rows."""
     how: Any = {"how": "left", "maintain_order": "left", "nulls_equal": True}
-    place = batch.join(places, on=modelled, **how)[_PLACE]
+    place = batch.join(rows, on=columns, **how)[_PLACE]
     if place.null_count():
         raise InputError(TABLE_CHANGED)
     return place.to_numpy()

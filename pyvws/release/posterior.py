@@ -450,10 +450,8 @@ def _modelled(
         )
         return one.model, one.cells, program
     units = _units(table, one.cells, [(one.cells.cell_of_record, one.cells.n_cells)])
-    source = ModelSource(
-        *(one.model, one.cells, _sampler(settings, log), settings.threshold, units),
-        exponents=table.exponents,
-    )
+    sampler, e = _sampler(settings, log), table.exponents
+    source = ModelSource(one.model, one.cells, sampler, settings.threshold, units, exponents=e)
     return one.model, one.cells, source
 
 
@@ -461,7 +459,9 @@ def _units(
     table: ConfidentialTable, records: Records, places: list[tuple[NDArray[np.intp], int]]
 ) -> Units | None:
     """The units of privacy of a run that has them; None where a record is a unit."""
-    return None if table.units is None else Units.of(records, table.units, places)
+    if table.units is None:
+        return None
+    return Units.of(records, table.units, places, table.exponents)
 
 
 def _numbers(table: ConfidentialTable) -> Floats:

@@ -169,10 +169,11 @@ class Synthesizer(RunSettings):
         ----------
         table : path or lazy frame
             A csv, parquet or Arrow IPC file, a folder of parquet or Arrow parts, or a lazy frame
-            that narwhals accepts. The run reads files and polars plans twice (a parquet or Arrow
-            file once more before, for damage). Other engines (DuckDB, Dask, Spark, Ibis) count the
-            distinct rows of released, known and modelled columns themselves. The run gets only this
-            tally, so nobody can line up rows of its datasets with records.
+            that narwhals accepts. The run reads files and polars plans twice (with a unit once
+            more for its ids, and a parquet or Arrow file once more before, for damage). Other
+            engines (DuckDB, Dask, Spark, Ibis) count the distinct rows of released, known and
+            modelled columns themselves. The run gets only this tally, so nobody can line up rows of
+            its datasets with records, and the run refuses units of several records.
         folder : path
             The run writes `release/` and `confidential/` here, whole or not at all. The datasets
             are csv or Arrow IPC where the input is, else parquet.

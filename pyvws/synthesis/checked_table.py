@@ -34,6 +34,7 @@ from pyvws.tables.frame import (
     outcome_column,
     outcome_series,
     plain_columns,
+    unit_codes,
 )
 from pyvws.tables.levels import coded_column, how_many
 from pyvws.tables.members import places_in
@@ -52,21 +53,29 @@ __all__ = ["check_table"]
 
 
 def check_table(
-    table: Any, settings: RunSettings, *, counts: Floats | None = None
+    table: Any,
+    settings: RunSettings,
+    *,
+    counts: Floats | None = None,
+    units: NDArray[np.intp] | None = None,
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
 
-    `counts` (N,) are the records that each row of a tally stands for. A tally lacks the columns
-    that are only released.
+    `counts` (N,) are the records that each row of a tally stands for, and `units` (N,) the kinds of
+    units that the rows belong to, where there are units. A tally lacks the columns that are only
+    released.
     """
     frame = open_frame(table, least=2 if counts is None else 1)
     if settings.public_table is not None:
-        return _several_outcomes(frame, settings, settings.public_table, counts)
-    return _one_outcome(frame, settings, counts)
+        return _several_outcomes(frame, settings, settings.public_table, counts, units)
+    return _one_outcome(frame, settings, counts, units)
 
 
 def _one_outcome(
-    frame: nw.DataFrame[Any], settings: RunSettings, counts: Floats | None
+    frame: nw.DataFrame[Any],
+    settings: RunSettings,
+    counts: Floats | None,
+    units: NDArray[np.intp] | None,
 ) -> ConfidentialTable:
     outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
@@ -130,7 +139,7 @@ def _one_outcome(
         public=_coded_predictors(frame, design.predictors),
         weights=None if weighed is None else _public_weights(frame, weighed, (outcome,)),
         reference=reference,
-        units=_units(frame, settings, (outcome,)),
+        units=_units(frame, settings, (outcome,), counts, units),
     )
 
 
@@ -147,15 +156,19 @@ def _coded_predictors(frame: nw.DataFrame[Any], names: Sequence[str]) -> dict[st
 
 
 def _several_outcomes(
-    frame: nw.DataFrame[Any], settings: RunSettings, schema: Schema, counts: Floats | None
+    frame: nw.DataFrame[Any],
+    settings: RunSettings,
+    schema: Schema,
+    counts: Floats | None,
+    units: NDArray[np.intp] | None,
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
     values, whole = schema.coded(frame, counts=counts), modelled_schema(schema)
-    units, first = _units(frame, settings, schema.synthesized), None
+    units, first = _units(frame, settings, schema.synthesized, counts, units), None
     members = schema.members
     if members is not None and units is not None:
-        values |= members.summarized(values, units, schema.columns)
-        first = _first_members(schema, values, units)
+        values |= members.summarized(values, units, schema.columns, counts)
+        first = _first_members(schema, values, units, counts)
     shown, outcomes, drawn, of_unit = {}, [], [], 0
     for name in schema.synthesized:
         found = follows(schema, name, values)
@@ -208,16 +221,19 @@ def _several_outcomes(
         members=None
         if first is None or members is None
         else UnitsDrawn(
-            *(schema, of_unit, int(first.sum())),
-            impossible=int(members.breaking(values, schema.columns).sum()),
+            *(schema, of_unit, how_many(first, counts)),
+            impossible=how_many(members.breaking(values, schema.columns), counts),
         ),
-        exponents=survey_exponents(frame, schema),
+        exponents=survey_exponents(frame, schema, counts),
         levels={name: schema.columns[name].levels or () for name in schema.public},
     )
 
 
 def _first_members(
-    schema: Schema, values: Mapping[str, Floats], units: NDArray[np.intp]
+    schema: Schema,
+    values: Mapping[str, Floats],
+    units: NDArray[np.intp],
+    counts: Floats | None,
 ) -> NDArray[np.bool_]:
     """Whether a record (N,) is the first of its unit, whose columns count once.
 
@@ -229,8 +245,9 @@ def _first_members(
     for name in schema.of_unit:
         own = values[name]
         other = own[of_first[units]]
-        differs = len(np.unique(units[~((own == other) | (np.isnan(own) & np.isnan(other)))]))
-        if differs:
+        differing = units[~((own == other) | (np.isnan(own) & np.isnan(other)))]
+        if len(differing):
+            differs = how_many((place == 0) & np.isin(units, differing), counts)
             raise InputError(
                 f"Column {name!r} of of_unit differs between the records of {differs} units. A "
                 "column of the unit has one value in all of its records."
@@ -322,16 +339,22 @@ def _public_weights(frame: nw.DataFrame[Any], name: str, outcomes: Collection[st
 
 
 def _units(
-    frame: nw.DataFrame[Any], settings: RunSettings, outcomes: Collection[str]
+    frame: nw.DataFrame[Any],
+    settings: RunSettings,
+    outcomes: Collection[str],
+    counts: Floats | None,
+    kinds: NDArray[np.intp] | None,
 ) -> NDArray[np.intp] | None:
-    """Each record's unit of privacy (N,), 0 to H - 1; None where a record is a unit."""
+    """Each record's unit of privacy (N,), 0 to H - 1; None where a record is a unit.
+
+    A tally has the `kinds` of its units, and `counts` of each.
+    """
     name = settings.unit_column
     if name is None:
         return None
     if name in outcomes:
         raise InputError(f"unit names the outcome {name!r}. Name a column of ids.")
-    (ids,) = plain_columns(frame, [name], role="unit").values()
-    codes, values = ids.factorize()
-    if len(values) < 2:
+    codes = unit_codes(frame, name) if kinds is None else kinds
+    if how_many(places_in(codes) == 0, counts) < 2:
         raise InputError(f"Column {name!r} of unit has one value. A run needs two units or more.")
-    return np.asarray(codes, dtype=np.intp)
+    return codes

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import narwhals as nw
 
+from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.formula import dotted, read_formula
@@ -23,13 +24,15 @@ AnySettings = TypeVar("AnySettings", bound=RunSettings)
 class RunColumns:
     """Columns of a run: `modelled` in the fit, the `outcomes` last, and `released` in their order.
 
-    `outcomes` are the columns to synthesize, and `ids` those that get new ids.
+    `outcomes` are the columns to synthesize, `ids` those that get new ids, and `units` that of the
+    units of privacy, if there are any.
     """
 
     modelled: list[str]
     released: list[str]
     outcomes: tuple[str, ...]
     ids: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     @property
     def public(self) -> list[str]:
@@ -39,7 +42,7 @@ class RunColumns:
     @property
     def all(self) -> list[str]:
         """Every column that the run reads."""
-        return list(dict.fromkeys([*self.modelled, *self.public]))
+        return list(dict.fromkeys([*self.modelled, *self.public, *self.units]))
 
 
 def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
@@ -67,12 +70,12 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
         check_columns(table, wanted, role=role)
     keys = [
         name
-        for name in dict.fromkeys([*predictors, *known, *weights, *units, *survey])
+        for name in dict.fromkeys([*predictors, *known, *weights, *survey])
         if name not in outcomes
     ]
     public = {*outcomes, *predictors, *names, *ids}
     released = [name for name in table.columns if name in public]
-    return RunColumns([*keys, *outcomes], released, outcomes, ids)
+    return RunColumns([*keys, *outcomes], released, outcomes, ids, tuple(units))
 
 
 def _modelled(settings: RunSettings) -> tuple[tuple[str, ...], list[str]]:
@@ -112,7 +115,7 @@ def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:
 
     The function also says whether the rows have an order of their own. If the frame's engine
     promises no order, the function sorts the rows by their values, public columns first, so that
-    the same seed gives the same release.
+    the same seed gives the same release. Raises InputError for members without an order.
     """
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
@@ -121,8 +124,15 @@ def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:
     chosen = run_columns(settings, plan)
     columns = [name for name in plan.columns if name in {*chosen.all, *chosen.ids}]
     ordered = isinstance(plan, LargeTable)
+    schema = settings.public_table
+    if not ordered and schema is not None and schema.members is not None:
+        raise InputError(
+            f"{plan.name}: members stand in the order of the table's rows, and the frame's "
+            "engine keeps none. Give a file or a table in memory."
+        )
     with named_errors(plan.name, columns, plan.columns):
         rows = frame.select(columns).collect()
         if not ordered:
-            rows = rows.sort(list(dict.fromkeys([*chosen.public, *chosen.modelled])))
+            keys = [*chosen.public, *chosen.units, *chosen.modelled]
+            rows = rows.sort(list(dict.fromkeys(keys)))
         return rows.to_native(), ordered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from pyvws.tables.cells import Cells, Records
 from pyvws.tables.units import Units
 
 __all__ = [
+    "FitProgress",
     "FitSource",
     "ModelSource",
     "OutsideShares",
@@ -44,6 +46,12 @@ __all__ = [
 ]
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
+
+
+class FitProgress(Protocol):
+    """Called while a fit runs: iterations done, in all, and the columns that are being sampled."""
+
+    def __call__(self, done: int, total: int, doing: Sequence[str] = (), /) -> None: ...
 
 
 class FitSource(Protocol):
@@ -64,7 +72,7 @@ class FitSource(Protocol):
         settings: SamplerSettings,
         *,
         seed: int,
-        progress: Progress | None,
+        progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
@@ -92,7 +100,7 @@ class ModelSource:
         settings: SamplerSettings,
         *,
         seed: int,
-        progress: Progress | None,
+        progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
@@ -114,7 +122,8 @@ class ModelSource:
         if self.units is not None:
             records = self.units
             terms = unit_terms(terms, self.units.kinds[0], posterior.n_draws)
-        e = 1.0 if self.exponents is None else self.exponents
+        outer = _outer_exponents(self.exponents, self.units)
+        e = 1.0 if outer is None else outer
         raised = weights * e
         bounds, maxima = blockwise_bounds(
             terms.blocks,
@@ -147,7 +156,7 @@ class TableSource:
         settings: SamplerSettings,
         *,
         seed: int,
-        progress: Progress | None,
+        progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
@@ -175,7 +184,10 @@ class TableSource:
             pairs = zip(columns, self.units.kinds, strict=True)
             columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
         return blockwise_joint_bounds(
-            columns, draws=posterior.n_draws, weights=weights, exponents=self.exponents
+            columns,
+            draws=posterior.n_draws,
+            weights=weights,
+            exponents=_outer_exponents(self.exponents, self.units),
         )
 
     def _fitted(
@@ -183,7 +195,7 @@ class TableSource:
         weights: Floats,
         settings: SamplerSettings,
         seed: int,
-        progress: Progress | None,
+        progress: FitProgress | None,
         previous: Posterior | None,
     ) -> Posterior:
         columns = self.model.columns
@@ -191,7 +203,7 @@ class TableSource:
         weights = _by_record(weights, self.units)
         own = weights.T if weights.ndim == 2 else [weights] * K
         seeds = np.random.SeedSequence(seed).generate_state(K, np.uint64)
-        tell = _Told(progress, K)
+        tell = _Told(progress, [one.column for one in columns])
 
         def fit(place: int) -> Posterior:
             one = columns[place]
@@ -239,6 +251,11 @@ class TableSource:
         )
 
 
+def _outer_exponents(exponents: Floats | None, units: Units | None) -> Floats | None:
+    """The exponents (N,) that the terms lack; the sums of units have those of their records."""
+    return exponents if units is None else None
+
+
 def _by_record(weights: Floats, units: Units | None) -> Floats:
     """The weights of the records (N, ...), of which those of a unit share the unit's."""
     return weights if units is None else weights[units.of_record]
@@ -267,8 +284,8 @@ def _terms(
 class _Told:
     """Progress of several fits side by side, told as one; and the word that stops them all."""
 
-    def __init__(self, progress: Progress | None, fits: int) -> None:
-        self._progress, self._done = progress, [0] * fits
+    def __init__(self, progress: FitProgress | None, columns: Sequence[str]) -> None:
+        self._progress, self._columns, self._done = progress, columns, [0] * len(columns)
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -283,7 +300,12 @@ class _Told:
                 raise KeyboardInterrupt
             self._done[place] = done
             if self._progress is not None:
-                self._progress(sum(self._done), total * len(self._done))
+                now = [
+                    column
+                    for column, done in zip(self._columns, self._done, strict=True)
+                    if 0 < done < total
+                ]
+                self._progress(sum(self._done), total * len(self._done), now)
 
         return tell
 
@@ -392,7 +414,7 @@ class ProgramSource:
         settings: SamplerSettings,
         *,
         seed: int,
-        progress: Progress | None,
+        progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
@@ -24,7 +23,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.statement.released_draws import draw_of_dataset
-from pyvws.synthesis.fit_sources import FitSource
+from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
 from pyvws.tables.units import Units
@@ -44,7 +43,7 @@ _LEFT_OUT = 0.01  # Tell the user if LW gives weight 0 to this share of the reco
 class Listener:
     """A receiver of a run's news: `fit` opens a fit and gives its progress; `line` takes a text."""
 
-    fit: Callable[[str], Progress | None]
+    fit: Callable[[str], FitProgress | None]
     line: Callable[[str], None]
 
 

@@ -82,7 +82,6 @@ class RunSettings:
         None,
         "Column of ids, such as households: epsilon is then of all records of one id.",
         more="So are bounds and weights. A schema has an entry `unit` of its own.",
-        in_steps=False,
         panel="Mechanism",
     )
     datasets: int = setting(
@@ -427,8 +426,7 @@ class RunSettings:
     @property
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
-        exponents = self.public_table and self.public_table.exponents
-        return bool(exponents or self.unit_column) or any(
+        return any(
             not one.in_steps and getattr(self, one.name) != one.default
             for one in settings_of(type(self))
         )

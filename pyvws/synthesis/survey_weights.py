@@ -28,10 +28,11 @@ def refuse_exponents(schema: Schema, mechanism: Mechanism, engine: Any) -> None:
             f"mechanism {mechanism.name} is not made for. Choose a mechanism without a clamp, such "
             "as lw, or synthesize the weights as the last column."
         )
-    if schema.unit is not None:
+    if schema.members is not None:
         raise InputError(
-            "Runs cannot follow survey_weight and unit together yet, unless the weights are "
-            "synthesized. Leave one of them out."
+            f"survey_weight {schema.exponents!r} is of records, and members have whole units "
+            "drawn, whose own columns count once. Synthesize the weights as a column, or leave "
+            "members out."
         )
     if engine in STAN_ENGINES:
         raise InputError(
@@ -40,10 +41,13 @@ def refuse_exponents(schema: Schema, mechanism: Mechanism, engine: Any) -> None:
         )
 
 
-def survey_exponents(frame: nw.DataFrame[Any], schema: Schema) -> Floats | None:
+def survey_exponents(
+    frame: nw.DataFrame[Any], schema: Schema, counts: Floats | None = None
+) -> Floats | None:
     """Survey weights (N,) over their public mean, or over the table's without a public one.
 
-    None where the schema has no exponents. Raises InputError for negative or missing weights.
+    `counts` (N,) are the records that each row of a tally stands for. None where the schema has no
+    exponents. Raises InputError for negative or missing weights.
     """
     name = schema.exponents
     if name is None:
@@ -54,7 +58,8 @@ def survey_exponents(frame: nw.DataFrame[Any], schema: Schema) -> Floats | None:
             f"Column {name!r} of survey_weight has negative weights, or none above 0. Check the "
             "column."
         )
-    return np.asarray(weights / (schema.mean_survey_weight or weights.mean()))
+    mean = schema.mean_survey_weight or float(np.average(weights, weights=counts))
+    return np.asarray(weights / mean)
 
 
 def survey_caveats(schema: Schema | None) -> tuple[Phrase, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
@@ -27,6 +28,7 @@ __all__ = [
     "outcome_series",
     "plain_columns",
     "refuse_names",
+    "unit_codes",
     "with_columns",
 ]
 
@@ -129,6 +131,17 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
             column = column.cast(nw.String if role == "known" else nw.Float64)
         columns[name] = column.to_pandas().reset_index(drop=True)
     return columns
+
+
+def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
+    """The units (N,) of records, from 0 in the order of their first records, by a column of ids."""
+    check_columns(frame, [name], role="unit")
+    if frame[name].dtype.is_nested():
+        raise InputError(
+            f"Column {name!r} of unit holds lists. Name a column with one id a record."
+        )
+    (ids,) = plain_columns(frame, [name], role="unit").values()
+    return np.asarray(ids.factorize()[0], dtype=np.intp)
 
 
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:

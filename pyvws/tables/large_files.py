@@ -32,6 +32,7 @@ from pyvws.tables.files import (
     refuse_uneven_rows,
     rows_and_columns,
     scan_columns,
+    separator_of,
     spelled,
 )
 from pyvws.tables.frame import column_names, narwhal_view
@@ -183,9 +184,10 @@ def open_large(path: Path) -> LargeTable:
             written = scan_columns(path, kind)
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
-            refuse_uneven_rows(file, path.name)
+            mark = separator_of(file, path.name)
+            refuse_uneven_rows(file, path.name, mark)
             file.seek(0)
-            given: Any = {"new_columns": csv_header(file)}
+            given: Any = {"new_columns": csv_header(file, mark), "separator": mark}
         typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
         written = pl.scan_csv(path, infer_schema=False, **given)
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)
@@ -215,9 +217,9 @@ def rough_size(path: Path) -> tuple[int, int]:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            width = max(1, len(csv_header(file)))
+            width = max(1, len(csv_header(file, separator_of(file, path.name))))
             sample = file.read(1 << 16)
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, UnicodeDecodeError, csv.Error, InputError):
         return 0, 0
     lines = max(1, sample.count(b"\n"))
     return int(size / (len(sample) / lines or 1.0)) if sample else 0, width

@@ -24,6 +24,7 @@ from pyvws._base.checks import Floats, near, told
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
 from pyvws.tables.entries import names
+from pyvws.tables.levels import how_many
 from pyvws.tables.rules import Condition, read_condition
 
 __all__ = ["NONE", "Members", "Summary", "places_in", "read_members"]
@@ -229,16 +230,21 @@ class Members:
         return found
 
     def summarized(
-        self, values: Mapping[str, Floats], units: Rows, columns: Mapping[str, Column]
+        self,
+        values: Mapping[str, Floats],
+        units: Rows,
+        columns: Mapping[str, Column],
+        counts: Floats | None = None,
     ) -> dict[str, Floats]:
         """The summaries and sizes (N,) of N members, by their values and units 0 to H - 1.
 
-        The members of a unit stand in their order. Raises InputError for a unit that is larger or
-        smaller than the public sizes.
+        The members of a unit stand in their order. `counts` (N,) are the units that each one of a
+        tally stands for. Raises InputError for a unit that is larger or smaller than the public
+        sizes.
         """
         sizes, place = np.bincount(units), places_in(units)
         low, high = self.sizes
-        wrong = int(((sizes < low) | (sizes > high)).sum())
+        wrong = how_many(((sizes < low) | (sizes > high))[units] & (place == 0), counts)
         if wrong:
             raise InputError(
                 f"{wrong} units have fewer records than {low} or more than {high}. Widen sizes of "

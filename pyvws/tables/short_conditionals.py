@@ -1,9 +1,10 @@
-"""Propose short conditionals for a wide table: tables of a few predictors, and lookups.
+"""Propose lookups, and short conditionals for a wide table: tables of a few predictors.
 
-With many columns or levels, a regression on all earlier columns has more coefficients than a
-sampler fits. Then each category becomes a conditional table of at most two earlier columns: those
-that tell most of it, by mutual information less what as many cells show by chance. All of this is
-found in the records, so every entry made here stands in `review`.
+A column that an earlier category decides is looked up. With many columns or levels, a regression on
+all earlier columns has more coefficients than a sampler fits. Then each category becomes a
+conditional table of at most two earlier columns: those that tell most of it, by mutual information
+less what as many cells show by chance. All of this is found in the records, so every entry made
+here stands in `review`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes.
 _MOST_SHARES: Final = 10_000  # Patterns times levels of a table: thousands of draws of them fit.
 _MOST_BANDS: Final = 30  # A predictor has at most so many levels or intervals.
 _TENTHS: Final = np.arange(0.1, 1.0, 0.1)
+_MOST_DIGITS: Final = 16
 _SPAN: Final = 120  # Whole numbers within so many values become levels of a table.
 _RECORDS_A_LEVEL: Final = 10  # On average, where a level decides another column's value.
 
@@ -45,26 +47,27 @@ class _Seen:
 def short_conditionals(
     columns: Mapping[str, Column], values: Mapping[str, Floats]
 ) -> dict[str, Column]:
-    """The proposed columns, with short conditionals where regressions would be too long.
+    """The proposed columns with lookups, and short conditionals where regressions are too long.
 
     `values` (N,) by name are the records as `Schema.coded` gives them.
     """
-    if _coefficients(columns) <= _MOST_COEFFICIENTS:
-        return dict(columns)
+    short = _coefficients(columns) > _MOST_COEFFICIENTS
     made: dict[str, Column] = {}
     seen: dict[str, _Seen] = {}
     for name, column in columns.items():
         if column.role != "synthesize":
             made[name] = column
             continue
-        one = _seen(column, values[name], values.get(part_of(name)))
+        one = (_seen if short else _as_it_is)(column, values[name], values.get(part_of(name)))
         if lookup := _decided_by(one, seen):
             entries = {"model": None, "outcome_scale": None, "mass": (), "cuts": None}
             made[name] = _changed(column, **entries, lookup=lookup)
             continue
-        predictors = _predictors(one, seen)
-        part = {"part": {"model": "table"}} if one.column.parts else {}
-        made[name] = _changed(one.column, predictors=predictors, **part)
+        made[name] = one.column
+        if short:
+            predictors = _predictors(one, seen)
+            part = {"part": {"model": "table"}} if one.column.parts else {}
+            made[name] = _changed(one.column, predictors=predictors, **part)
         seen[name] = one
     return made
 
@@ -94,6 +97,12 @@ def _changed(column: Column, **entries: Any) -> Column:
     return replace(column, **entries, review=review)
 
 
+def _as_it_is(column: Column, own: Floats, _part: Floats | None) -> _Seen:
+    """The column as a regression takes it; a number decides no other column."""
+    codes = own.astype(np.intp) - 1 if column.categorical else np.zeros(len(own), dtype=np.intp)
+    return _Seen(column, own, codes, None)
+
+
 def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
     """The column as a conditional table takes it, and its codes."""
     if column.categorical:
@@ -116,9 +125,13 @@ def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
 
 
 def _cuts(values: Floats) -> Floats:
-    """Rounded tenths of the values (n,), those that differ."""
-    found = np.quantile(values, _TENTHS) if len(values) else np.empty(0)
-    return np.unique([float(f"{x:.2g}") for x in found])
+    """Tenths of the values (n,) in as few digits, two or more, as keep different ones apart."""
+    found = np.unique(np.quantile(values, _TENTHS)) if len(values) else np.empty(0)
+    for digits in range(2, _MOST_DIGITS):
+        rounded = np.unique([float(f"{x:.{digits}g}") for x in found])
+        if len(rounded) == len(found):
+            return rounded
+    return found
 
 
 def _predictors(one: _Seen, seen: Mapping[str, _Seen]) -> tuple[str, ...]:

@@ -92,6 +92,16 @@ def test_units_of_equal_records_are_one_kind():
     assert kinds.counts.toarray().tolist() == [[1, 0, 1], [1, 0, 0]]
 
 
+def test_exponents_weigh_the_records_of_a_unit():
+    """l_h = sum_j e_hj l_hj; a record with the exponent 0 has no term, not even -inf."""
+    by_cell = np.array([[-2.0, -np.inf, -1.0], [-1.0, -1.0, -4.0]])
+    terms, unit = terms_of(by_cell, np.array([0, 2, 0, 1])), np.array([0, 0, 1, 1])
+    kinds = unit_kinds(unit, terms.cell_of_record, 3, np.array([0.5, 2.0, 3.0, 0.0]))
+    assert kinds.counts.toarray().tolist() == [[0.5, 0, 2], [3, 0, 0]]
+    bounds, _ = one_outcome(unit_terms(terms, kinds, 2), np.array([1.0, 0.5]), 2)
+    assert bounds.by_record.tolist() == [8.5, 3.0]
+
+
 @given(tables())
 @few
 def test_bounds_of_units_are_those_of_sums(table):

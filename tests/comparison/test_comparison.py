@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError, OutputError
+from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
 
 pytestmark = pytest.mark.runs
@@ -84,6 +85,7 @@ def test_what_time_does_not_allow_is_said_and_done_later(tmp_path: Path) -> None
     assert short.not_run == ("seeds 1, 2 of every point",)
     page = (tmp_path / "out/confidential/comparison.html").read_text()
     assert "Not run in the time given: seeds 1, 2 of every point." in page
+    assert "shorter fits: another folder, with --draws 250" in page
     assert len(compared(tmp_path / "out").rows) == 3
 
 
@@ -117,6 +119,23 @@ def test_the_release_that_follows_says_that_settings_were_compared(tmp_path: Pat
     assert done.exit_code == 0, done.output
     privacy = json.loads((tmp_path / "release/release/privacy.json").read_text())
     assert any(one["key"] == "compared" for one in privacy["ledger"])
+
+
+@pytest.mark.parametrize("records", [None, 40])
+def test_whole_units_are_compared(tmp_path: Path, records: int | None) -> None:
+    homes = pl.concat([PEOPLE, PEOPLE.tail(30)])
+    homes = homes.with_columns(home=pl.int_range(pl.len()) % 300)
+    members = {"sizes": [1, 3], "summaries": {"persons": "size", "before": "count"}}
+    columns = {"home": Column(role="id"), **_schema(tmp_path / "out").columns}
+    schema = Schema(columns, unit="home", members=members)
+    given: dict[str, Any] = {"choices": ["lw", "sw"], "seeds": 1, "jobs": 1, "records": records}
+    found = vws.compare(homes, tmp_path / "out", schema=schema, **SHARED, **given)
+    assert [row.problems for row in found.rows] == [(), ()]
+    assert all(500.0 < row.values("k_marginal")[0] <= 1000.0 for row in found.rows)
+    given["choices"] = ["cw"]
+    with pytest.raises(InputError, match="record by record"):
+        vws.compare(homes, tmp_path / "other", schema=schema, **SHARED, **given)
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_command_prints_the_points_and_the_advice(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,14 @@ def test_synthetic_weights_come_last_within_their_range() -> None:
         assert not set(one["w"]) & set(table["w"])
 
 
+MEMBERS = {"sizes": [1, 99], "summaries": {"persons": "size"}}
+
+
 @pytest.mark.parametrize(
     ("of_table", "options", "change", "message"),
     [
         ({}, {"mechanism": "censored", "epsilon": 4.0}, {}, "the clamp of mechanism censored"),
-        ({"unit": "area"}, {}, {}, "survey_weight and unit together"),
+        ({"unit": "area", "members": MEMBERS}, {}, {}, "members have whole units drawn"),
         ({}, {}, {"w": -1.0}, "'w' of survey_weight has negative weights"),
         ({}, {}, {"w": 0.0}, "or none above 0"),
         ({}, {}, {"w": np.nan}, "Column 'w' has missing or infinite values"),
@@ -205,12 +209,57 @@ def test_what_a_run_cannot_follow_is_refused(
     assert message in str(caught.value)
 
 
-def test_a_table_in_steps_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "people.parquet"
-    pl.from_pandas(people()).write_parquet(path)
-    made = vws.Synthesizer(schema=schema(survey_weight="w"), mechanism="unweighted")
-    with pytest.raises(InputError, match="fits in memory"):
-        made.fit_to(path, tmp_path / "out", seed=1)
+@pytest.mark.parametrize("unit", [None, "home"])
+def test_a_table_in_steps_gives_the_release_from_memory(
+    tmp_path: Path, unit: str | None, at_once: Callable[[int], None]
+) -> None:
+    at_once(40)
+    table = people().assign(home=np.arange(150) % 60, pay=50.0)
+    table["w"] = np.where(table["sex"] == "f", 2.0, 1.0)
+    pl.from_pandas(table).write_parquet(tmp_path / "people.parquet")
+    columns = {name: schema().columns[name] for name in ("sex", "area")}
+    made = vws.Synthesizer(
+        schema=Schema(columns, survey_weight="w", mean_survey_weight=1.0, unit=unit),
+        mechanism="unweighted",
+        datasets=2,
+        settings=vws.SamplerSettings(draws=100, warmup=100, chains=2),
+    )
+    made.fit_to(tmp_path / "people.parquet", tmp_path / "steps", seed=1)
+    memory = made.fit(pl.from_pandas(table), seed=1)
+    memory.write(tmp_path / "memory", format="parquet")
+    for name in ("release/synthetic-02.parquet", "confidential/records.parquet"):
+        one, other = (pl.read_parquet(tmp_path / where / name) for where in ("steps", "memory"))
+        assert one.equals(other), name
+    mine = json.loads((tmp_path / "steps" / "confidential" / "summary.json").read_text())
+    assert mine["epsilon"] == memory.summary["epsilon"]
+    checks, others = (one["column_checks"]["columns"] for one in (mine, memory.summary))
+    for name, found in others.items():  # Sums of weights by kind are rounded in another order.
+        for one, other in zip(checks[name], found, strict=True):
+            assert one == pytest.approx(other)
+    assert mine.get("units") == memory.summary.get("units")
+
+
+def test_a_record_of_a_unit_with_a_weight_of_two_is_in_the_unit_twice() -> None:
+    table = people(60).assign(home=np.arange(60) % 25)
+    columns = {name: schema().columns[name] for name in ("sex", "area")}
+    for of in (columns, {"sex": columns["sex"]}):
+        known = Schema(dict(of), unit="home", survey_weight="w", mean_survey_weight=1.0)
+        twice = pd.concat([table, table.iloc[:20]], ignore_index=True)
+        options: dict[str, Any] = {"mechanism": "lw", "keep_order": True}
+        weights = np.where(np.arange(60) < 20, 2.0, 1.0)
+        first = run(table.assign(w=weights), known, **options)
+        second = run(twice.assign(w=1.0), known, **options)
+        for name in ("weight", "lipschitz_bound", "lipschitz_bound_final"):
+            mine, theirs = first.records[name].to_numpy(), second.records[name].to_numpy()[:60]
+            assert mine == pytest.approx(theirs), name
+        pd.testing.assert_frame_equal(first.posterior, second.posterior)
+        assert first.summary["epsilon"] == pytest.approx(second.summary["epsilon"])
+        # Weights of one are none, to the bit.
+        plain = run(table, Schema(dict(of), unit="home"), **options)
+        ones = run(table.assign(w=1.0), known, **options)
+        pd.testing.assert_frame_equal(
+            plain.records, ones.records[plain.records.columns], check_exact=True
+        )
 
 
 def test_a_column_that_the_table_lacks_is_named() -> None:

@@ -323,11 +323,23 @@ def test_bad_input_is_one_line_before_any_work(case: str) -> None:
     assert "mid" not in str(caught.value)
 
 
+def test_progress_names_the_columns_that_are_sampled() -> None:
+    told: dict[str, list[tuple[int, int, str]]] = {}
+
+    def fit(label: str) -> Any:
+        return lambda *news: told.setdefault(label, []).append(news)
+
+    synthesizer(draws=400).fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
+    for news in told.values():
+        named = {name for *_, doing in news for name in doing}
+        assert named == {"edu", "pay", "visits"}
+
+
 def test_an_interrupt_ends_every_fit() -> None:
     began = []
 
     def fit(_label: str) -> Any:
-        def progress(done: int, total: int) -> None:
+        def progress(done: int, total: int, doing: Any = ()) -> None:
             began.append((done, total))
             if done > 0.2 * total:
                 raise KeyboardInterrupt

@@ -155,9 +155,7 @@ def test_what_knows_records_alone_is_refused(schema: Any) -> None:
     assert "h00" not in said
 
 
-def test_the_command_says_the_unit_and_tables_that_stay_on_disk_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_the_command_says_the_unit_in_memory_and_in_steps(tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     people().to_csv(table, index=False)
     line = "--outcome visits --model poisson --unit home --draws 100 --warmup 100 --datasets 2"
@@ -168,6 +166,8 @@ def test_the_command_says_the_unit_and_tables_that_stay_on_disk_are_refused(
     written = json.loads((release / "privacy.json").read_text())
     assert written["unit_of_privacy"] == "all records of one home"
     assert 'unit = "home"' in (release / "run.toml").read_text()
-    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home")
-    with pytest.raises(InputError, match="memory"):
-        run.fit_to(table, tmp_path / "again", seed=1)
+    steps = [*given[:-2], str(tmp_path / "steps"), "--quiet", "--memory", "1KB"]
+    result = CliRunner().invoke(app, [*steps, "--mechanism", "unweighted"])
+    assert result.exit_code == 0, result.output
+    written = json.loads((tmp_path / "steps" / "release" / "privacy.json").read_text())
+    assert written["unit_of_privacy"] == "all records of one home"

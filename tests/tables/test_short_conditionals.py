@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyvws.tables.column import Column
 from pyvws.tables.pattern_design import pattern_design
 from pyvws.tables.schema import Schema
-from pyvws.tables.short_conditionals import _information
+from pyvws.tables.short_conditionals import _cuts, _information
 
 N = 3000
 
@@ -58,6 +58,24 @@ def test_a_wide_table_by_hand() -> None:
     assert columns["wage"].part == {"model": "table"}
     assert columns["wage"].predictors == ("age",)
     assert set(columns["work"].predictors or ()) == {"wage", "age"}
+
+
+def test_a_narrow_table_has_lookups_and_stays_as_it_is_else() -> None:
+    columns = Schema.propose(wide().select("area", "rain", "age", "wage")).columns
+    assert columns["rain"].lookup is not None
+    assert len(columns["rain"].lookup["area"]) == 40
+    assert "lookup" in columns["rain"].review
+    assert [columns[name].model for name in columns] == [
+        "nominal", None, "negative-binomial", "normal"
+    ]  # fmt: skip
+    assert columns["wage"].predictors is None
+
+
+def test_cuts_have_few_digits_and_tell_tenths_apart() -> None:
+    assert _cuts(np.arange(0.0, 1001.0)).tolist() == [100.0 * k for k in range(1, 10)]
+    assert _cuts(np.arange(1900.0, 2000.0)).tolist() == [1900.0 + 10.0 * k for k in range(1, 10)]
+    assert _cuts(np.full(9, 12.34)).tolist() == [12.0]
+    assert _cuts(np.empty(0)).tolist() == []
 
 
 def test_every_entry_that_the_records_decide_is_to_be_reviewed() -> None:

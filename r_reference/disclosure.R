@@ -27,3 +27,10 @@ attribute_shares <- function(original, original_target, synthetic, synthetic_tar
     sum(d[one_s & one_d])
   ) / length(original)
 }
+
+# Quantity: the share of synthetic records (rows) that equal an original record which is alone.
+copied_share <- function(original, synthetic) {
+  pattern <- function(x) apply(x, 1, paste, collapse = " ")
+  alone <- names(which(table(pattern(original)) == 1))
+  mean(pattern(synthetic) %in% alone)
+}

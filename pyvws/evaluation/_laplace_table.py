@@ -1,7 +1,9 @@
 """The same table of estimates by the Laplace mechanism, from the confidential records.
 
-Neighbours are two tables of which one lacks a record of the other. Epsilon is split equally over
-the statistics. The cells of a statistic share its part, because a record lies in one cell at most.
+Neighbours are two tables of which one lacks a unit of the other: one record, or all records of a
+unit of the schema. A unit of at most M records, M public, costs at most M times what one record
+costs, so the noise is that of one record at epsilon / M. Epsilon is split equally over the
+statistics. The cells of a statistic share its part, because a record lies in one cell at most.
 
 - count: the sum of w, each at most the upper end W of the weights' public range.
 - total: the sum of w y, with y in its public range [L, U].
@@ -24,8 +26,9 @@ from pyvws.errors import InputError
 from pyvws.evaluation._public_cells import CellRecords, Statistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
+from pyvws.tables.schema import Schema
 
-__all__ = ["check_ranges", "laplace_figures"]
+__all__ = ["check_ranges", "laplace_figures", "most_records"]
 
 _BINS: Final = 64
 
@@ -44,19 +47,38 @@ def check_ranges(plan: TablePlan, ranges: Mapping[str, tuple[float, float]]) -> 
         raise InputError(f"The range of the weights {plan.weights!r} must not be negative.")
 
 
+def most_records(schema: Schema | None) -> int:
+    """The public number M of records that a unit has at most; InputError where none is public."""
+    if schema is None or schema.unit is None:
+        return 1
+    if schema.members is None:
+        raise InputError(
+            f"The Laplace mechanism needs the largest number of records of one {schema.unit!r}. "
+            "Give the schema members with sizes; without its unit the noise is for single records."
+        )
+    return schema.members.sizes[1]
+
+
 def laplace_figures(
     records: CellRecords,
     plan: TablePlan,
     ranges: Mapping[str, tuple[float, float]],
     *,
     epsilon: float,
+    most: int = 1,
     noise: LaplaceNoise,
 ) -> list[tuple[Floats, Floats]]:
     """Figures and standard errors of their noise, (C, P) of each statistic with P points.
 
-    The standard error is NaN for quantiles, and where a noisy count is not above 0.
+    The clusters of the records are units of at most `most` records each; InputError for a larger
+    one. The standard error is NaN for quantiles, and where a noisy count is not above 0.
     """
-    part = positive(epsilon, "epsilon") / len(plan.statistics)
+    part = positive(epsilon, "epsilon") / len(plan.statistics) / most
+    if records.clusters is not None and np.bincount(records.clusters).max() > most:
+        raise InputError(
+            f"original: A {plan.clusters!r} has more than {most} records. Widen sizes of members "
+            "to every possible size."
+        )
     weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
     made = _Sums(records, len(plan.cells), weights, noise)
     return [made.figures(one, ranges.get(one.column, (0.0, 1.0)), part) for one in plan.statistics]

@@ -45,7 +45,8 @@ class PlainTables:
     gone : dict
         The codes of each category that stand for a missing value.
     left_out : tuple of str
-        Columns of the original that are identifiers, dates or constant, or that the schema drops.
+        Columns of the original that are identifiers, dates or constant, or that the schema drops
+        or numbers anew.
     by_data : tuple of str
         Numbers whose bins are tenths of the original.
     """
@@ -145,8 +146,15 @@ def rising_edges(values: Any, name: str) -> Floats:
 def _of_schema(
     schema: Schema, frame: nw.DataFrame[Any], columns: Sequence[str] | None
 ) -> dict[str, Column]:
-    """The schema's columns; a public one without levels or numbers is as proposed."""
-    known = {name: one for name, one in schema.columns.items() if one.role != "drop"}
+    """The schema's columns that a table has; a public one without levels or numbers is as proposed.
+
+    New ids are of nobody, and the size of units and summaries of members are no columns of a table.
+    """
+    known = {
+        name: one
+        for name, one in schema.columns.items()
+        if one.role not in ("drop", "id") and name not in schema.derived
+    }
     if columns is None:
         check_columns(frame, known, role="The schema")
     else:

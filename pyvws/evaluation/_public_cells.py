@@ -133,19 +133,19 @@ def table_plan(
     return TablePlan(cells, tuple(statistics), weights, strata, clusters, missing)
 
 
-def read_records(table: Any, plan: TablePlan, name: str, *, design: bool = True) -> CellRecords:
-    """The records of a frame by cell; without `design`, strata and clusters stay unread.
+def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
+    """The records of a frame by cell.
 
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
     that are no numbers, and for weights, strata or clusters that are missing.
     """
     try:
-        return _read(open_frame(table, least=1), plan, design)
+        return _read(open_frame(table, least=1), plan)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 
 
-def _read(frame: nw.DataFrame[Any], plan: TablePlan, design: bool) -> CellRecords:
+def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
     used = [*plan.by, *(one.column for one in plan.statistics if one.column)]
     check_columns(frame, used, role="The table of estimates")
     cell = np.zeros(len(frame), dtype=np.intp)
@@ -164,7 +164,7 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan, design: bool) -> CellRecord
         check_columns(frame, [plan.weights], role="weights")
         weights = numbers_and_codes(frame[plan.weights], (), plan.weights)[0]
     of_design = [
-        None if name is None or not design else _labels(frame, name, role)
+        None if name is None else _labels(frame, name, role)
         for name, role in ((plan.strata, "strata"), (plan.clusters, "clusters"))
     ]
     return CellRecords(cell, weights, numbers, coded, *of_design)

@@ -26,6 +26,8 @@ _MOST_STEPS: Final = 50
 _AGREES: Final = 1e-8  # A step is quadratic: the next one would move a mean by its square.
 _RIDGE: Final = 1e-12
 _FURTHEST: Final = 30.0  # exp(-30) is nothing beside 1.
+_FALL: Final = 1e-10  # The share of the log-likelihood that rounding may take from it.
+_HALVINGS: Final = 30
 _DEPENDENT: Final = 1e-11  # What is left of a column's squared length beside the columns before it.
 
 
@@ -47,9 +49,11 @@ class LinearModel:
 def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
     """Fit y (N,) on the columns of `design` (N, K), by family "logistic" or "poisson".
 
-    Fisher scoring runs until the fitted means stay. Where a plane separates the records with y = 0
-    from the others there is no finite fit: the means approach 0 and 1, and coefficients and
-    variances mean nothing.
+    Fisher scoring runs until the fitted means stay. A step that lowers the likelihood is halved
+    until it does not, so that the fit ends at the largest likelihood also where many columns of
+    few records make whole steps go too far; R's ``glm`` takes whole steps there. Where a plane
+    separates the records with y = 0 from the others there is no finite fit: the means approach 0
+    and 1, and coefficients and variances mean nothing.
 
     Raises InputError for an unknown family, and for y that the family cannot have.
 
@@ -69,13 +73,18 @@ def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
     X = design[:, kept] if len(kept) < design.shape[1] else design
     start = (y + 0.5) / 2.0 if logistic else y + 0.1
     linear = np.log(start / (1.0 - start)) if logistic else np.log(start)
-    fitted, beta = start, np.zeros(len(kept))
+    fitted, beta, likelihood = start, np.zeros(len(kept)), -np.inf
     for step in range(_MOST_STEPS):
         weight = _variance(fitted, logistic)
         aim = y - fitted + (weight * linear if step == 0 else 0.0)
         change = _solved(X, weight, X.T @ aim)
-        beta = change if step == 0 else beta + change
-        linear = np.clip(X @ beta, -_FURTHEST, _FURTHEST)
+        at, floor = _moved(X, y, beta + change, logistic), likelihood - _FALL * abs(likelihood)
+        for _ in range(_HALVINGS if step else 0):
+            if at[1] >= floor:
+                break
+            change *= 0.5
+            at = _moved(X, y, beta + change, logistic)
+        beta, (linear, likelihood) = beta + change, at
         before, fitted = fitted, expit(linear) if logistic else np.exp(linear)
         if np.abs(fitted - before).mean() <= _AGREES * fitted.mean():
             break
@@ -106,6 +115,13 @@ def independent_columns(design: Floats) -> NDArray[np.intp]:
             kept.append(place)
             left -= np.outer(left[place], left[place] / left[place, place])
     return np.array(kept, dtype=np.intp)
+
+
+def _moved(X: Floats, y: Floats, beta: Floats, logistic: bool) -> tuple[Floats, float]:
+    """The linear predictor (N,) at beta, and the log-likelihood but for what y alone gives."""
+    linear = np.clip(X @ beta, -_FURTHEST, _FURTHEST)
+    normalizer = np.logaddexp(0.0, linear) if logistic else np.exp(linear)
+    return linear, float(y @ linear - normalizer.sum())
 
 
 def _variance(mean: Floats, logistic: bool) -> Floats:

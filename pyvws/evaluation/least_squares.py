@@ -16,6 +16,7 @@ from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
 from pyvws.evaluation.glm import glm
 from pyvws.tables.design import make_design
+from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import numeric_column, open_frame
 
 __all__ = ["LeastSquares", "fit_formula", "least_squares"]
@@ -59,7 +60,7 @@ def fit_formula(
     The family is "gaussian" (least squares), "logistic" or "poisson".
 
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
-    log(income) may stand before "~".
+    log(income) may stand before "~". A "." after it is the sum of all columns but those before.
 
     Raises InputError for a formula with nothing before "~", an unknown column or missing values.
     """
@@ -77,7 +78,9 @@ def fit_formula(
         if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
             frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
-        design = make_design(frame, f"~ {predictors}", outcome=outcome)
+        before = read_formula(f"~ {outcome}").columns if called else (outcome,)
+        others = [name for name in frame.columns if name not in before]
+        design = make_design(frame, dotted(f"~ {predictors}", others), outcome=outcome)
         if family == "gaussian":
             return least_squares(design.matrix, y, design.names)
         found = glm(design.matrix, y, family=family)

@@ -22,6 +22,7 @@ from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.evaluation.glm import glm
 from pyvws.tables.design import make_design
+from pyvws.tables.formula import dotted
 from pyvws.tables.frame import open_frame, plain_columns
 
 __all__ = ["PropensityScore", "logistic_pmse", "pmse", "tree_pmse"]
@@ -76,7 +77,8 @@ def pmse(
     original, synthetic : pandas, polars or Arrow table
         Records with the same columns; the numbers of records may differ.
     formula : str, optional
-        A one-sided formula such as "~ income * region"; by default the main effects of all columns.
+        A one-sided formula such as "~ income * region", or "~ .^2" for all columns and their pairs;
+        by default "~ .", the main effects of all columns.
     model : {"logistic", "tree"}
         Trees come from scikit-learn (``pip install 'pyvws[utility]'``).
     leaf : int
@@ -211,6 +213,6 @@ def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats
                 }
             )
         )
-    wanted = formula or "~ " + " + ".join(f"`{name}`" for name in names)
+    wanted = dotted(formula or "~ .", names)
     both = open_frame(pd.concat(parts, ignore_index=True))
     return make_design(both, wanted, outcome="").matrix, len(second)

@@ -12,7 +12,7 @@ figures cost their epsilon again, besides that of the synthetic datasets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from pyvws._base.checks import dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation._laplace_table import check_ranges, laplace_figures
+from pyvws.evaluation._laplace_table import check_ranges, laplace_figures, most_records
 from pyvws.evaluation._public_cells import (
     CellRecords,
     Levels,
@@ -105,7 +105,7 @@ class PublishedTable:
         The level of the intervals.
     epsilon : float or None
         What the figures by the Laplace mechanism cost, for neighbours of which one lacks a record
-        of the other; None without them.
+        of the other, or a unit of the schema; None without them.
     """
 
     by: tuple[str, ...]
@@ -202,7 +202,8 @@ def tabulate(
     ------
     InputError
         For fewer than 2 datasets, an unknown column, a cell without public levels, draws that
-        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range.
+        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range
+        or without a public size of the schema's units.
     MissingDependencyError
         With `original`, where OpenDP is not installed.
 
@@ -243,8 +244,12 @@ def tabulate(
         if epsilon is None:
             raise InputError("The Laplace mechanism needs an epsilon. Give epsilon.")
         check_ranges(plan, public)
-        held = read_records(original, plan, "original", design=False)
-        beside = laplace_figures(held, plan, public, epsilon=epsilon, noise=add_discrete_laplace)
+        most = most_records(schema)
+        whole = replace(plan, strata=None, clusters=None if schema is None else schema.unit)
+        held = read_records(original, whole, "original")
+        beside = laplace_figures(
+            held, whole, public, epsilon=epsilon, most=most, noise=add_discrete_laplace
+        )
     elif epsilon is not None or ranges is not None:
         raise InputError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     found = [

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
+from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import combine_formula
 from pyvws.evaluation.interval_overlap import interval_overlap
@@ -39,6 +40,22 @@ class RegressionUtility:
     synthetic_interval: Floats
     overlap: Floats
 
+    def _repr_html_(self) -> str:
+        """The coefficients as a table, for a notebook."""
+        before, after = (
+            [f"{one:.4g} ({low:.4g}, {high:.4g})" for one, (low, high) in zip(*both, strict=True)]
+            for both in (
+                (self.original, self.original_interval),
+                (self.synthetic, self.synthetic_interval),
+            )
+        )
+        overlap = [f"{one:.3f}" for one in self.overlap]
+        return html_table(
+            "Coefficients with intervals (confidential); an overlap of 1 is best",
+            ("coefficient", "original", "synthetic", "overlap"),
+            zip(self.names, before, after, overlap, strict=True),
+        )
+
 
 def regression_utility(
     original: Any,
@@ -62,7 +79,7 @@ def regression_utility(
     synthetic : sequence of tables
         Two or more synthetic datasets with the same columns.
     formula : str
-        Such as "income ~ region + urban".
+        Such as "income ~ region + urban"; "income ~ ." has all other columns.
     family : {"gaussian", "logistic", "poisson"}
         Least squares, or the regression of an outcome of 0 and 1, or of counts, as R's ``glm``.
     kind : {"partial", "full"}

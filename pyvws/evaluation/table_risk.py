@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import whole_number
+from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.closest_records import closest_distances, share_nearer
@@ -107,6 +108,20 @@ class TableRisk:
     scores: tuple[RiskScore, ...]
     exact: tuple[str, ...]
     by_data: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        """The risks as a table, for a notebook."""
+        return html_table(
+            "Risks of the synthetic tables (confidential); larger = riskier",
+            ("risk", "synthetic", "without synthesis", "independent"),
+            [
+                (
+                    *(one.name, f"{one.value:.4g}"),
+                    *(f"{one.without_synthesis:.4g}", f"{one.independent:.4g}"),
+                )
+                for one in self.scores
+            ],
+        )
 
 
 def table_risk(

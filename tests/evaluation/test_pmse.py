@@ -36,6 +36,14 @@ def test_two_groups_by_hand():
     assert found.standardized == pytest.approx(3 / np.sqrt(2), rel=1e-12)
 
 
+def test_a_dot_stands_for_all_columns():
+    first, second = table(1, 80), table(2, 60, 0.5)
+    assert pmse(first, second, formula="~ .") == pmse(first, second)
+    pairs = pmse(first, second, formula="~ .^2")
+    assert pairs == pmse(first, second, formula="~ (x + group)^2")
+    assert pairs != pmse(first, second)
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=4),
 )
@@ -115,6 +123,33 @@ def test_trees():
     crossed = pd.DataFrame({"x": coin, "z": -coin})
     assert pmse(original, crossed).value < 1e-20
     assert pmse(original, crossed, model="tree", permutations=2).value == 0.25
+
+
+# rpart 4.1.19 on the tables of `two_samples`, stacked, with the label in t:
+#   tree <- rpart(t ~ a + b + c, method = "anova", control = rpart.control(
+#     minbucket = 20, minsplit = 2, cp = -1, xval = 0, maxdepth = 30))
+#   mean((predict(tree) - 4 / 7)^2)
+RPART = {
+    (1, False): 0.068402191634718598,
+    (2, False): 0.063923716001045197,
+    (4, True): 0.037265612366077942,
+    (5, True): 0.050441508516525901,
+}
+
+
+def two_samples(seed, ties):
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(300, 3)), rng.normal(size=(3, 400))
+    second[0] = 0.3 + 1.2 * second[0]
+    second[2] += 0.8 * second[1]
+    return [table.round(1) if ties else table for table in (first, second.T)]
+
+
+@pytest.mark.parametrize(("seed", "ties"), RPART)
+def test_a_tree_is_that_of_rpart(seed, ties):
+    pytest.importorskip("sklearn")
+    found = tree_pmse(*two_samples(seed, ties), leaf=20, permutations=2)
+    assert found.value == pytest.approx(RPART[seed, ties], rel=1e-12)
 
 
 def leaf_shares(design, is_synthetic, tree):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -304,6 +305,48 @@ def test_the_parts_of_epsilon_add_up(monkeypatch: Any) -> None:
         losses.append(sum(np.abs(a - b).sum() / scale for (a, scale), (b, _) in pairs))
     assert max(losses) <= 1.5
     assert max(losses) > 0.1
+
+
+HOMES = vws.Schema(
+    {"home": vws.Column(role="id"), "kind": vws.Column(model="table", levels=("x", "y"))},
+    unit="home",
+    members={"sizes": [1, 3], "summaries": {"persons": "size"}},
+)
+
+
+def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
+    """Neighbours lack all records of a home, which may lie in one cell."""
+    seen: list[tuple[Any, float]] = []
+
+    def noise(counts: Any, *, scale: float) -> Any:
+        seen.append((np.array(counts), scale))
+        return counts
+
+    monkeypatch.setattr(published_table, "add_discrete_laplace", noise)
+    made = [pd.DataFrame({"kind": ["x", "y", "x"]})] * 2
+    homes = pd.DataFrame({"home": np.repeat(["a", "b", "c"], [3, 2, 1]), "kind": "x"})
+    for table in (homes, homes[homes["home"] != "a"]):
+        vws.tabulate(made, by="kind", count=True, schema=HOMES, original=table, epsilon=1.5)
+    (first, scale), (second, _) = seen
+    assert np.abs(first - second).sum() / scale == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("homes", "schema", "message"),
+    [
+        (["a"] * 4, HOMES, "A 'home' has more than 3 records"),
+        (["a", None, "b", "b"], HOMES, "original: clusters 'home' has 1 empty cells"),
+        (["a"] * 4, replace(HOMES, members=None), "the largest number of records of one 'home'"),
+    ],
+)
+def test_units_without_a_public_size_have_no_laplace_figures(
+    homes: Any, schema: vws.Schema, message: str
+) -> None:
+    original = pd.DataFrame({"home": homes, "kind": "x"})
+    made = [pd.DataFrame({"kind": ["x", "y"]})] * 2
+    with pytest.raises(InputError) as caught:
+        vws.tabulate(made, by="kind", count=True, schema=schema, original=original, epsilon=1.0)
+    assert message in str(caught.value)
 
 
 def test_noise_is_secret_and_as_large_as_said() -> None:

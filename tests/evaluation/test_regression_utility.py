@@ -89,6 +89,19 @@ def test_what_does_not_fit_is_named():
         regression_utility(table, [table, table], "pay ~ x", family="gamma")
 
 
+def test_a_dot_is_every_other_column_and_a_notebook_shows_the_coefficients():
+    tables = [people(seed).drop("ill") for seed in (1, 2, 3)]
+    every = regression_utility(tables[0], tables[1:], "log(visits + 1) ~ .")
+    named = regression_utility(tables[0], tables[1:], "log(visits + 1) ~ x + pay")
+    assert every.names == named.names == ("(Intercept)", "x", "pay")
+    assert every.overlap.tolist() == named.overlap.tolist()
+    found = regression_utility(tables[0], tables[1:], "pay ~ .")
+    assert found.names == ("(Intercept)", "x", "visits")
+    shown = found._repr_html_()
+    assert f"<td>x</td><td>{found.original[1]:.4g} (" in shown
+    assert f"<td>{found.overlap[2]:.3f}</td></tr></tbody>" in shown
+
+
 def test_the_command_prints_both_intervals(tmp_path: Path) -> None:
     files = [str(tmp_path / f"{seed}.csv") for seed in (1, 2, 3)]
     for seed, file in enumerate(files, start=1):

@@ -35,6 +35,7 @@ def test_four_records_by_hand():
     # Rows ay, bn, bn of the other are records that are alone in the data.
     assert found.copies_of_uniques == 0.75
     assert by_name(found)["disco ill"].without_synthesis == 0.5
+    assert "<td>disco ill</td><td>0.5</td><td>0.5</td>" in found._repr_html_()
 
 
 def test_a_copy_has_the_risks_without_synthesis_and_a_second_sample_less():

@@ -146,6 +146,20 @@ def test_codes_of_missing_values_come_from_the_schema_or_from_text_among_numbers
     assert table_utility(table, [table], bins={"age": [18, 65]}).by_data == ("income",)
 
 
+def test_ids_and_what_members_are_given_are_no_columns_to_judge():
+    column = vws.Column(model="table", levels=("a", "b"))
+    members = {"sizes": [1, 4], "summaries": {"persons": "size", "before": "count"}}
+    columns = {"home": vws.Column(role="id"), "x": column, "y": column}
+    schema = vws.Schema(columns, unit="home", members=members)
+    table = pd.DataFrame({"home": [1, 1, 2, 2], "x": list("abba"), "y": list("abab")})
+    with_ids = vws.table_utility(table, [table], schema=schema)
+    without = vws.table_utility(table[["x", "y"]], [table], schema=schema)
+    assert with_ids.left_out == ("home",)
+    assert without.left_out == ()
+    assert [one.name for one in with_ids.columns] == ["x", "y"]
+    assert with_ids.scores == without.scores
+
+
 def test_any_labels_and_row_counts_are_compared():
     table = people(300)
     text = table.with_columns(pl.col("region").cast(pl.String)).to_pandas()

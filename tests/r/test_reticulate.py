@@ -212,6 +212,7 @@ CALLS = {
     "joint": "joint_epsilon(list(matrix(-1, 1, 2), matrix(-2, 1, 2))) == 6",
     "conditional_table": "all(weighted_counts(0:1, 1:0, c(0.5, 1), 2, 2) == c(0, 1, 0.5, 0))",
     "k_marginal": "k_marginal_score(cbind(0:1, 0:1), cbind(0:1, 1:0)) == 0",
+    "margins": "margin_distance(cbind(c(1, 1)), cbind(c(1, 2)), TRUE) == 0.5",
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",

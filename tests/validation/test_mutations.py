@@ -465,6 +465,10 @@ def swapped(function: Any) -> Any:
     return lambda first, second: function(second, first)
 
 
+def exchanged(function: Any) -> Any:
+    return lambda *arguments: function(*arguments)[::-1]
+
+
 def ties_are_farther(_: Any) -> Any:
     return lambda first, second: float(np.mean(np.less.outer(first, second)))
 
@@ -531,7 +535,8 @@ TRUNCATED, DOWN = (
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
-TWO_WAY = "pyvws.validation.cases.table_utility:two_way_pmse"
+TABLES, SCORES = "pyvws.validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
+TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
 GLM = "pyvws.evaluation.glm:"
 TABLE_RISK = "pyvws.validation.cases.table_risk:"
@@ -658,9 +663,12 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
     (ASSOCIATIONS + "rank_correlation", ASSOCIATIONS + "rankdata", values_as_ranks),
+    (TABLES + "margins", SCORES + "_margins", doubled),
+    (TABLES + "missing", SCORES + "_both_missing", doubled),
     (GLM + "glm", GLM + "_variance", doubled),
     (TABLE_RISK + "unique_shares", "pyvws.evaluation.disclosure:_counts", swapped),
     (TABLE_RISK + "attribute_shares", "pyvws.evaluation.disclosure:_counts", swapped),
+    (TABLE_RISK + "copied_share", "pyvws.evaluation.table_risk:_patterns", exchanged),
     (TABLE_RISK + "closest_of", CLOSEST + "_differences", doubled),
     (CLOSEST + "share_nearer", CLOSEST + "share_nearer", ties_are_farther),
     (SURVEY + "totals", SURVEY + "survey_design", without_strata),

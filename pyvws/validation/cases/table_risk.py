@@ -6,13 +6,17 @@ from dataclasses import astuple
 from typing import Any, Final
 
 import numpy as np
+import polars as pl
 
 from pyvws.evaluation.closest_records import closest_distances
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.evaluation.table_risk import table_risk
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "attribute_shares", "closest_of", "unique_shares"]
+__all__ = ["CASES", "attribute_shares", "closest_of", "copied_share", "unique_shares"]
 
 _HERE: Final = "pyvws.validation.cases.table_risk"
 
@@ -40,6 +44,16 @@ def closest_of(
     return closest_distances(plain(codes, numbers), plain(other_codes, other_numbers), width)
 
 
+def copied_share(original: Any, synthetic: Any) -> float:
+    """Copies of unique records, of tables given as matrices (N, K) of codes."""
+    levels = tuple(str(code) for code in range(1 + int(max(original.max(), synthetic.max()))))
+    names = [f"x{place}" for place in range(original.shape[1])]
+    schema = Schema({name: Column(model="nominal", levels=levels) for name in names})
+    tables = [pl.DataFrame(codes.astype(str), schema=names) for codes in (original, synthetic)]
+    found = table_risk(tables[0], [tables[1]], keys=names[:1], schema=schema)
+    return found.copies_of_uniques
+
+
 def _keys(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """About as many keys as records; each table has keys that the other lacks."""
     (records,) = shape
@@ -59,6 +73,15 @@ def _targets(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "synthetic": keys["synthetic"] // 2,
         "synthetic_target": draws.whole(len(keys["synthetic"]), 1 + seed),
     }
+
+
+def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Two tables of two or three categories, in which some records are alone."""
+    (records,) = shape
+    draws, columns = Draws(seed), 2 + seed % 2
+    original = draws.whole(records * columns, 5).reshape(records, columns)
+    synthetic = draws.whole((records + seed) * columns, 5).reshape(-1, columns)
+    return {"original": original, "synthetic": synthetic}
 
 
 def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -101,6 +124,12 @@ CASES: Final = (
         *("attributes", "attribute_shares", _targets),
         python_function=f"{_HERE}:attribute_shares",
         cites="Dorig, iS, DiS, DiSCO and DiSDiO",
+    ),
+    _disclosure(
+        *("copies", "copied_share", _records),
+        python_function=f"{_HERE}:copied_share",
+        shapes=((10,), (40,), (150,)),
+        cites="unique records that are copied",
     ),
     _closest(
         *("distances", "closest_of", _tables),

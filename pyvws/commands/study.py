@@ -12,7 +12,6 @@ from rich.console import Console
 
 from pyvws.commands._options import read_numbers
 from pyvws.commands._output import counted_progress
-from pyvws.errors import InputError
 from pyvws.studies.registry import STUDIES
 
 __all__ = ["study"]
@@ -237,11 +236,12 @@ def _tables(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
-    beside: Annotated[
-        list[str] | None,
+    others: Annotated[
+        Path | None,
         typer.Option(
-            help="NAME=FOLDER: score the csv files that another tool made of the file. Repeatable.",
-            metavar="NAME=FOLDER",
+            help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where "
+            "they are installed.",
+            metavar="PYTHON",
         ),
     ] = None,
     out: _Out = None,
@@ -252,21 +252,8 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    others = dict(map(_tables_of_others, beside or ()))
-    if len(others) < len(beside or ()):
-        raise InputError("--beside has a name twice. Give each folder a name of its own.")
-    own = {"synthesize": synthesize, "strict": strict, "exact": exact, "copies": copies}
-    own["beside"] = others
-    _run(study, file, out, overwrite, seed=seed, **own)
-
-
-def _tables_of_others(text: str) -> tuple[str, list[Path]]:
-    """The name of a row and the csv files of its folder, from text such as mst=made/mst."""
-    name, _, folder = text.partition("=")
-    files = sorted(Path(folder).glob("*.csv")) if folder else []
-    if not name or not files:
-        raise InputError(f"--beside takes NAME=FOLDER with csv files in the folder. Got {text!r}.")
-    return name, files
+    own = {"strict": strict, "exact": exact, "copies": copies, "others": others}
+    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
 
 
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:

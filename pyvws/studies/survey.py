@@ -8,7 +8,7 @@ of schools, the mean and the median of the Academic Performance Index in classes
 share with an award. All columns are conditional tables, whose draws are exact.
 
 Beside the published figures stand those of the confidential sample with its design weights, those
-of the Laplace mechanism at the epsilon that the synthetic datasets cost together, and those of the
+of the Laplace mechanism at the epsilon that LW's datasets cost together, and those of the
 Laplace mechanism where ten such tables share this epsilon, which synthetic data need not. The
 Laplace noise of this study is seeded, so that a run can be repeated; a release takes secret noise.
 """
@@ -30,6 +30,7 @@ from pyvws.evaluation._laplace_table import laplace_figures
 from pyvws.evaluation._public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
 from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
@@ -75,6 +76,7 @@ MECHANISMS: Final = {
     "design": "the confidential sample",
     "unweighted": "exponents, unprotected",
     "exponents": "LW, exponents",
+    "one weight": "SW, exponents, at LW's bound",
     "synthetic weights": "LW, synthetic weights",
     "ignored": "LW, weights ignored",
     "laplace": "Laplace, one table",
@@ -158,7 +160,7 @@ class _Sample:
 
     def rows(self, heaviest: float) -> Iterator[dict[str, Any]]:
         truth = _truth(self._settings["population"])
-        yield from self._published("design", None, 0.0, [self._sample] * 2, truth)
+        yield from self._published("design", None, None, [self._sample] * 2, truth)
         plain = self._run(Unweighted(), self._schema("exponents"))
         yield from self._published("unweighted", None, *plain, truth)
         for c in self._settings["constants"]:
@@ -166,6 +168,9 @@ class _Sample:
                 epsilon, made = self._run(LipschitzWeighted(c=c), self._schema(name, heaviest))
                 yield from self._published(name, c, epsilon, made, truth)
                 if name == "exponents":
+                    bound = epsilon / (2.0 * self._settings["datasets"])
+                    alike = self._run(ScalarWeighted(match=bound), self._schema(name))
+                    yield from self._published("one weight", c, *alike, truth)
                     for several, share in (("laplace", 1), ("laplace of many", None)):
                         part = epsilon / (share or self._settings["tables"])
                         yield from self._laplace(several, c, epsilon, part, heaviest, truth)
@@ -213,7 +218,7 @@ class _Sample:
         self,
         name: str,
         c: float | None,
-        epsilon: float,
+        epsilon: float | None,
         made: list[Any],
         truth: Mapping[Any, float],
     ) -> Iterator[dict[str, Any]]:
@@ -240,7 +245,7 @@ class _Sample:
         def noise(counts: Any, *, scale: float) -> Any:
             return counts + np.rint(self.noise.laplace(0.0, scale, len(counts)))
 
-        held = read_records(self._sample, plan, "sample", design=False)
+        held = read_records(self._sample, plan, "sample")
         ranges = {**_RANGES, "w": (0.0, float(np.ceil(heaviest)))}
         found = laplace_figures(held, plan, ranges, epsilon=part, noise=noise)
         for one, (figures, errors) in zip(plan.statistics, found, strict=True):
@@ -254,7 +259,7 @@ class _Sample:
         self,
         name: str,
         c: float | None,
-        epsilon: float,
+        epsilon: float | None,
         of: tuple[str, ...],
         figures: tuple[float, float, float],
         truth: Mapping[Any, float],
@@ -320,7 +325,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         shown.add_row(
             MECHANISMS[str(name)],
             "" if c is None else f"{c:g}",
-            f"{of['mean']['epsilon']:.1f}",
+            "none" if name == "design" else f"{of['mean']['epsilon']:.1f}",
             *figures,
         )
     return Report([shown], ["table.csv"])

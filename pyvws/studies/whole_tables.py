@@ -4,28 +4,31 @@ Two public files have a design here, which names the columns, their order and th
 files' own documentation: NIST's excerpt of the American Community Survey 2019 for Massachusetts
 (ma2019.csv) [nist2023], and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021]. The
 predictors of conditional tables, and their prior, were chosen by scores on the first, public file.
-Each row of the study is a whole run, or the tables that another tool made of the same file. The
-k-marginal score stands beside the score of independent columns and of a bootstrap, since its scale
-is short.
+Each row of the study is a whole run in a process of its own, or one of another tool on the same
+table. The k-marginal score stands beside the score of independent columns and of a bootstrap, since
+its scale is short.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
+from pyvws._base.own_process import in_own_process, peak_gigabytes
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import make_mechanism
-from pyvws.studies._printed import terminal_table
+from pyvws.studies._tables import terminal_table
+from pyvws.studies.other_tools import Tool, installed, made_by
+from pyvws.studies.strict_report import save_picture
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.column import Column
 from pyvws.tables.files import read_table
@@ -73,23 +76,25 @@ class Row:
     under the same weights; larger = less private. By column the weights are those that LW gives
     each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
     `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
-    `rhat` is the worst R-hat of the last fits, None where all draws are exact. Tables of another
-    tool have a score alone.
+    `rhat` is the worst R-hat of the last fits, None where all draws are exact. `processor_seconds`
+    are those of all threads of the row's process, from its start on, and `gigabytes` its largest
+    resident memory. The epsilon of another tool is that of all its tables together.
     """
 
     name: str
-    guarantee: str | None = None
-    epsilon: float | None = None
+    guarantee: str
+    epsilon: float | None
     separate: float | None = None
     score: float
     mean_weight: float | None = None
     rhat: float | None = None
-    seconds: float | None = None
+    processor_seconds: float
+    gigabytes: float
 
 
 @dataclass(frozen=True, slots=True)
 class TableStudy:
-    """The rows of the study, the scores that bound the scale, and problems of fits."""
+    """The rows of the study, the scores that bound the scale, and what was left out."""
 
     n: int
     rows: list[Row]
@@ -170,7 +175,7 @@ def run(
     strict: bool = False,
     exact: bool = False,
     copies: int = 1,
-    beside: Mapping[str, Sequence[Path]] | None = None,
+    others: Path | None = None,
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> TableStudy:
@@ -191,8 +196,9 @@ def run(
         regressions on all earlier columns.
     copies : int
         How many times each record stands in the table: a larger table of the same kind.
-    beside : mapping of str to sequence of path, optional
-        Tables that other tools made of the same file, by the name of their row.
+    others : path, optional
+        A Python interpreter that may have dpmm. With it the table is also made by the tools that
+        are installed: synthpop, and MST and AIM of dpmm. Each tool that is not there is a line.
     settings : SamplerSettings, optional
         Draws of each fit; four chains of 250 if not given.
     listener : Listener
@@ -205,8 +211,8 @@ def run(
     Raises
     ------
     InputError
-        For a file that has the columns of no design, for `strict` and `exact` together, and for a
-        table of another tool without the design's columns or with labels that the design lacks.
+        For a file that has the columns of no design, for `strict` and `exact` together, and for
+        other tools on a table that has more than categories.
     """
     if strict and exact:
         raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
@@ -214,30 +220,28 @@ def run(
     design = _design(whole.columns)
     schema = design.schema(exact=exact)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
-    others = {
-        name: [_table_of(name, Path(one), design, schema) for one in files]
-        for name, files in (beside or {}).items()
-    }
+    levels = {name: column.levels for name, column in schema.columns.items()}
+    if others is not None and not all(levels.values()):
+        raise InputError("Other tools get a table of categories alone. Run the study without them.")
+    tools, left_out = ([], []) if others is None else installed(others)
     sampler = settings or SamplerSettings(draws=250, warmup=250)
-    study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], [])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # The table has each run's R-hat.
-        study.add("unweighted", "unweighted")
-        lw = study.add("LW", "lw")
-        study.add("LW, re-weighted", "lw", reweight=True)
-        study.add("SW", "sw")
-        study.add("LW by column", "lw", by_column=True)
-        if exact:  # A search takes many fits, and these cost little.
-            at_most = {"epsilon": lw.epsilon}
-            study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most)
-            study.add("SW, at most LW's epsilon", "sw", **at_most)
-        for epsilon in _STRICT if strict else ():
-            clamp = make_mechanism("censored", epsilon=epsilon, weights="none")
-            study.add(f"deviance clamp {epsilon:g}", clamp, accept_unconverged=True)
-    for name, made in others.items():
-        study.rows.append(Row(name=name, score=study.scored(made)[0]))
+    study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], left_out)
+    study.add("unweighted", "unweighted")
+    lw = study.add("LW", "lw")
+    study.add("LW, re-weighted", "lw", reweight=True)
+    study.add("SW", "sw")
+    study.add("LW by column", "lw", by_column=True)
+    if exact:  # A search takes many fits, and these cost little.
+        at_most = {"epsilon": lw.epsilon}
+        study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most)
+        study.add("SW, at most LW's epsilon", "sw", **at_most)
+    for epsilon in _STRICT if strict else ():
+        clamp = make_mechanism("censored", epsilon=epsilon, weights="none")
+        study.add(f"deviance clamp {epsilon:g}", clamp, accept_unconverged=True)
+    for tool in tools:
+        study.add_tool(tool)
     scale = study.scored([])
-    return TableStudy(len(frame), study.rows, scale[1], scale[2], study.problems)
+    return TableStudy(len(frame), study.rows, scale[1], scale[2], study.left_out)
 
 
 def _design(columns: list[str]) -> Design:
@@ -247,23 +251,6 @@ def _design(columns: list[str]) -> Design:
     raise InputError(
         f"The file has the columns of no design that this study knows: {', '.join(DESIGNS)}."
     )
-
-
-def _table_of(name: str, file: Path, design: Design, schema: Schema) -> pl.DataFrame:
-    """A table that another tool made, prepared as the study's own; its labels are the design's."""
-    frame = read_table(file).frame
-    absent = [column for column in design.source if column not in frame.columns]
-    if absent:
-        raise InputError(
-            f"The table of {name!r} in {file.name} lacks columns of the study: {', '.join(absent)}."
-        )
-    try:
-        prepared = design.prepare(frame.select(design.source))
-        schema.coded(prepared)
-    except (InputError, pl.exceptions.PolarsError) as error:
-        why = error if isinstance(error, InputError) else "A column has values of another kind."
-        raise InputError(f"The table of {name!r} in {file.name}: {why}") from None
-    return prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +265,7 @@ class _Study:
     synthesize: Callable[..., Any]
     listener: Listener
     rows: list[Row]
-    problems: list[str]
+    left_out: list[str]
 
     def scored(self, datasets: list[Any]) -> tuple[float, float, float]:
         """The score of datasets, of independent columns, and of a bootstrap."""
@@ -287,59 +274,82 @@ class _Study:
 
     def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> Row:
         """The row of one run on the whole table, added to the rows."""
-        began = time.perf_counter()
         sampler = asdict(self.sampler)
-        release = self.synthesize(
-            self.frame,
-            schema=self.schema,
-            mechanism=mechanism,
-            datasets=DATASETS,
-            seed=self.seed,
-            keep_order=True,
-            **{name: sampler[name] for name in ("draws", "warmup", "chains")},
-            **settings,
-        )
-        seconds = time.perf_counter() - began
-        exact, final = release.summary["privacy"], release.summary["fits"][-1]
-        self.listener.line(f"  {name}: {seconds:.0f} s")
+        given = {name: sampler[name] for name in ("draws", "warmup", "chains")}
+        given |= {"schema": self.schema, "mechanism": mechanism, "seed": self.seed, **settings}
+        datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
+        return self._added(Row(name=name, score=self.scored(datasets)[0], **found))
+
+    def add_tool(self, tool: Tool) -> None:
+        """The row of another tool on the whole table, added to the rows."""
+        levels = {name: column.levels or () for name, column in self.schema.columns.items()}
+        found = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.seed)
+        if isinstance(found, str):
+            self.left_out.append(found)
+            return
+        datasets, seconds, gigabytes = found
         row = Row(
-            name=name,
-            guarantee=release.privacy["guarantee"],
-            epsilon=exact["epsilon_per_dataset"],
-            separate=exact["epsilon_of_separate_runs"],
-            score=self.scored(release.datasets)[0],
-            mean_weight=final["mean_weight"],
-            rhat=final["diagnostics"]["rhat_max"],
-            seconds=seconds,
+            name=tool.name,
+            guarantee=tool.guarantee,
+            epsilon=tool.epsilon,
+            score=self.scored(datasets)[0],
+            processor_seconds=seconds,
+            gigabytes=gigabytes,
         )
+        self._added(row)
+
+    def _added(self, row: Row) -> Row:
+        self.listener.line(f"  {row.name}: {row.processor_seconds:.0f} s of processors")
         self.rows.append(row)
         return row
 
 
+def _one_run(
+    synthesize: Callable[..., Any], frame: pl.DataFrame, given: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The datasets of a run, and the figures of its row but for the score."""
+    with warnings.catch_warnings():
+        for kind in (ConvergenceWarning, MisfitWarning):  # The table has R-hat and the score.
+            warnings.simplefilter("ignore", kind)
+        release = synthesize(frame, datasets=DATASETS, keep_order=True, **given)
+    exact, final = release.summary["privacy"], release.summary["fits"][-1]
+    return release.datasets, {
+        "guarantee": release.privacy["guarantee"],
+        "epsilon": exact["epsilon_per_dataset"],
+        "separate": exact["epsilon_of_separate_runs"],
+        "mean_weight": final["mean_weight"],
+        "rhat": final["diagnostics"]["rhat_max"],
+        "processor_seconds": time.process_time(),
+        "gigabytes": peak_gigabytes(),
+    }
+
+
 def table(result: TableStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
+    figures = ("epsilon", "separate runs", "k-marginal", "mean weight", "R-hat")
     made = terminal_table(
         f"{result.n} records, {DATASETS} datasets of each run",
         left=["run", "guarantee"],
-        right=["epsilon", "separate runs", "k-marginal", "mean weight", "R-hat", "seconds"],
+        right=[*figures, "processor s", "peak GB"],
     )
     for row in result.rows:
-        own = row.epsilon is not None
+        own = row.mean_weight is not None
         made.add_row(
             row.name,
-            row.guarantee or "",
+            row.guarantee,
             *(_shown(of, "{:.1f}") for of in (row.epsilon, row.separate)),
             f"{row.score:.0f}",
             _shown(row.mean_weight, "{:.2f}"),
             "exact" if own and row.rhat is None else _shown(row.rhat, "{:.3f}"),
-            _shown(row.seconds, "{:.0f}"),
+            f"{row.processor_seconds:.0f}",
+            f"{row.gigabytes:.2f}",
         )
     made.add_section()
     for name, score in (
         ("independent columns", result.independent),
         ("bootstrap", result.bootstrap),
     ):
-        made.add_row(name, "", "", "", f"{score:.0f}", "", "", "")
+        made.add_row(name, "", "", "", f"{score:.0f}")
     return made
 
 
@@ -348,6 +358,24 @@ def _shown(value: float | None, form: str) -> str:
 
 
 def write(result: TableStudy, folder: Path) -> list[str]:
-    """Write table.csv into `folder`; return the files' names."""
+    """Write table.csv and tables.svg into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    return ["table.csv"]
+    save_picture(_figure(result), folder / "tables.svg")
+    return ["table.csv", "tables.svg"]
+
+
+def _figure(result: TableStudy) -> Any:
+    """The score against epsilon; a run without an epsilon is a line, as the scale's bounds are."""
+    from pyvws.plots import utility_by_guarantee
+
+    costly = [row for row in result.rows if row.epsilon is not None]
+    levels = {row.name: row.score for row in result.rows if row.epsilon is None}
+    levels |= {"independent columns": result.independent, "bootstrap": result.bootstrap}
+    title = f"{result.n:,} records"
+    return utility_by_guarantee(
+        {title: {row.name: {row.epsilon: [row.score]} for row in costly if row.epsilon}},
+        {row.name: row.guarantee for row in costly},
+        levels=levels,
+        name="k-marginal score",
+        against="ε of a dataset; (ε, δ) of all datasets",
+    )

@@ -10,8 +10,6 @@ import pytest
 
 from pyvws.studies.registry import STUDIES
 
-_TABLES = ("tables", "--file", "ma2019.csv", "--out", "OUT")
-
 
 def _study(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -19,7 +17,6 @@ def _study(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],  # docs/ has csv files.
     )
 
 
@@ -39,9 +36,6 @@ def test_the_list_names_every_study_with_what_it_shows() -> None:
         (("risk-efficient",), "Missing option '--out'", 2),
         (("risk-efficient", "--out", "OUT", "--replicates", "0"), "replicates must be a whole", 1),
         (("risk-efficient", "--out", "OUT", "--backend", "dask"), "address of a scheduler", 1),
-        ((*_TABLES, "--beside", "mst=nowhere"), "takes NAME=FOLDER with csv files", 1),
-        ((*_TABLES, "--beside", "mst"), "takes NAME=FOLDER with csv files", 1),
-        ((*_TABLES, *("--beside", "a=docs") * 2), "--beside has a name twice", 1),
     ],
 )
 def test_a_wrong_call_is_one_line_and_writes_nothing(

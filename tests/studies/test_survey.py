@@ -45,7 +45,7 @@ def test_a_small_study_shows_what_weights_are_for(tmp_path: Path) -> None:
     made = run_study(small, tmp_path / "out", replicates=2, seed=1, jobs=1)
     rows = pl.read_csv(tmp_path / "out" / "replicates.csv")
     assert set(rows["mechanism"]) == set(MECHANISMS)
-    assert rows.height == 2 * 12 * 7
+    assert rows.height == 2 * 12 * 8
     table = pl.read_csv(tmp_path / "out" / "table.csv")
 
     def of(mechanism: str, statistic: str) -> dict[str, Any]:
@@ -57,8 +57,9 @@ def test_a_small_study_shows_what_weights_are_for(tmp_path: Path) -> None:
     assert of("exponents", "count")["epsilon"] == of("laplace", "count")["epsilon"] > 0
     assert of("laplace of many", "mean")["rmse"] > of("laplace", "mean")["rmse"]
     assert of("design", "mean")["rmse"] < 0.1
+    assert of("design", "mean")["epsilon"] is None  # Nothing protects the sample.
     (shown,) = made.report.shown
-    assert shown.row_count == 7
+    assert shown.row_count == 8
     again = run_study(small, tmp_path / "out", replicates=2, seed=1, jobs=1)
     assert again.computed == 0
     assert again.report.files == ["table.csv"]
@@ -76,7 +77,9 @@ def test_the_page_shows_the_figures_of_the_kept_table() -> None:
             for one in ("count", "mean", "share", "quantile")
             for what, digits in (("coverage", 2), ("bias", 3), ("rmse", 3))
         ]
-        line = f"| {label} | {of['mean']['epsilon']:.1f} | {' | '.join(figures)} |"
+        epsilon = of["mean"]["epsilon"]
+        cost = "none" if epsilon is None else f"{epsilon:.1f}"
+        line = f"| {label} | {cost} | {' | '.join(figures)} |"
         assert " ".join(line.split()) in page, label
 
 
@@ -98,7 +101,7 @@ def test_coverage_and_rmse_are_what_the_page_says() -> None:
         for name in ("count", "mean", "share", "quantile")
         for c in study.SETTINGS["constants"]
     ]
-    for mechanism in ("exponents", "synthetic weights", "ignored"):
+    for mechanism in ("exponents", "one weight", "synthetic weights", "ignored"):
         short = [at for at in places if of[mechanism, *at]["coverage"] < 0.9]
         assert f"{MECHANISMS[mechanism]}: {listed(short)}." in page, listed(short)
     for other in ("laplace", "laplace of many"):

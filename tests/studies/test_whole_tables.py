@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,15 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.release.synthesize import synthesize
 from pyvws.studies import whole_tables
+from pyvws.studies.other_tools import Tool, installed, made_by
 
 pytestmark = pytest.mark.runs
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process: `test_own_process.py` has the process of its own."""
+    monkeypatch.setattr(whole_tables, "in_own_process", lambda job, *given: job(*given))
 
 
 @pytest.fixture(scope="module")
@@ -57,48 +65,117 @@ def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path)
     assert by_column.mean_weight != rows["LW"].mean_weight
     assert result.independent < result.bootstrap
     assert whole_tables.table(result).row_count == len(rows) + 2
-    assert whole_tables.write(result, tmp_path) == ["table.csv"]
-    assert pl.read_csv(tmp_path / "table.csv")["name"].to_list() == list(rows)
+    assert whole_tables.write(result, tmp_path) == ["table.csv", "tables.svg"]
+    written = pl.read_csv(tmp_path / "table.csv")
+    assert written["name"].to_list() == list(rows)
+    assert (written["gigabytes"] > 0.05).all()
+    with pytest.raises(InputError, match="a table of categories alone"):
+        whole_tables.run(file, synthesize=synthesize, seed=1, others=Path(sys.executable))
 
 
-def test_conditional_tables_have_exact_draws_and_no_clamp(tmp_path: Path) -> None:
-    design = whole_tables.DESIGNS["ma2019"]
+_COPY = """
+import sys
+import polars as pl
+path, out, datasets, seed, *levels = sys.argv[1:]
+assert (datasets, seed, levels[2]) == ("5", "1", "2")
+for one in range(5):
+    pl.read_csv(path).reverse().write_csv(f"{out}/{one + 1}.csv")
+print("words", 1.5, 0.25)
+"""
+
+
+@pytest.fixture
+def acs(tmp_path: Path) -> tuple[Path, pl.DataFrame]:
+    """Records with the columns of NIST's file."""
     rng = np.random.default_rng(2)
-    made = {
-        name: rng.choice([level for level in column.levels or () if level != "N"][:3], 60)
-        for name, column in design.columns.items()
-    }
-    path = tmp_path / "acs.csv"
-    pl.DataFrame(made).write_csv(path)
+    columns = whole_tables.DESIGNS["ma2019"].columns
+    levels = {name: [x for x in one.levels or () if x != "N"] for name, one in columns.items()}
+    made = pl.DataFrame({name: rng.choice(own[:3], 60) for name, own in levels.items()})
+    made.write_csv(tmp_path / "acs.csv")
+    return tmp_path / "acs.csv", made
+
+
+def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
+    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = [
+        Tool("copy", (sys.executable, "-c", _COPY)),
+        Tool("noise", (sys.executable, "-c", _COPY), "epsilon-delta-dp", 1.0),
+        Tool("broken", (sys.executable, "-c", "raise SystemExit(3)")),
+    ]
+    monkeypatch.setattr(whole_tables, "installed", lambda _python: (tools, ["Left out: x."]))
     given = {"synthesize": synthesize, "seed": 1, "exact": True}
     settings = SamplerSettings(draws=150, warmup=150, chains=2)
-    pl.DataFrame(made).head(40).write_csv(tmp_path / "other.csv")
-    others = {"another tool": [path, tmp_path / "other.csv"]}
-    result = whole_tables.run(path, settings=settings, beside=others, **given)
-    *rows, other = result.rows
+    result = whole_tables.run(acs[0], settings=settings, others=Path("python"), **given)
+    *rows, copy, noise = result.rows
     for row in rows[-2:]:
         assert row.name.endswith("at most LW's epsilon")
         assert row.epsilon <= rows[1].epsilon
-    assert (other.name, other.epsilon, other.seconds) == ("another tool", None, None)
-    alone = whole_tables.run(path, settings=settings, beside={"itself": [path]}, **given).rows[-1]
-    assert alone.score == 1000.0 > other.score
-    assert all(row.rhat is None and row.score > 0 for row in result.rows)
+    assert all(row.rhat is None and 0 < row.score < 1000 for row in rows)
+    assert (copy.score, copy.epsilon, copy.processor_seconds, copy.gigabytes) == (
+        *(1000.0, None, 1.5, 0.25),
+    )
+    assert (noise.guarantee, noise.epsilon) == ("epsilon-delta-dp", 1.0)
+    assert result.problems == ["Left out: x.", "Left out: broken, which ended with exit status 3."]
     assert whole_tables.table(result).row_count == len(result.rows) + 2
-    others["floats"] = [tmp_path / "floats.csv"]
-    for column, values, said in (
-        ("SEX", ["1.0", "2.0"], "'SEX' has 60 values that are not among the given levels"),
-        ("AGEP", ["young", "old"], "values of another kind"),
-    ):
-        pl.DataFrame({**made, column: values * 30}).write_csv(tmp_path / "floats.csv")
-        with pytest.raises(InputError, match="The table of 'floats' in floats") as caught:
-            whole_tables.run(tmp_path / "other.csv", beside=others, **given)
-        assert re.search(said, str(caught.value))
-        assert values[0] not in str(caught.value)
-    pl.DataFrame(made).drop("SEX", "EDU").write_csv(path)
-    with pytest.raises(InputError, match=r"'x' in acs\.csv lacks columns of the study: SEX, EDU"):
-        whole_tables.run(tmp_path / "other.csv", beside={"x": [path]}, **given)
+    whole_tables.write(result, tmp_path)
+    drawn = (tmp_path / "tables.svg").read_text()
+    for name in ("copy", "noise", "bootstrap", "independent columns", "SW"):
+        assert f"<!-- {name} -->" in drawn
     with pytest.raises(InputError, match="No clamp takes conditional tables"):
-        whole_tables.run(path, strict=True, **given)
+        whole_tables.run(acs[0], strict=True, **given)
+
+
+def test_a_tool_that_takes_too_long_or_is_not_there_is_a_line(
+    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    levels = {name: sorted(set(acs[1][name])) for name in acs[1].columns}
+    slow = Tool("slow", (sys.executable, "-c", "import time; time.sleep(60)"))
+    said = made_by(slow, acs[1], levels, datasets=5, seed=1, minutes=0.001)
+    assert said == "Left out: slow, which took more than 0.001 minutes."
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tools, left_out = installed(tmp_path / "python")
+    assert tools == []
+    assert [line.split(",")[0] for line in left_out] == [
+        *("Left out: synthpop", "Left out: MST and AIM of dpmm"),
+    ]
+
+
+def test_dpmm_is_asked_for_tables_of_the_public_levels(
+    acs: tuple[Path, pl.DataFrame], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A package that only looks like dpmm: it returns the records in another order."""
+    for kind in ("aim", "mst"):
+        (tmp_path / "dpmm/pipelines").mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"dpmm/pipelines/{kind}.py").write_text(
+            f"class {kind.upper()}Pipeline:\n"
+            "    def __init__(self, **given):\n"
+            "        self.given = given\n"
+            "    def fit(self, table, domain, random_state):\n"
+            "        assert list(domain) == list(table) and domain['SEX'] == 2\n"
+            "        assert self.given['delta'] == 1e-5 and self.given['disable_processing']\n"
+            "        self.table = table\n"
+            "    def generate(self, n_records, random_state):\n"
+            "        return self.table.sample(n_records, random_state=random_state).iloc[:, ::-1]\n"
+        )
+    (tmp_path / "dpmm-9.9.dist-info").mkdir()
+    (tmp_path / "dpmm-9.9.dist-info/METADATA").write_text("Name: dpmm\nVersion: 9.9\n")
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{before}")
+    tools = [tool for tool in installed(Path(sys.executable))[0] if "dpmm" in tool.name]
+    names = [("MST", 1.0), ("MST", 10.0), ("AIM", 1.0)]
+    assert [(tool.name, tool.epsilon) for tool in tools] == [
+        (f"{kind} (dpmm 9.9), ({epsilon:g}, 1e-05)-DP", epsilon) for kind, epsilon in names
+    ]
+    levels = {name: tuple(sorted(set(acs[1][name]))) for name in acs[1].columns}
+    for tool in tools[1:]:
+        found = made_by(tool, acs[1], levels, datasets=2, seed=(1 << 60) + 3)
+        assert not isinstance(found, str)
+        datasets, seconds, gigabytes = found
+        assert seconds > 0.0 < gigabytes
+        assert not datasets[0].equals(datasets[1])
+        for one in datasets:
+            assert one.sort(one.columns).equals(acs[1].sort(acs[1].columns))
 
 
 def test_a_file_of_no_design_is_refused(tmp_path: Path) -> None:
@@ -125,8 +202,8 @@ def test_the_page_shows_the_figures_of_the_kept_table(file: str) -> None:
     rows = pl.read_csv(docs / file).to_dicts()
     for row in rows:
         cost = f"{_or_nothing(row['epsilon'], 1)} | {_or_nothing(row['separate'], 1)}"
-        figures = f"{cost} | {row['score']:.0f} | {_or_nothing(row['seconds'], 0)} |"
-        shown = f"| {row['name']} | {row['guarantee'] or ''} | {figures}"
+        took = f"{row['processor_seconds']:.0f} | {row['gigabytes']:.2f} |"
+        shown = f"| {row['name']} | {row['guarantee']} | {cost} | {row['score']:.0f} | {took}"
         assert " ".join(shown.split()) in page
     by_name = {row["name"]: row for row in rows}
     share = by_name["LW"]["epsilon"] / by_name["LW by column"]["separate"]

@@ -20,16 +20,20 @@ __all__ = ["choices_against_epsilon", "utility_by_guarantee"]
 
 _MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")
-_GUARANTEES: Final = ("dp", "asymptotic-dp", "none")
+_GUARANTEES: Final = ("dp", "epsilon-delta-dp", "asymptotic-dp", "none")
 _LINE: Final = 0.22  # Height of a line of the legend, in inches.
 _WIDE: Final = 4.0  # Factor between means from which an axis is logarithmic.
-_TITLES: Final = {"dp": "strict", "asymptotic-dp": "asymptotic", "none": "no guarantee"}
+_TITLES: Final = {
+    "dp": "strict", "epsilon-delta-dp": "(ε, δ)", "asymptotic-dp": "asymptotic",
+    "none": "no guarantee",
+}  # fmt: skip
 
 
 def utility_by_guarantee(
     utility: Mapping[str, Mapping[str, Mapping[float, Any]]],
     guarantees: Mapping[str, str],
     *,
+    levels: Mapping[str, float] | None = None,
     name: str = "maximum ECDF distance",
     against: str = "ε of a dataset",
 ) -> Figure:
@@ -38,17 +42,20 @@ def utility_by_guarantee(
     The slides of [global2022] draw mechanisms at a set epsilon alone. Here a mechanism with a set
     epsilon is a line through the means over R replicates, and a mechanism whose epsilon is measured
     stands at the epsilon that it reached. Dashes carry a mechanism without a guarantee across the
-    panel where it has one epsilon. Both axes are logarithmic.
+    panel where it has one epsilon. The axis of epsilon is logarithmic, and so is the other one
+    where the means differ by more than a factor of 4.
 
     Parameters
     ----------
     utility : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
-        Distances above 0 by epsilon above 0; larger epsilon = less private, and a smaller distance
-        = more useful.
-    guarantees : mapping of label to {"dp", "asymptotic-dp", "none"}
+        Values above 0 by epsilon above 0; larger epsilon = less private. `name` says what they are;
+        of a distance a smaller one = more useful.
+    guarantees : mapping of label to {"dp", "epsilon-delta-dp", "asymptotic-dp", "none"}
         The kind of guarantee of each label.
+    levels : mapping of str to float, optional
+        Values without an epsilon, as named lines across each panel.
     name : str
-        Name of the distances, with their unit.
+        Name of the values, with their unit.
     against : str
         Name of the horizontal axis.
 
@@ -72,8 +79,10 @@ def utility_by_guarantee(
     """
     some(utility, "utility", "panel")
     labels = _labels(utility, guarantees)
-    figure, axes = panels(len(utility), columns=3, size=(4.2, 3.5))
+    size = (4.2, 3.5) if len(utility) > 1 else (10.2, 4.2)
+    figure, axes = panels(len(utility), columns=3, size=size)
     for axis, (title, by_label) in zip(axes, utility.items(), strict=True):
+        every = [*(levels or {}).values()]
         for label in (label for label in labels if label in by_label):
             means = {
                 positive(epsilon, "epsilon"): positive(
@@ -83,8 +92,13 @@ def utility_by_guarantee(
                 for epsilon, values in sorted(by_label[label].items())
             }
             _draw(axis, means, guarantees[label] == "none", labels[label])
-        axis.set(xscale="log", yscale="log", title=title, xlabel=against)
-        _plain_ticks(axis.xaxis, axis.yaxis)
+            every += means.values()
+        for told, level in (levels or {}).items():
+            axis.axhline(level, color="black", linewidth=0.8, linestyle=":", zorder=0)
+            axis.annotate(told, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
+        wide = max(every) > _WIDE * min(every)
+        axis.set(xscale="log", yscale="log" if wide else "linear", title=title, xlabel=against)
+        _plain_ticks(axis.xaxis, *([axis.yaxis] if wide else []))
     axes[0].set_ylabel(name)
     _legend(figure, labels, guarantees)
     return figure

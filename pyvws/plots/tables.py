@@ -83,7 +83,7 @@ def level_shares(
     Examples
     --------
     >>> drawn = level_shares({"sex": {"LW": [[0.4, 0.6], [0.5, 0.5]]}}, {"sex": ["f", "m"]})
-    >>> drawn.axes[0].get_title(), [float(bar.get_width()) for bar in drawn.axes[0].patches]
+    >>> drawn.axes[0].get_title("right"), [float(bar.get_width()) for bar in drawn.axes[0].patches]
     ('sex', [0.45, 0.55])
     """
     some(shares, "shares", "column")
@@ -104,7 +104,7 @@ def level_shares(
         axis.set_yticks(range(len(names)), names, fontsize=8)
         axis.invert_yaxis()
         axis.set_xlim(left=0.0)
-        axis.set_title(name, fontsize=11)
+        axis.set_title(name, fontsize=11, loc="right")  # A long name has the room of the labels.
     axes[0].set_xlabel("share of rows")
     legend_below(figure, axes)
     return figure
@@ -192,7 +192,9 @@ def bound_shares(parts: Mapping[str, Any], records: Sequence[str]) -> Figure:
         )
     whole = table.sum(axis=0)
     table = table / np.where(whole == 0.0, 1.0, whole)
-    figure, (axis,) = panels(1, size=(7.5, max(2.2, 1.0 + 0.3 * len(records))))
+    across = max(1, min(4, 97 // (9 + max(map(len, columns)))))  # In a line of the legend.
+    legend = 0.2 * -(-len(columns) // across)
+    figure, (axis,) = panels(1, size=(7.5, max(2.0, 0.8 + 0.3 * len(records)) + legend))
     colour, at = colours(columns), np.arange(len(records))
     start = np.zeros(len(records))
     for place, (name, share) in enumerate(zip(columns, table, strict=True)):
@@ -203,5 +205,5 @@ def bound_shares(parts: Mapping[str, Any], records: Sequence[str]) -> Figure:
     axis.invert_yaxis()
     axis.set_xlim(0.0, 1.0)
     axis.set_xlabel("share of the columns' own bounds")
-    legend_below(figure, [axis], columns=4)
+    legend_below(figure, [axis], columns=across)
     return figure

@@ -65,7 +65,8 @@ def sampled(
     at = slice((1 - first) % step, None, step)
     kept = {name: values[name][at].copy() for name in table.synthesized}
     for name, x in table.public.items():
-        kept[name] = x[at].copy() if rows is None else x[rows[at]]
+        own = values.get(name, x)  # Whole units come with their own summaries.
+        kept[name] = own[at].copy() if rows is None else x[rows[at]]
     return kept
 
 
@@ -85,7 +86,8 @@ def check_columns(
     """
     e = table.exponents
     if e is not None:
-        counts = e * (e.sum() / (e**2).sum())
+        each = e if counts is None else e * counts
+        counts = each * (each.sum() / (each @ e))
     found: dict[str, ColumnCheck] = {}
     fitted = {one.name: one for one in table.outcomes} if table.drawn else {}
     for name, one in table.synthesized.items():

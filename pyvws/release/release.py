@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -15,8 +15,12 @@ from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.release.output import open_output
 from pyvws.tables.files import FORMATS
+from pyvws.tables.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.table_writers import NO_PLACE, no_place
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Release"]
 
@@ -88,6 +92,48 @@ class Release:
             if name in said
         ]
         return html_table("Release: what its statement says", ("", "value"), rows)
+
+    def plot(self, original: Any) -> Figure:
+        """The columns before and after: associations, or the densities of a single number.
+
+        Confidential, since it shows the original.
+
+        Parameters
+        ----------
+        original : pandas, polars or Arrow table
+            The confidential records; rows may be in any order.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Of several columns: matrices (K, K) of associations in [-1, 1], as `pyvws.associations`
+            defines them, of the original and as means over the datasets, and the differences, of
+            which 0 is the best. Of one number: densities in the unit of the number.
+
+        Raises
+        ------
+        InputError
+            For a table that lacks a column of the datasets, and where a single category was
+            released.
+        """
+        from pyvws.evaluation.table_utility import table_utility
+        from pyvws.plots.datasets import densities
+
+        first = nw.from_native(self.datasets[0], eager_only=True)
+        before = open_frame(original, least=1)
+        check_columns(before, first.columns, role="The release")
+        if len(first.columns) > 1:
+            columns = before.select(first.columns).to_native()
+            return table_utility(columns, self.datasets, s_pmse=False).plot()
+        (name,) = first.columns
+        made = [nw.from_native(one, eager_only=True)[name].to_numpy() for one in self.datasets]
+        if made[0].dtype.kind not in "iufb":
+            raise InputError(
+                "A single category has no picture here. Compare its shares: value_counts of the "
+                "table and of a dataset."
+            )
+        after = {"Synthetic": np.concatenate(made).astype(np.float64)}
+        return densities(after, numeric_column(before, name, role="original"), name=name)
 
     def aligned(self) -> list[Any]:
         """The datasets in the order of the table: row i belongs to record i. Confidential.

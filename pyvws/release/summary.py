@@ -115,7 +115,7 @@ def fit_figures(
             for made in loop.tries
         ],
         "timings": {"sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits)},
-        "records": cells.total_records if units is None else len(units.of_record),
+        "records": (cells if units is None else units.records).total_records,
         "cells": cells.n_cells,
         "engine": released.posterior.engine,
         "settings": constants,
@@ -133,9 +133,9 @@ def unit_figures(source: FitSource, released: WeightedFit) -> dict[str, Any]:
     bounds, _ = alone.bounded(released.posterior, released.weights[units.of_record])
     return {
         "units": {
-            "number": units.n_records,
+            "number": units.total_records,
             "largest": units.largest,
-            "largest_share": units.largest / len(units.of_record),
+            "largest_share": units.largest / units.records.total_records,
             "epsilon_of_records_times_largest": _number(units.largest * bounds.epsilon),
         }
     }

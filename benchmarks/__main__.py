@@ -21,7 +21,17 @@ from typing import Final
 from rich.console import Console
 from rich.markdown import Markdown
 
-from benchmarks import _report, bounds, engines, pairwise, pipeline, random_numbers, scale, tables
+from benchmarks import (
+    _report,
+    bounds,
+    engines,
+    households,
+    pairwise,
+    pipeline,
+    random_numbers,
+    scale,
+    tables,
+)
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan
 from benchmarks._worker import JobFailedError
@@ -33,6 +43,7 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "bounds": bounds.run,
     "scale": scale.run,
     "tables": tables.run,
+    "households": households.run,
     "pairwise": pairwise.run,
     "random_numbers": random_numbers.run,
 }

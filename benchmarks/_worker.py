@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import sys
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["JobFailedError", "OverTheCapError", "Worker", "peak_gigabytes"]
+__all__ = ["JobFailedError", "OverTheCapError", "Worker"]
 
 _GRACE = 10.0
 
@@ -86,17 +83,3 @@ def _serve(pipe: Connection) -> None:
         except Exception as error:
             value, failure = None, f"{type(error).__name__}: {error}"
         pipe.send((value, failure))
-
-
-def peak_gigabytes() -> float:
-    """Largest resident memory of this process so far, in gigabytes.
-
-    Linux's own figure where there is one: that of getrusage starts from the parent's.
-    """
-    status = Path("/proc/self/status")
-    if status.is_file():
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024 / 1e9
-    unit = 1e9 if sys.platform == "darwin" else 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

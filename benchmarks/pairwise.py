@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._found import Entry, Found, Plan, Table
-from benchmarks._worker import Worker, peak_gigabytes
+from benchmarks._worker import Worker
 from pyvws import identification_risk, pairwise_weights
+from pyvws._base.own_process import peak_gigabytes
 from pyvws.r import bridge
 from pyvws.validation.authors import find_functions
 

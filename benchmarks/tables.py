@@ -20,8 +20,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks._found import Entry, Found, Plan, Table
-from benchmarks._worker import Worker, peak_gigabytes
+from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Schema, Synthesizer
+from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.tables.column import Column
 

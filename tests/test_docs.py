@@ -116,6 +116,11 @@ def test_every_picture_speaks_and_every_figure_is_there(
         assert (site["gallery.html"][0].parent / "gallery" / f"{name}.png").stat().st_size > 5000
 
 
+def test_the_front_page_leads_to_every_page() -> None:
+    named = set(re.findall(r"\((\w[\w-]*\.md)", PAGES["index.md"]))
+    assert set(PAGES) - {"index.md"} <= named
+
+
 @pytest.mark.slow
 def test_lists_of_the_package_are_whole(site: dict[str, tuple[Path, Links]]) -> None:
     assert {slip.id for slip in errata()} <= site["errata.html"][1].anchors

@@ -260,18 +260,20 @@ class Column:
                 if self.categorical:
                     raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
                 continue
-            if rule.value is None:
-                if not self.missing_codes:
-                    raise InputError("a rule says missing. Give the code as missing.")
-                if rule.only and set(self.missing_codes) & set(self.levels or ()):
-                    raise InputError(
-                        '"missing only where" needs a code that is not among levels. Take it out '
-                        "of levels; missing names it."
-                    )
-            else:
+            if rule.value is not None:
                 self._check_fixed(rule.value)
-        if sum(isinstance(rule, Fixed) and rule.only for rule in self.rules) > 1:
-            raise InputError('"missing only where" can stand once. Join conditions by "or".')
+            elif not self.missing_codes:
+                raise InputError("a rule says missing. Give the code as missing.")
+            if rule.only and rule.value not in (None, *self.missing_codes):
+                raise InputError('"only" goes with a missing value. Give the code as missing.')
+        if {*self.ruled_codes} & {*(self.levels or ())}:
+            raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
+        fixed = [rule.value for rule in self.rules if isinstance(rule, Fixed)]
+        if any(sum(one in (None, code) for one in fixed) > 1 for code in self.ruled_codes):
+            raise InputError(
+                'a code with "only where" stands in one rule, and "missing" is every code. Join '
+                'conditions by "or", or name another code.'
+            )
 
     def _check_fixed(self, value: str) -> None:
         """Check that the column can have a value that a rule or a lookup fixes."""
@@ -359,18 +361,18 @@ class Column:
 
     @property
     def missing_codes(self) -> tuple[str | None, ...]:
-        """The codes of missing values, None for empty cells."""
+        """The codes of missing values, None for empty cells; last those that only rules give."""
         if self.missing is None:
             return ()
         codes = self.missing if isinstance(self.missing, tuple) else (self.missing,)
-        return tuple(None if code is True else str(code) for code in codes)
+        return tuple(sorted((None if x is True else str(x) for x in codes), key=self._is_ruled))
 
     @property
     def coded_levels(self) -> tuple[str | None, ...]:
         """The levels that codes 1 to L stand for, with those of missing values; None if empty."""
         levels = self.levels or ()
-        extra = sorted((one for one in self.missing_codes if one not in levels), key=_empty_last)
-        return (*levels, *extra)
+        extra = [one for one in self.missing_codes if one not in levels]
+        return (*levels, *sorted(extra, key=lambda one: (self._is_ruled(one), one is None)))
 
     @property
     def group_of_level(self) -> tuple[str, ...]:
@@ -395,27 +397,30 @@ class Column:
         }
 
     @property
-    def rule_texts(self) -> tuple[str, ...]:
-        """The rules of the column as they are written."""
-        return (self.rule,) if isinstance(self.rule, str) else self.rule or ()
-
-    @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the column, read."""
-        found = tuple(map(read_rule, self.rule_texts))
+        texts = (self.rule,) if isinstance(self.rule, str) else self.rule or ()
+        found = tuple(map(read_rule, texts))
         lookups = (Lookup(other, of) for other, of in (self.lookup or {}).items())
         return (*found, *lookups)
 
     @property
-    def missing_only_rule(self) -> str | None:
-        """The rule that says where the value is missing and that it is nowhere else, if any."""
-        rules = zip(self.rule_texts, self.rules, strict=False)  # Lookups have no text.
-        return next((text for text, one in rules if isinstance(one, Fixed) and one.only), None)
+    def only_rules(self) -> tuple[Fixed, ...]:
+        """The rules that say where a missing code is, or all of them, and that it is only there."""
+        return tuple(rule for rule in self.rules if isinstance(rule, Fixed) and rule.only)
+
+    def _is_ruled(self, code: str | None) -> bool:
+        return any(rule.value in (None, code) for rule in self.only_rules)
+
+    @property
+    def ruled_codes(self) -> tuple[str | None, ...]:
+        """The missing codes that only rules give, so that no family draws them."""
+        return tuple(filter(self._is_ruled, self.missing_codes))
 
     @property
     def n_drawn(self) -> int:
         """The number of first levels that a family draws: missing ones may follow by a rule."""
-        return len(self.levels or () if self.missing_only_rule else self.coded_levels)
+        return len(self.coded_levels) - len(self.ruled_codes)
 
     @property
     def is_computed(self) -> bool:
@@ -482,10 +487,6 @@ def part_of(name: str) -> str:
 
 def _part_label(code: str | None) -> str:
     return "empty" if code is None else f"missing {code}"
-
-
-def _empty_last(code: str | None) -> bool:
-    return code is None
 
 
 def _family(model: str | None) -> str | None:

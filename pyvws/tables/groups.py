@@ -20,6 +20,7 @@ from pyvws.tables.column import Column
 
 __all__ = [
     "Grouped",
+    "drawn_and_ruled",
     "group_codes",
     "group_of",
     "grouped_columns",
@@ -53,6 +54,21 @@ def places_within(column: Column) -> Floats:
     return np.array(found, dtype=np.float64)
 
 
+def drawn_and_ruled(column: Column, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Entries of the category of a column's groups or parts: its levels, and codes by rules alone.
+
+    The labels of those codes are the last ones.
+    """
+    ends = len(labels) - len(column.ruled_codes)
+    if ends == len(labels):
+        return {"levels": labels}
+    where = " or ".join(
+        f"({rule.condition.text}\n)" for rule in column.only_rules
+    )  # Ends a remark.
+    rule = f"missing only where {where}"
+    return {"levels": labels[:ends], "missing": labels[ends:], "rule": rule}
+
+
 def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict[str, Column]:
     """The conditionals of a column with groups: its group, then its level in each group.
 
@@ -61,16 +77,7 @@ def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict
     if column.role == "public":
         return {group_of(name): Column(role="public", levels=column.groups)}
     own: dict[str, Any] = {"model": column.model, "settings": column.settings, **named}
-    if column.missing_only_rule is not None:
-        ends = len(column.groups) - len(column.missing_codes)
-        codes: dict[str, Any] = {
-            "levels": column.groups[:ends],
-            "missing": column.groups[ends:],
-            "rule": column.missing_only_rule,
-        }
-        made = {group_of(name): Column(**own, **codes)}
-    else:
-        made = {group_of(name): Column(levels=column.groups, **own)}
+    made = {group_of(name): Column(**drawn_and_ruled(column, column.groups), **own)}
     for group, levels in column.levels_by_group.items():
         if len(levels) > 1:
             made[level_in(name, group)] = Column(levels=levels, **own)

@@ -145,7 +145,7 @@ def level_codes(
         label_of(value): code for code, value in enumerate(natives, start=1) if value is not None
     }
     places, labels = distinct(column)
-    empty = len(levels) if levels[-1] is None else 0
+    empty = 1 + list(levels).index(None) if None in levels else 0
     of_label = np.array([*(codes.get(label, -1) for label in labels), empty], dtype=np.float64)
     found = np.asarray(of_label[places])
     if empty_cells := how_many(found == 0, counts):

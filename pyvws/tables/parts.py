@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column, part_of
-from pyvws.tables.groups import Grouped, group_of, grouped_columns, level_in, places_within
+from pyvws.tables.groups import (
+    Grouped,
+    drawn_and_ruled,
+    group_of,
+    grouped_columns,
+    level_in,
+    places_within,
+)
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.schema import Schema
 
@@ -82,12 +89,14 @@ def _part(schema: Schema, name: str, named: Column) -> Column:
         entries = _predictors(schema, wanted, given.pop("formula", None))
     given.pop("predictors", None)
     entries = {"model": given.pop("model", "nominal"), **entries, "settings": given}
-    only = column.missing_only_rule
-    if only is not None and column.mass:
-        ends = 1 + len(column.mass)
-        codes = column.parts[ends:]
-        return Column(levels=column.parts[:ends], missing=codes, rule=only, **entries)
-    return Column(levels=column.parts, **entries)
+    if _only_value(column):
+        return Column(levels=column.parts, **entries)
+    return Column(**drawn_and_ruled(column, column.parts), **entries)
+
+
+def _only_value(column: Column) -> bool:
+    """Whether a number has no part that is drawn but its value: rules settle the others."""
+    return len(column.parts) - len(column.ruled_codes) == 1
 
 
 def _predictors(schema: Schema, wanted: Sequence[str], formula: str | None) -> dict[str, Any]:
@@ -127,7 +136,6 @@ class Follows:
 def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
     """Which records follow from the family of a column, by values as `Schema.coded` gives them."""
     column, own = schema.columns[name], values[name]
-    missing = _missing(column, name, values)
     fixed, breaking = (np.zeros(len(own), dtype=np.bool_) for _ in range(2))
     for rule in column.rules:
         if isinstance(rule, Fixed):
@@ -145,7 +153,8 @@ def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
             breaking |= ~(near | (np.isnan(own) & np.isnan(total)))
     for rule in column.rules:
         if isinstance(rule, Fixed) and rule.only:
-            breaking |= missing & ~rule.condition.holds(values, schema.columns)
+            there = _agrees(schema, name, rule, values)
+            breaking |= there & ~rule.condition.holds(values, schema.columns)
     modelled = ~(fixed | breaking)
     part = values.get(part_of(name))
     return Follows(modelled, modelled if part is None else modelled & (part == 1.0), breaking)
@@ -300,9 +309,7 @@ def is_drawn(schema: Schema, name: str) -> bool:
     column = schema.columns[_whole(schema, name) if of_part else name]
     if column.group_by is not None:
         return of_part
-    if of_part and column.missing_only_rule and not column.mass:
-        return False
-    return not column.is_computed
+    return not (column.is_computed or (of_part and _only_value(column)))
 
 
 def _whole(schema: Schema, part: str) -> str:

@@ -1,11 +1,12 @@
 """Rules of a schema: public facts by which a value follows from other columns of its record.
 
 "missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
-"missing only where age < 15" says besides that the value is there everywhere else. ">= wages" and
-"<= assets" bound a number by another one, and "= wages + pensions" computes a column. A condition
-compares columns with numbers, dates or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and
-``in``, joined by ``and``, ``or`` and ``not``; `missing` stands for a missing value. An order takes
-sums of numbers too, as in "parent - age < 12"; they are missing where a part is.
+"missing only where age < 15" says besides that the value is there everywhere else, and "N only
+where age < 15" that the code N, one of several, is nowhere else. ">= wages" and "<= assets" bound a
+number by another one, and "= wages + pensions" computes a column. A condition compares columns with
+numbers, dates or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``, joined by
+``and``, ``or`` and ``not``; `missing` stands for a missing value. An order takes sums of numbers
+too, as in "parent - age < 12"; they are missing where a part is.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 _HELP: Final = (
     'A rule reads "missing where age < 15", "missing only where age < 15", '
-    '"0 where owner == \'no\'", ">= wages", "<= assets" or "= wages + pensions".'
+    '"N only where age < 15", "0 where owner == \'no\'", ">= wages", "<= assets" or '
+    '"= wages + pensions".'
 )
 
 
@@ -80,6 +82,7 @@ class Condition:
 
     tree: ast.expr
     names: Mapping[str, str]
+    text: str
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -191,18 +194,16 @@ def read_rule(text: str) -> Rule:
     only = found["only"] is not None
     if value == _MISSING:
         return Fixed(None, condition, only)
-    if only:
-        raise InputError(f'rule {text!r}: "only" goes with a missing value. {_HELP}')
     plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
     number = as_number(plain)
-    return Fixed(label_of(plain if number is None or plain != value else number), condition)
+    return Fixed(label_of(plain if number is None or plain != value else number), condition, only)
 
 
 def read_condition(expression: str, text: str | None = None) -> Condition:
     """The condition that an expression states; InputError in one line, naming the rule `text`."""
     text = text or expression
     tree, names = _parsed(expression, text)
-    condition = Condition(tree, names)
+    condition = Condition(tree, names, expression)
     _check(tree, text)
     if not condition.columns:
         raise InputError(f"rule {text!r} reads no column. {_HELP}")

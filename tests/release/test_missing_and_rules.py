@@ -330,3 +330,96 @@ def test_tables_for_parts_cut_points_and_lookups_in_one_run() -> None:
         young = made.filter(pl.col("age") < 16)
         assert (young["wage"] == 0).mean() > 0.98
         assert abs((made.filter(pl.col("age") >= 16)["wage"] == 0).mean() - 0.2) < 0.04
+
+
+ONE_CODE = Schema(
+    {
+        "age": Column(role="public", range=(0, 100)),
+        "work": Column(
+            model="nominal", levels=("yes", "no"), missing=("N", "-8"), rule="N only where age < 16"
+        ),
+        "job": Column(
+            model="table",
+            levels=("11", "12", "21"),
+            group_by=1,
+            predictors=("work",),
+            missing=("N", True, "-8"),
+            rule=("N only where age < 16", "-8 only where work == '-8'"),
+        ),
+        "pay": Column(
+            model="normal",
+            missing=("N", "-8"),
+            mass=(0,),
+            rule="N only where age < 16 or work == 'no'",
+            range=(0, 100),
+            decimals=0,
+        ),
+    }
+)
+
+
+def with_codes(n: int = 300) -> pl.DataFrame:
+    rng = np.random.default_rng(11)
+    age = rng.integers(5, 60, n)
+    young = age < 16
+    work = np.where(young, "N", rng.choice(["yes", "no", "-8"], n, p=[0.7, 0.2, 0.1]))
+    answer = rng.choice(np.array(["11", "12", "21", None], dtype=object), n)
+    job = np.where(young, "N", np.where(work == "-8", "-8", answer))
+    spoken = np.where(rng.random(n) < 0.1, "-8", np.where(rng.random(n) < 0.2, "0", "40"))
+    pay = np.where(young | (work == "no"), "N", spoken)
+    return pl.DataFrame({"age": age, "work": work, "job": list(job), "pay": pay})
+
+
+def broken_table() -> tuple[pl.DataFrame, int]:
+    """Records of which one, at the place given besides, breaks the rule of work."""
+    table = with_codes().to_dict(as_series=False)
+    place = table["work"].index("yes")
+    table["work"][place] = "N"
+    return pl.DataFrame(table), place
+
+
+def keeps_one_code(made: pl.DataFrame) -> None:
+    young, refused = made["age"] < 16, made["work"] == "-8"
+    assert ((made["work"] == "N") == young).all()
+    assert (made["job"].eq_missing("N") == young).all()
+    assert (made["job"].eq_missing("-8") == (refused & ~young)).all()
+    assert ((made["pay"] == "N") == (young | (made["work"] == "no"))).all()
+
+
+@pytest.mark.runs
+def test_one_code_of_several_is_only_where_its_rule_says() -> None:
+    table, place = broken_table()
+    release = released(table, schema=ONE_CODE, mechanism="lw")
+    assert release.summary["records_that_break_rules"] == {"work": 1}
+    for made in release.datasets:
+        keeps_one_code(made)
+    every = pl.concat(release.datasets)
+    assert {"-8", "0"} <= {*every["pay"]}
+    assert {"-8", "N"} <= {*every["work"]}
+    assert every["job"].is_null().any()
+    checked = check_table(table, vws.Synthesizer(schema=ONE_CODE, mechanism="lw"))
+    terms = {one.name: one.records for one in checked.outcomes}
+    assert list(terms) == ["work", "group of job", "job in 1", "part of pay", "pay"]
+    adults = np.flatnonzero((table["age"] >= 16).to_numpy())
+    assert terms["work"].tolist() == [one for one in adults if one != place]
+
+
+@pytest.mark.runs
+def test_one_code_in_steps_and_in_a_report(tmp_path: Path) -> None:
+    table, _ = broken_table()
+    table.write_csv(tmp_path / "table.csv")
+    settings = {"schema": ONE_CODE, "mechanism": "unweighted", **QUICK}
+    own = vws.synthesize(table, **settings).datasets
+    seed = settings.pop("seed")
+    made = tmp_path / "out"
+    vws.Synthesizer(**arranged(settings)).fit_to(tmp_path / "table.csv", made, seed=seed)
+    for number, one in enumerate(own, 1):
+        found = pl.read_csv(made / f"release/synthetic-0{number}.csv", schema=one.schema)
+        assert found.equals(one)
+        keeps_one_code(found)
+    summary = json.loads((made / "confidential/summary.json").read_text())
+    assert summary["records_that_break_rules"] == {"work": 1}
+    command = [sys.executable, "-m", "pyvws", "report", str(made)]
+    original = ["--original", str(tmp_path / "table.csv")]
+    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

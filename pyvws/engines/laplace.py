@@ -180,8 +180,8 @@ class AutoEngine:
 def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:
     """Weights (P,) of sum 1 from log ratios (P,), their largest ones smoothed, and khat.
 
-    A ratio that is no number counts as 0. khat is infinite where no proposal reaches the target,
-    and -infinity where all ratios are equal.
+    A ratio that is no number counts as 0. khat is infinite where no proposal reaches the target, or
+    so few that their tail cannot be smoothed, and -infinity where all ratios are equal.
     """
     ratios = np.where(np.isfinite(log_ratios), log_ratios, -np.inf)
     if not np.isfinite(ratios).any():
@@ -196,6 +196,8 @@ def smoothed_weights(log_ratios: Floats) -> tuple[Floats, float]:
             smoothed, khat = array_stats.psislw(-ratios)
         except ValueError:  # The largest ratios are equal: they have no tail.
             smoothed, khat = ratios, -math.inf
+    if not np.isfinite(smoothed).all():
+        smoothed, khat = ratios, math.inf
     weights = np.exp(smoothed - logsumexp(smoothed))
     return weights / weights.sum(), float(khat)
 
@@ -262,7 +264,10 @@ def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:
             continue
         values, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
         precision = (vectors * np.maximum(values, _LEAST_CURVATURE)) @ vectors.T
-        root = np.linalg.cholesky(precision)
+        try:
+            root = np.linalg.cholesky(precision)
+        except np.linalg.LinAlgError:  # Curvatures too far apart for a factor.
+            continue
         found.append(_Peak(mode, root, float(np.log(np.diag(root)).sum())))
     return found
 

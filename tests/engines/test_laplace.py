@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws._base.cores import one_core
 from pyvws.engines.laplace import AutoEngine, LaplaceEngine, smoothed_weights, systematic
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -209,3 +209,31 @@ def test_smoothed_weights_are_the_ratios_where_these_have_no_tail():
     assert 0.9 < smoothed_weights(heavy)[1] < 1.7
     assert smoothed_weights(np.full(50, np.nan))[1] == np.inf
     assert smoothed_weights(np.zeros(50))[1] == -np.inf
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 12.0), st.sampled_from([400, 4000]))
+@settings(max_examples=40, deadline=None)
+def test_ratios_of_any_spread_have_weights_and_a_khat_that_tells(seed, digits, P):
+    """A normal with a spread of 10 nats or more is no approximation, however far its draws are."""
+    ratios = np.random.default_rng(seed).normal(0.0, 10.0**digits, P)
+    weights, khat = smoothed_weights(ratios)
+    assert (weights >= 0.0).all()
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[ratios.argmax()] == weights.max()
+    if digits >= 1.0:
+        assert khat > 0.7
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("levels", [20, 60])
+def test_few_records_of_many_levels_have_no_approximation_and_it_says_so(levels):
+    rng = np.random.default_rng(1)
+    y = rng.integers(1, levels + 1, 30).astype(float)
+    design = np.column_stack([np.ones(30), rng.normal(size=(30, 3))])
+    family = find_model("nominal", levels=tuple(map(str, range(levels)))).prepare(y, "y")
+    target = PseudoPosterior(family, make_cells(family.encode(y), design), np.ones(30))
+    try:
+        found = LaplaceEngine().sample(target, LONG, seed=1).diagnostics.problems()
+    except ConvergenceError as none:  # No mode is found.
+        found = [str(none)]
+    assert found

@@ -1,4 +1,4 @@
-"""Effective draws per second of every engine that is installed, side by side.
+"""Effective draws per second of every engine that is installed, and of a normal approximation.
 
 Every engine runs one chain in a process of its own, in turn, so that none profits from more
 processors. Seconds are those of warm-up and sampling; compilation is left out. The effective draws
@@ -13,6 +13,8 @@ there as the least.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
@@ -21,7 +23,7 @@ import numpy as np
 
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
-from pyvws import MissingDependencyError, NormalMixture, SamplerSettings
+from pyvws import MissingDependencyError, Nominal, NormalMixture, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version, find_engine
 from pyvws.models.registry import find_model
@@ -43,6 +45,14 @@ _USUAL: Final = SamplerSettings(draws=2000, warmup=1000, chains=1)
 _HALF: Final = SamplerSettings(draws=1000, warmup=500, chains=1)
 _FEWER: Final = SamplerSettings(draws=300, warmup=150, chains=1)
 _SIZES: Final = (1000, 100_000)
+_LEVELS: Final = (5, 20, 60, 150)
+_APPROXIMATION: Final = """
+Engine laplace beside NUTS on a nominal column given two public predictors, a number of 71 values
+and a category of three levels. Both make 2000 draws, NUTS by one chain after a warm-up of 1000;
+medians of three runs count. Processor seconds are those of all threads. The ESS of laplace is that
+of its importance weights. Where khat is above 0.7 or the ESS under 400 its draws are not to be
+relied on, and engine auto takes NUTS.
+"""
 
 
 def counts(rng: np.random.Generator, n: int) -> Floats:
@@ -75,8 +85,32 @@ def fit(
     return made.diagnostics.ess_bulk_min, made.seconds
 
 
+def nominal_target(levels: int, n: int) -> PseudoPosterior:
+    """The unweighted pseudo posterior of n records of a column with so many levels."""
+    rng = np.random.default_rng(1)
+    group = rng.integers(3, size=n)
+    number = rng.integers(71, size=n) / 35.0 - 1.0
+    design = np.column_stack([np.ones(n), number, group == 1, group == 2]).astype(np.float64)
+    heights = design @ rng.normal(size=(4, levels)) + rng.gumbel(size=(n, levels))
+    family = Nominal(levels=tuple(map(str, range(levels))))
+    outcome = 1.0 + np.argmax(heights, axis=1)
+    cells = make_cells(family.encode(outcome), design)
+    return PseudoPosterior(family.prepare(outcome, "y"), cells, np.ones(n))
+
+
+def fit_nominal(
+    engine: str, levels: int, n: int, settings: SamplerSettings, seed: int
+) -> tuple[float, ...]:
+    """Smallest ESS of one fit, its seconds, also of processors, and khat; no number for chains."""
+    given, began = nominal_target(levels, n), time.process_time()
+    made = find_engine(engine).sample(given, settings, seed=seed)
+    spent, khat = time.process_time() - began, made.diagnostics.khat
+    ess = made.diagnostics.ess_bulk_min
+    return ess, made.seconds, spent, math.nan if khat is None else khat
+
+
 def run(plan: Plan) -> Found:
-    """Every installed engine on every family and size."""
+    """Every installed engine on every family and size; laplace beside NUTS."""
     installed, left_out = _installed()
     rows: list[tuple[Entry, ...]] = []
     figures = {}
@@ -89,7 +123,31 @@ def run(plan: Plan) -> Found:
                 figures = _figures(found)
     columns = ("family", "n", "engine", "warm-up + draws", "ESS", "seconds", "ESS/s", "native over")
     note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
-    return Found([Table("Effective draws per second", columns, rows, note)], figures, left_out)
+    tables = [Table("Effective draws per second", columns, rows, note), approximation(plan)]
+    return Found(tables, figures, left_out)
+
+
+def approximation(plan: Plan) -> Table:
+    """Engine laplace beside NUTS on columns of few and of many levels."""
+    n, runs = (1000, 1) if plan.small else (10_000, 3)
+    rows: list[tuple[Entry, ...]] = []
+    for levels in _LEVELS[: 1 if plan.small else None]:
+        D = nominal_target(levels, n).dimension
+        for engine in ("native", "laplace"):
+            with Worker() as worker:
+                worker.ask(fit_nominal, engine, _LEVELS[0], 300, _BRIEF, 1)  # compiles
+                given = (fit_nominal, engine, levels, n, _USUAL)
+                try:
+                    found = [worker.ask(*given, seed, cap=plan.cap) for seed in range(runs)]
+                except OverTheCapError:
+                    over = f"over the cap of {plan.cap:.0f}"
+                    rows.append((levels, n, D, engine, "", over, "", ""))
+                    continue
+            *measured, khat = medians(found)
+            rows.append((levels, n, D, engine, *measured, "" if math.isnan(khat) else khat))
+        plan.say(f"  nominal, {levels} levels, n = {n:,}")
+    columns = ("levels", "n", "parameters", "engine", "ESS", "seconds", "processor s", "khat")
+    return Table("A normal approximation", columns, rows, " ".join(_APPROXIMATION.split()))
 
 
 def _installed() -> tuple[list[str], list[str]]:

@@ -147,6 +147,19 @@ def test_an_engine_over_the_cap_gives_a_least_ratio() -> None:
     assert engines._figures(found) == {FITS: 50.0}
 
 
+@pytest.mark.runs
+def test_an_approximation_stands_beside_chains_with_its_khat() -> None:
+    table = engines.approximation(Plan(small=True))
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["engine"], row["levels"], row["parameters"]) for row in rows] == [
+        ("native", 5, 26),  # 4 x 4 coefficients, 4 scales, 6 correlations
+        ("laplace", 5, 26),
+    ]
+    assert [row["khat"] == "" for row in rows] == [True, False]
+    assert rows[1]["khat"] < 2.0
+    assert all(row["ESS"] > 1.0 and row["seconds"] > 0.0 for row in rows)
+
+
 @pytest.mark.parametrize("distinct", [1, 10, 5000])
 def test_distinct_counts_are_as_many_as_asked(distinct: int, tmp_path: Path) -> None:
     scale.write_distinct(tmp_path / "t.parquet", 5000, distinct)

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, polygamma, psi
 
-from pyvws._base.checks import Floats, finite_number, positive, told
+from pyvws._base.checks import Floats, finite_number, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models._public_range import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.regression import (
     LOGIT,
@@ -175,15 +176,7 @@ class Beta(Regression):
 
     def __post_init__(self) -> None:
         positive(self.largest_kappa, "largest_kappa")
-        try:
-            low, high = (finite_number(end, "range") for end in self.range)
-        except (TypeError, ValueError):
-            low, high = 0.0, 0.0
-        if not low < high:
-            raise InputError(
-                f"range must be two finite numbers, the lower one first. Got {told(self.range)}."
-            )
-        object.__setattr__(self, "range", (low, high))
+        object.__setattr__(self, "range", known_range(self.range))
         squeeze = finite_number(self.squeeze, "squeeze")
         if not 0.0 <= squeeze < 0.5:
             raise InputError(f"squeeze must be at least 0 and below 0.5. Got {squeeze:g}.")
@@ -195,14 +188,7 @@ class Beta(Regression):
         return Phrase("public-range"), *moved, Phrase("no-upper-limit")
 
     def prepare(self, outcome: Floats, column: str) -> Beta:
-        low, high = self.range
-        outside = int(((outcome < low) | (outcome > high)).sum())
-        if outside:
-            raise InputError(
-                f"Column {column!r} has {outside} values outside the range from {low:g} to "
-                f"{high:g}; beta takes outcomes on a public range. Give it by --range L,U "
-                "(range=(L, U) in Python), wide enough for every possible record."
-            )
+        check_within(outcome, column, self.range, self.name)
         return self
 
     def encode(self, outcome: Floats) -> Floats:

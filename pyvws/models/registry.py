@@ -18,6 +18,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
+from pyvws.models.truncated_normal import TruncatedNormal
 
 __all__ = ["MODELS", "find_model", "is_own", "model_settings"]
 
@@ -25,6 +26,7 @@ _FAMILIES: tuple[Model, ...] = (
     Poisson(),
     NegativeBinomial(),
     Normal(),
+    TruncatedNormal(),
     Gamma(),
     Logistic(),
     Ordinal(),

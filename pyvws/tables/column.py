@@ -50,6 +50,7 @@ FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "poisson": (),
     "negative-binomial": (),
     "normal": ("outcome_scale", "smallest_sd"),
+    "truncated-normal": ("outcome_scale",),
     "gamma": ("largest_shape",),
     "beta": ("squeeze", "largest_kappa"),
     "normal-mixture": (

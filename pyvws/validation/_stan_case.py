@@ -104,6 +104,10 @@ def _shares(draws: Draws, trend: Floats) -> Floats:
     return np.asarray(found)
 
 
+def _inside(draws: Draws, trend: Floats) -> Floats:
+    return np.asarray(5.0 / (1.0 + np.exp(draws.bell(len(trend), 0.0, 1.0) - 2.0 * trend)))
+
+
 def _positive(draws: Draws, trend: Floats) -> Floats:
     return np.asarray((0.05 + draws.bell(len(trend), 1.0, 0.7) ** 2) * np.exp(trend))
 
@@ -135,6 +139,7 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
     "poisson": _counts,
     "negative-binomial": _counts,
     "normal": _amounts,
+    "truncated-normal": _inside,
     "gamma": _positive,
     "logistic": _binary,
     "ordinal": _levels,
@@ -162,8 +167,10 @@ def seeded_target(
     design = np.column_stack([np.ones(n), *(draws.bell(n, 0.0, 0.4) for _ in range(K - 1))])
     weights = np.clip(draws.uniform(n, -0.3, 1.3), 0.0, 1.0)
     weights[:2] = 0.0, 1.0
-    inside = {"squeeze": 0.5 / n} if model == "beta" and not ends else {}
-    family = find_model(model, **inside)
+    public: dict[str | Model, dict[str, Any]] = {"truncated-normal": {"range": (0.0, 5.0)}}
+    if not ends:
+        public["beta"] = {"squeeze": 0.5 / n}
+    family = find_model(model, **(public.get(model, {}) if isinstance(model, str) else {}))
     outcome = _OUTCOMES[family.name](draws, slope * design[:, 1:].sum(axis=1))
     if ends and model == "beta":
         outcome[-2] = 1.0

@@ -25,6 +25,7 @@ STARTS = {
     "negative-binomial": (_AMOUNTS, np.log([10.0, 50.0])),
     "gamma": (_AMOUNTS, np.log([10.0, 50.0])),
     "normal": (_AMOUNTS, [10.0, 50.0]),
+    "truncated-normal": (([0.1, 0.2, 0.3, 0.2], [0.5, 0.6, 0.7, 0.6]), [0.2, 0.6]),
     "logistic": (([0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]), np.log([1 / 3, 3.0])),
     # Odds of more than the lowest level: 1 and 1/4 in one group, 4 and 1 in the other.
     "ordinal": (
@@ -43,6 +44,10 @@ LAWS = {
     ),
     "gamma": ({"shape": 0.7}, lambda eta: stats.gamma(0.7, scale=np.exp(eta) / 0.7)),
     "normal": ({"sigma": 1.5}, lambda eta: stats.norm(eta, 1.5)),
+    "truncated-normal": (
+        {"sigma": 1.5},
+        lambda eta: stats.truncnorm((-1.0 - eta) / 1.5, (2.0 - eta) / 1.5, eta, 1.5),
+    ),
     "logistic": ({}, lambda eta: stats.bernoulli(expit(eta))),
     "ordinal": (
         {"gaps": [2.0, 0.5]},
@@ -58,7 +63,11 @@ LAWS = {
         lambda eta: stats.beta(3.0 * expit(eta), 3.0 * expit(-eta), loc=-1.0, scale=4.0),
     ),
 }
-SETTINGS = {"ordinal": {"levels": (0, 5, 6, 9)}, "beta": {"range": (-1, 3)}}
+SETTINGS = {
+    "ordinal": {"levels": (0, 5, 6, 9)},
+    "beta": {"range": (-1, 3)},
+    "truncated-normal": {"range": (-1, 2)},
+}
 
 
 def test_names():
@@ -157,7 +166,7 @@ def test_a_normal_outcome_is_modelled_on_its_scale():
 
 def test_settings_that_a_user_can_give():
     takes = {name: model_settings(MODELS[name]) for name in REGRESSIONS}
-    taking = {"normal", "ordinal", "beta", "gamma"}
+    taking = {"normal", "truncated-normal", "ordinal", "beta", "gamma"}
     assert {name for name, settings in takes.items() if settings} == taking
     assert takes["normal"] == ("outcome_scale", "smallest_sd")
     with pytest.raises(InputError, match=r"^outcome_scale must be one"):

@@ -16,6 +16,7 @@ OWN = {
     "poisson": ({}, []),
     "negative-binomial": ({"inv_phi": "cauchy(0, 5)"}, []),
     "normal": ({"sigma": "student_t(3, 0, 1)"}, []),
+    "truncated-normal": ({"sigma": "student_t(3, 0, 1)"}, ["least", "most"]),
     "gamma": ({"inv_shape": "cauchy(0, 5)"}, []),
     "logistic": ({}, []),
     "ordinal": ({"gaps": "student_t(3, 0, 2.5)"}, ["J"]),

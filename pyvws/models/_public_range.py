@@ -1,0 +1,35 @@
+"""The public range of an outcome: the check of a family's setting, and of the outcomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyvws._base.checks import Floats, finite_number, told
+from pyvws.errors import InputError
+
+__all__ = ["check_within", "known_range"]
+
+
+def known_range(given: Any) -> tuple[float, float]:
+    """The two ends, in the outcome's unit; InputError unless they are finite and rise."""
+    try:
+        low, high = (finite_number(end, "range") for end in given)
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high:
+        raise InputError(
+            f"range must be two finite numbers, the lower one first. Got {told(given)}."
+        )
+    return low, high
+
+
+def check_within(outcome: Floats, column: str, known: tuple[float, float], model: str) -> None:
+    """Raise InputError, with their count, for outcomes (N,) outside the range."""
+    low, high = known
+    outside = int(((outcome < low) | (outcome > high)).sum())
+    if outside:
+        raise InputError(
+            f"Column {column!r} has {outside} values outside the range from {low:g} to "
+            f"{high:g}; {model} takes outcomes on a public range. Give it by --range L,U "
+            "(range=(L, U) in Python), wide enough for every possible record."
+        )

@@ -1,0 +1,119 @@
+"""The normal family with a range: its limits, draws, far tails, and what a run makes of a range."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.models.registry import find_model
+from pyvws.models.truncated_normal import _row
+from pyvws.tables.cells import make_cells
+
+
+def test_a_wide_range_is_the_normal_family():
+    y = np.random.default_rng(1).normal(size=20)
+    cells = make_cells(y, np.column_stack([np.ones(20), np.arange(20) / 20]))
+    draws = {"beta": np.array([[0.3, -1.0], [0.0, 2.0]]), "sigma": np.array([0.5, 2.0])}
+    wide = find_model("truncated-normal", range=(-1e6, 1e6))
+    np.testing.assert_allclose(
+        wide.log_likelihood(draws, cells),
+        find_model("normal").log_likelihood(draws, cells),
+        rtol=1e-13,
+    )
+
+
+@settings(deadline=None)  # The first call compiles.
+@given(
+    st.floats(-200.0, 200.0),
+    st.floats(-8.0, 12.0),
+    st.floats(-50.0, 50.0),
+    st.floats(0.01, 100.0),
+)
+def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
+    """G is the mean of z less t, and F + 1 + t^2 the mean of z^2, of z on the nearer side."""
+    side, t, normaliser, (G, F) = _row(eta, np.exp(u), low, low + wide)
+    sigma = np.exp(u)
+    a, b = (low - eta) / sigma, (low + wide - eta) / sigma
+    if side < 0:
+        a, b = -b, -a
+    top = max(a, 0.0)
+    place, share = np.polynomial.legendre.leggauss(300)
+
+    def integral(start, end, value):
+        x = start + (end - start) * 0.5 * (place + 1.0)
+        weight = np.exp(-0.5 * (x - top) * (x + top)) * 0.5 * share * (end - start)
+        return float(weight @ value(x))
+
+    def moment(value):
+        least = max(a, top - 12.0)
+        most = min(b, top + min(12.0, 45.0 / (1.0 + top)))
+        parts = [(least, top), (top, most)] if least < top else [(top, most)]
+        return sum(integral(*part, value) for part in parts)
+
+    total = moment(np.ones_like)
+    log_total = np.log(total) + 0.5 * (t - top) * (t + top)
+    assert normaliser == pytest.approx(log_total, abs=1e-9 * (1.0 + abs(log_total)))
+    assert G == pytest.approx(moment(lambda x: x - t) / total, rel=1e-6, abs=1e-9 * (1.0 + top))
+    square = moment(lambda x: (x - t) * (x + t)) / total
+    assert F + 1.0 == pytest.approx(square, rel=1e-6, abs=1e-8 * (1.0 + top * top))
+
+
+@pytest.mark.parametrize("eta", [-1e6, -40.0, 0.5, 38.0, 1e6])
+def test_draws_lie_in_the_range_wherever_the_mean_is(eta):
+    family = find_model("truncated-normal", range=(0, 2))
+    draw = {"beta": np.array([[eta]]), "sigma": np.array([1.5])}
+    made = family.predict(draw, np.ones((20_000, 1)), np.random.default_rng(3))
+    assert ((made >= 0) & (made <= 2)).all()
+    side, t, _, (G, _) = _row(eta, 1.5, 0.0, 2.0)
+    mean = (0.0 if side > 0 else 2.0) + side * 1.5 * G if t else eta + side * 1.5 * G
+    assert made.mean() == pytest.approx(mean, abs=4.0 * made.std() / 20_000**0.5)
+
+
+def test_its_settings_and_outcomes_are_checked():
+    with pytest.raises(InputError, match="range must be two finite numbers"):
+        find_model("truncated-normal", range=(0, np.inf))
+    with pytest.raises(InputError, match="range must lie above 0 under outcome scale log"):
+        find_model("truncated-normal", range=(0, 5), outcome_scale="log")
+    with pytest.raises(InputError, match="has 1 values outside the range from 0 to 5"):
+        find_model("truncated-normal", range=(0, 5)).prepare(np.array([5.0, 5.5]), "score")
+    log = find_model("truncated-normal", range=(1, np.exp(2)), outcome_scale="log")
+    assert log.stan_settings() == {"least": 0.0, "most": pytest.approx(2.0)}
+
+
+@pytest.mark.runs
+def test_a_cut_normal_is_reproduced_where_the_plain_family_is_not():
+    """A normal with mean 1, cut one standard deviation below, at 0."""
+    y = np.random.default_rng(4).normal(1.0, 1.0, 2500)
+    frame = pl.DataFrame({"y": y[y > 0]})
+
+    def off(model):
+        release = vws.synthesize(
+            frame,
+            schema=vws.Schema({"y": vws.Column(model=model, range=(0, 10))}),
+            mechanism="unweighted",
+            datasets=10,
+            seed=3,
+        )
+        made = np.array([one["y"].to_numpy() for one in release.datasets])
+        assert ((made >= 0) & (made <= 10)).all()
+        return abs(made.mean() - frame["y"].mean())
+
+    assert off("truncated-normal") < 0.045
+    assert off("normal") > 0.045
+
+
+@pytest.mark.runs
+def test_a_clamp_by_deviance_is_refused_and_half_is_taken():
+    frame = pl.DataFrame({"y": np.random.default_rng(4).uniform(0, 5, 60)})
+    given = {"outcome": "y", "model": "truncated-normal", "range": (0, 5), "seed": 3}
+    given |= {"mechanism": "censored", "epsilon": 5.0, "weights": "none"}
+    given |= {"draws": 150, "warmup": 150, "accept_unconverged": True}
+    with pytest.raises(InputError, match="clamp half"):
+        vws.synthesize(frame, **given)
+    release = vws.synthesize(frame, clamp="half", **given)
+    assert release.privacy["epsilon_per_dataset"] <= 5.0

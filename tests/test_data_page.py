@@ -51,6 +51,12 @@ def _amounts_above_0() -> None:
         assert (_one(_AMOUNTS / 1000, **chosen) > 0).all()
 
 
+def _cut_off() -> None:
+    marks = np.random.default_rng(1).normal(8, 2, 4 * N)
+    marks = marks[(marks >= 0) & (marks <= 10)][:N]
+    assert _one(marks, "truncated-normal", range=(0, 10)).is_between(0, 10).all()
+
+
 def _zeros() -> None:
     y = np.where(_SOME < 0.6, 0.0, _AMOUNTS)
     made = _schema(
@@ -99,7 +105,7 @@ def _shares() -> None:
 
 
 def _dates() -> None:
-    days = pl.Series(_RNG.integers(0, 700, N)).cast(pl.Int32).cast(pl.Date)
+    days = pl.Series(_RNG.integers(1, 729, N)).cast(pl.Int32).cast(pl.Date)
     made = _schema(days, model="beta", days_since="1970-01-01", range=("1970-01-01", "1971-12-31"))
     assert made.dtype == pl.Date
 
@@ -166,6 +172,8 @@ ROWS = {
     "amounts above 0": _amounts_above_0,
     "amounts of which some are exactly 0, or another value that repeats": _zeros,
     "amounts cut at a top code": _top_code,
+    "amounts that a public range cuts off, such as marks from 0 to 10 of which many are near "
+    "10": _cut_off,
     "amounts of either sign": _either_sign,
     "counts": _counts,
     "yes and no": _yes_and_no,

@@ -217,6 +217,13 @@ class TruncatedNormal(Regression):
         sums = np.array([weight, mean, around, *distances])
         return cells.rows, sums, float(weight.sum()), low, high
 
+    def saturated(self, cells: Cells) -> Floats:
+        raise InputError(
+            "No density of truncated-normal is the largest for an outcome at an end of its range, "
+            "so the deviance clamp has nothing to take off. Take --clamp half (clamp='half' in "
+            "Python) or model beta."
+        )
+
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.outcome, *self._ends()
 

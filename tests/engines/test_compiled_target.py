@@ -30,8 +30,13 @@ def _called(compiled, z):
     return code, value[0], gradient, q
 
 
-@pytest.mark.parametrize("clamp", [None, Clamp(3.0), Clamp(3.0, "deviance")])
-@pytest.mark.parametrize("model", SAMPLED)
+CLAMPS = [None, Clamp(3.0), Clamp(3.0, "deviance")]
+# truncated-normal has nothing that the deviance clamp could take off.
+CASES = [(model, clamp) for model in SAMPLED for clamp in CLAMPS]
+CASES.remove(("truncated-normal", CLAMPS[-1]))
+
+
+@pytest.mark.parametrize(("model", "clamp"), CASES)
 def test_it_is_the_density_and_gradient_on_the_sampled_scale(model, clamp):
     target = seeded_target(model, 40, 2, seed=5)
     target = replace(target, clamp=clamp)

@@ -36,7 +36,7 @@ def test_a_wide_range_is_the_normal_family():
 )
 def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
     """G is the mean of z less t, and F + 1 + t^2 the mean of z^2, of z on the nearer side."""
-    side, t, normaliser, (G, F) = _row(eta, np.exp(u), low, low + wide)
+    side, t, normaliser, (mean, square) = _row(eta, np.exp(u), low, low + wide)
     sigma = np.exp(u)
     a, b = (low - eta) / sigma, (low + wide - eta) / sigma
     if side < 0:
@@ -45,22 +45,24 @@ def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
     place, share = np.polynomial.legendre.leggauss(300)
 
     def integral(start, end, value):
-        x = start + (end - start) * 0.5 * (place + 1.0)
-        weight = np.exp(-0.5 * (x - top) * (x + top)) * 0.5 * share * (end - start)
-        return float(weight @ value(x))
+        """Over the steps s = x - top, which keep every digit where top is large."""
+        s = start + (end - start) * 0.5 * (place + 1.0)
+        weight = np.exp(-0.5 * s * (s + 2.0 * top)) * 0.5 * share * (end - start)
+        return float(weight @ value(s))
 
     def moment(value):
-        least = max(a, top - 12.0)
-        most = min(b, top + min(12.0, 45.0 / (1.0 + top)))
-        parts = [(least, top), (top, most)] if least < top else [(top, most)]
-        return sum(integral(*part, value) for part in parts)
+        most = min(wide / sigma if a > 0.0 else b, 45.0 / (1.0 + top), 12.0)
+        found = integral(0.0, most, value)
+        return found + integral(max(a, -12.0), 0.0, value) if a < 0.0 else found
 
     total = moment(np.ones_like)
     log_total = np.log(total) + 0.5 * (t - top) * (t + top)
-    assert normaliser == pytest.approx(log_total, abs=1e-9 * (1.0 + abs(log_total)))
-    assert G == pytest.approx(moment(lambda x: x - t) / total, rel=1e-6, abs=1e-9 * (1.0 + top))
-    square = moment(lambda x: (x - t) * (x + t)) / total
-    assert F + 1.0 == pytest.approx(square, rel=1e-6, abs=1e-8 * (1.0 + top * top))
+    assert normaliser == pytest.approx(log_total, rel=1e-11, abs=1e-11)
+    off = top - t
+    expected = moment(lambda s: s + off) / total
+    assert mean == pytest.approx(expected, rel=1e-9, abs=1e-10)
+    expected = moment(lambda s: (s + off) * (s + top + t)) / total
+    assert square + 1.0 == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("eta", [-1e6, -40.0, 0.5, 38.0, 1e6])

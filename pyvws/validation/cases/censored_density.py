@@ -107,5 +107,6 @@ CASES: Final = tuple(
     )
     for kind in reversed(CLAMPS)
     for model in _MODELS
+    if kind == "half" or model != "truncated-normal"  # It has no saturated log-likelihood.
     for engine in ("pystan", "rstan")
 )

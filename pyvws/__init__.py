@@ -60,6 +60,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "TableRisk": "pyvws.evaluation.table_risk",
     "TableUtility": "pyvws.evaluation.table_utility",
     "Synthesizer": "pyvws.release.synthesizer",
+    "TruncatedNormal": "pyvws.models.truncated_normal",
     "Unweighted": "pyvws.mechanisms.unweighted",
     "UserProgram": "pyvws.engines.user_program",
     "WeightedEpsilon": "pyvws.mechanisms.weighted_epsilon",

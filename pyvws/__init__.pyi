@@ -69,6 +69,7 @@ from pyvws.models.normal import Normal as Normal
 from pyvws.models.normal_mixture import NormalMixture as NormalMixture
 from pyvws.models.ordinal import Ordinal as Ordinal
 from pyvws.models.poisson import Poisson as Poisson
+from pyvws.models.truncated_normal import TruncatedNormal as TruncatedNormal
 from pyvws.posterior.censoring import censored_share as censored_share
 from pyvws.posterior.censoring import clamp_log_likelihood as clamp_log_likelihood
 from pyvws.r_numbers.r_random import RRandom as RRandom

@@ -25,7 +25,9 @@ from benchmarks import (
     _report,
     bounds,
     engines,
+    first_use,
     households,
+    mixture,
     pairwise,
     pipeline,
     random_numbers,
@@ -44,6 +46,8 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "scale": scale.run,
     "tables": tables.run,
     "households": households.run,
+    "first_use": first_use.run,
+    "mixture": mixture.run,
     "pairwise": pairwise.run,
     "random_numbers": random_numbers.run,
 }

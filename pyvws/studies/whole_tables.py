@@ -22,7 +22,7 @@ import polars as pl
 
 from pyvws._base.own_process import in_own_process, peak_gigabytes
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning, SearchError
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import make_mechanism
@@ -228,13 +228,13 @@ def run(
     study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], left_out)
     study.add("unweighted", "unweighted")
     lw = study.add("LW", "lw")
-    study.add("LW, re-weighted", "lw", reweight=True)
+    study.add_searched("LW, re-weighted", "lw", reweight=True)
     study.add("SW", "sw")
     study.add("LW by column", "lw", by_column=True)
     if exact:  # A search takes many fits, and these cost little.
         at_most = {"epsilon": lw.epsilon}
-        study.add("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most)
-        study.add("SW, at most LW's epsilon", "sw", **at_most)
+        study.add_searched("LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most)
+        study.add_searched("SW, at most LW's epsilon", "sw", **at_most)
     for epsilon in _STRICT if strict else ():
         clamp = make_mechanism("censored", epsilon=epsilon, weights="none")
         study.add(f"deviance clamp {epsilon:g}", clamp, accept_unconverged=True)
@@ -279,6 +279,13 @@ class _Study:
         given |= {"schema": self.schema, "mechanism": mechanism, "seed": self.seed, **settings}
         datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
         return self._added(Row(name=name, score=self.scored(datasets)[0], **found))
+
+    def add_searched(self, name: str, mechanism: str, **settings: Any) -> None:
+        """As `add`; where the search finds no constant, a line says so in the row's place."""
+        try:
+            self.add(name, mechanism, **settings)
+        except SearchError as error:
+            self.left_out.append(f"Left out: {name}. {error}")
 
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import subprocess
@@ -10,7 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
+from numba.core import event
 from rich.console import Console
 
 import pyvws
@@ -181,3 +184,29 @@ def test_the_terminal_says_so(silent: bool, said: str) -> None:
         compiling()
     compiling()
     assert console.file.getvalue() == said  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_garbage_is_collected_while_numba_compiles(wanted: bool) -> None:
+    """Also where one kernel is compiled for another; afterwards all is as it was before."""
+    seen: list[bool] = []
+
+    class Look(event.Listener):
+        def on_start(self, event: Any) -> None:
+            seen.append(gc.isenabled())
+
+        def on_end(self, event: Any) -> None:
+            seen.append(gc.isenabled())
+
+    inner = numba.njit(lambda x: x + 1.0)
+    outer = numba.njit(lambda x: inner(x) * 2.0 + inner(x))
+    if not wanted:
+        gc.disable()
+    try:
+        with event.install_listener("numba:run_pass", Look()):
+            assert outer(1.0) == 6.0
+        assert gc.isenabled() == wanted
+    finally:
+        gc.enable()
+    assert seen
+    assert not any(seen)

@@ -66,10 +66,15 @@ class WeightedFit:
 
         The earlier fit has the same weights. All draws of this fit lie below the bounds.
         """
+        before, own = earlier.bounds, self.bounds
+        by_column = None
+        if before.by_column is not None and own.by_column is not None:
+            by_column = np.maximum(before.by_column, own.by_column)
         bounds = replace(
-            self.bounds,
-            by_record=np.maximum(earlier.bounds.by_record, self.bounds.by_record),
-            database=max(earlier.bounds.database, self.bounds.database),
+            own,
+            by_record=np.maximum(before.by_record, own.by_record),
+            database=max(before.database, own.database),
+            by_column=by_column,
         )
         maxima = np.maximum(earlier.maxima, self.maxima)
         return replace(self, bounds=bounds, maxima=maxima, confirmed=True)

@@ -206,11 +206,14 @@ class ConfidentialTable:
 
         Synthetic values replace the synthesized columns. Row j belongs to record order[j], without
         pandas' label of the record; without an order row j belongs to record j. A table without
-        columns released unchanged may have another number of rows.
+        columns released unchanged may have another number of rows. Rows of whole units belong to no
+        record.
         """
         frame = open_frame(source).select(self.released)
         if order is not None:
             frame = nw.maybe_reset_index(frame[order])
+        elif self.members is not None:  # No row is a record's, also where there are as many.
+            frame = nw.maybe_reset_index(frame)
         frame = nw.from_native(with_sorted_levels(frame.to_native(), self.levels), eager_only=True)
         return [
             without_notes(with_columns(frame, self.written(of, frame.implementation)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
+from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
@@ -15,6 +17,7 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 
 NAMES = (
@@ -126,3 +129,20 @@ def test_bad_settings(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == message
+
+
+def test_a_confirmed_fit_has_the_larger_bounds_of_each_column_too():
+    """What columns cost alone is then never below what they cost together."""
+
+    def fit(*by_column):
+        own = np.array(by_column)
+        by_record = own.sum(axis=1)
+        sizes = LipschitzBounds(
+            by_record, np.zeros(3), float(by_record.max()), np.ones(3, np.bool_), own
+        )
+        return WeightedFit("", np.ones(len(own)), None, sizes, by_record)
+
+    confirmed = fit([1.0, 2.0], [0.5, 0.5]).confirming(fit([3.0, 1.0], [0.1, 0.9]))
+    assert confirmed.bounds.by_record.tolist() == [4.0, 1.0]
+    assert confirmed.bounds.by_column.tolist() == [[3.0, 2.0], [0.5, 0.9]]
+    assert confirmed.bounds.separate.sum() >= confirmed.bounds.epsilon == 8.0

@@ -195,3 +195,22 @@ def test_units_that_are_hardly_ever_possible_are_refused() -> None:
     columns = {name: one for name, one in never.columns.items() if name not in never.derived}
     said = refused(homes(), schema=Schema(columns, unit="home", members=members), **{"draws": 50})
     assert "under impossible" in said
+
+
+def test_new_rows_have_no_labels_of_records() -> None:
+    """Each unit has two members here, so a dataset has as many rows as the table."""
+    records = 2 * HOMES
+    table = pd.DataFrame(
+        {
+            "home": np.arange(records) // 2,
+            "sex": np.random.default_rng(2).choice(["f", "m"], records),
+        },
+        index=[f"person {place}" for place in range(records)],
+    )
+    pairs = Schema(
+        {"home": Column(role="id"), "sex": Column(model="table", levels=("f", "m"))},
+        unit="home",
+        members={"sizes": [1, 2], "summaries": {"persons": "size"}, "impossible": ["persons == 1"]},
+    )
+    for made in vws.synthesize(table, schema=pairs, mechanism="sw", **SHORT).datasets:
+        assert made.index.tolist() == list(range(records))

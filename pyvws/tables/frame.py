@@ -128,20 +128,30 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
             bad = bad | ~np.isfinite(column.fill_null(0).to_numpy())
         _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
         if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
-            column = column.cast(nw.String if role == "known" else nw.Float64)
+            column = column.cast(nw.String if role in ("known", "unit") else nw.Float64)
         columns[name] = column.to_pandas().reset_index(drop=True)
     return columns
 
 
 def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
-    """The units (N,) of records, from 0 in the order of their first records, by a column of ids."""
+    """The units (N,) of records, from 0 in the order of their first records, by a column of ids.
+
+    Raises InputError where ids are text in some records only: 1 and "1" may name one unit, as where
+    pandas reads a long csv in parts.
+    """
     check_columns(frame, [name], role="unit")
     if frame[name].dtype.is_nested():
         raise InputError(
             f"Column {name!r} of unit holds lists. Name a column with one id a record."
         )
     (ids,) = plain_columns(frame, [name], role="unit").values()
-    return np.asarray(ids.factorize()[0], dtype=np.intp)
+    codes, found = ids.factorize()
+    if len({isinstance(one, str) for one in found}) > 1:
+        raise InputError(
+            f"Column {name!r} of unit holds text in some records and other values in others, and "
+            "1 would be another unit than '1'. Turn all ids into text."
+        )
+    return np.asarray(codes, dtype=np.intp)
 
 
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:

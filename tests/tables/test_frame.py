@@ -17,6 +17,7 @@ from pyvws.tables.frame import (
     open_frame,
     outcome_series,
     plain_columns,
+    unit_codes,
     with_columns,
 )
 
@@ -170,3 +171,20 @@ def test_whole_numbers_of_128_bits_are_numbers_and_patterns() -> None:
     frame = open_frame(pl.DataFrame({"x": pl.Series(large, dtype=pl.Int128)}))
     assert plain_columns(frame, ["x"], role="formula")["x"].tolist() == [1e30, 1e30, 3.0]
     assert plain_columns(frame, ["x"], role="known")["x"].nunique() == 3
+
+
+def test_units_whose_ids_are_long_numbers_stay_apart() -> None:
+    """As floats these ids would be one."""
+    for first in (2**53, 10**21):
+        ids = pl.Series("home", [first, first + 1, first], dtype=pl.Int128)
+        assert unit_codes(open_frame(ids.to_frame()), "home").tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_ids_that_are_text_in_part_are_refused(kind):
+    """A long csv read by pandas in parts has such ids, and a unit would be split."""
+    table = pd.DataFrame({"home": pd.Series([1, "1", 2], dtype=kind)})
+    with pytest.raises(InputError, match="Turn all ids into text"):
+        unit_codes(open_frame(table), "home")
+    whole = pd.DataFrame({"home": pd.Series([1, 2.0, 1], dtype=kind)})
+    assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 0]

@@ -40,7 +40,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.frame import open_frame, refuse_names, unit_codes
+from pyvws.tables.frame import open_frame, refuse_names, unit_codes, written_as_text
 from pyvws.tables.large_files import (
     COUNT,
     LargeTable,
@@ -116,6 +116,7 @@ def large_release(
         settings,
         counts=counts,
         units=None if kinds.units is None else kinds.units.kinds,
+        written=written_as_text(typed, rows),
     )
     predictors = [name for name in columns.modelled if name in columns.public]
     for early, y in _searches(predictors, source.columns, checked):

@@ -27,7 +27,7 @@ from pyvws.synthesis.columns import collected, spelled_out
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.frame import column_names, narwhal_view
+from pyvws.tables.frame import column_names, narwhal_view, written_as_text
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
@@ -111,7 +111,8 @@ class Synthesizer(RunSettings):
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
             )
-        table = check_table(frame, self)
+        written = () if release_frame is None else written_as_text(frame, release_frame)
+        table = check_table(frame, self, written=written)
         look_for_copies(frame, table.unchanged, table.sought)
         given: Any = {"seed": seed, "row_name": RELEASED_ROW if ordered else UNLINKED_ROW}
         if mechanism.fits_model:

@@ -38,6 +38,7 @@ from pyvws.tables.frame import (
 )
 from pyvws.tables.levels import coded_column, how_many
 from pyvws.tables.members import places_in
+from pyvws.tables.numbers import type_by_schema
 from pyvws.tables.parts import (
     Follows,
     conditionals,
@@ -58,17 +59,19 @@ def check_table(
     *,
     counts: Floats | None = None,
     units: NDArray[np.intp] | None = None,
+    written: Collection[str] = (),
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
 
     `counts` (N,) are the records that each row of a tally stands for, and `units` (N,) the kinds of
     units that the rows belong to, where there are units. A tally lacks the columns that are only
-    released.
+    released. The file has text in the columns `written`, whose types here follow from the cells, so
+    that no type of a released column may follow from them.
     """
     frame = open_frame(table, least=2 if counts is None else 1)
     if settings.public_table is not None:
-        return _several_outcomes(frame, settings, settings.public_table, counts, units)
-    return _one_outcome(frame, settings, counts, units)
+        return _several_outcomes(frame, settings, settings.public_table, counts, units, written)
+    return _one_outcome(frame, settings, counts, units, written)
 
 
 def _one_outcome(
@@ -76,6 +79,7 @@ def _one_outcome(
     settings: RunSettings,
     counts: Floats | None,
     units: NDArray[np.intp] | None,
+    written: Collection[str],
 ) -> ConfidentialTable:
     outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
@@ -83,7 +87,9 @@ def _one_outcome(
     labels = model.outcome_labels if modelled else None
     coded = None
     if labels is not None:
-        coded = coded_column(frame, outcome, labels, role="outcome", counts=counts)
+        text = nw.new_series(outcome, ["1"], nw.String, backend=frame.implementation)
+        like = text if outcome in written else None
+        coded = coded_column(frame, outcome, labels, role="outcome", counts=counts, like=like)
     found = outcome_column(frame, outcome) if coded is None else coded.codes
     y = np.rint(found) if round else found
     prepared = _prepared(model, y, outcome, counts) if modelled else model
@@ -161,9 +167,11 @@ def _several_outcomes(
     schema: Schema,
     counts: Floats | None,
     units: NDArray[np.intp] | None,
+    written: Collection[str],
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
-    values, whole = schema.coded(frame, counts=counts), modelled_schema(schema)
+    values = schema.coded(frame, counts=counts, written=written)
+    whole = modelled_schema(schema)
     units, first = _units(frame, settings, schema.synthesized, counts, units), None
     members = schema.members
     if members is not None and units is not None:
@@ -178,6 +186,8 @@ def _several_outcomes(
         like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
         if name not in schema.derived:  # The size of units is no column of the table.
             like = frame[name]
+            if name in written:
+                like = type_by_schema(schema.columns[name], like)
         shown[name] = ReleasedColumn(
             y=values[name] if start is None else moved(values[name], start, EPOCH),
             kind=_levels(schema, name, like),

@@ -30,6 +30,7 @@ __all__ = [
     "refuse_names",
     "unit_codes",
     "with_columns",
+    "written_as_text",
 ]
 
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
@@ -69,6 +70,14 @@ def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
     if len(frame) < least:
         raise InputError(f"The table needs at least {least} records. Got {len(frame)}.")
     return frame
+
+
+def written_as_text(table: Any, released: Any) -> tuple[str, ...]:
+    """The columns of a table that are text in `released`, the same cells as a file has them."""
+    frame, cells = narwhal_view(table).collect_schema(), narwhal_view(released).collect_schema()
+    return tuple(
+        name for name, kind in frame.items() if cells.get(name) == nw.String and kind != nw.String
+    )
 
 
 def column_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:

@@ -63,12 +63,14 @@ def coded_column(
     *,
     role: str,
     counts: Floats | None = None,
+    like: nw.Series[Any] | None = None,
 ) -> CodedColumn:
     """Code a column of text, categories, booleans or numbers by its levels.
 
     Labels are text, as R's ``as.character`` gives it: "1" for 1, "TRUE" for true. With `labels`
     the codes follow their order, so codes tell nothing of other records. Without labels the levels
-    are those that occur: categories in their own order, text by code point, numbers by size.
+    are those that occur: categories in their own order, text by code point, numbers by size. Of
+    given labels the values have the type of `like`, or else of the column.
 
     Raises InputError for missing values, dates, labels that the column's type cannot have, and
     values that are not among the labels. The message counts these records and names no value;
@@ -80,9 +82,10 @@ def coded_column(
     if not labels:
         factor = make_factor(factor_values(source, column, role=role))
         unused = set(factor.unused())
-        labels = [label for label in factor.levels if label not in unused]
-    codes = level_codes(source, labels, name, counts)
-    return CodedColumn(codes, tuple(labels), native_levels(labels, name, source))
+        labels, like = [label for label in factor.levels if label not in unused], None
+    like = source if like is None else like
+    codes = level_codes(source, labels, name, counts, like)
+    return CodedColumn(codes, tuple(labels), native_levels(labels, name, like))
 
 
 def label_of(value: Any) -> str:
@@ -133,14 +136,18 @@ def level_codes(
     levels: Sequence[str | None],
     name: str,
     counts: Floats | None = None,
+    like: nw.Series[Any] | None = None,
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
+
+    The levels are read as values of the type of `like`, or else of the column.
 
     Raises InputError for a cell with none of the levels, by the number of such cells, and for a
     level that a column of this type cannot hold. A row counts as `counts` (N,) cells, or as one.
     """
-    native_levels(levels, name, column)  # Refuses levels of another type.
-    natives = _natives(levels, name, column)
+    like = column if like is None else like
+    native_levels(levels, name, like)  # Refuses levels of another type.
+    natives = _natives(levels, name, like)
     codes = {
         label_of(value): code for code, value in enumerate(natives, start=1) if value is not None
     }

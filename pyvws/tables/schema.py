@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from pyvws.tables.levels import (
     whole_numbers,
 )
 from pyvws.tables.members import Members, read_members
-from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes
+from pyvws.tables.numbers import is_whole, numbers_and_codes, numbers_with_codes, type_by_schema
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.short_conditionals import short_conditionals
@@ -38,7 +38,6 @@ __all__ = ["Schema"]
 
 _OF_TABLE: Final = ("unit", "members", "survey_weight", "mean_survey_weight", "records")
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
-_COUNTS: Final = ("poisson", "negative-binomial")
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
     "# A proposal took the entries that `review` names from the records. Check each against what\n"
@@ -360,12 +359,14 @@ class Schema:
         """The column of survey weights that are exponents; None without one, or if synthesized."""
         return None if self.survey_weight in self.synthesized else self.survey_weight
 
-    def coded(self, frame: Any, *, counts: Floats | None = None) -> dict[str, Floats]:
+    def coded(
+        self, frame: Any, *, counts: Floats | None = None, written: Collection[str] = ()
+    ) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
         A missing number is NaN. A number with missing values or points of mass has a second entry,
         "part of NAME": codes 1 to P of its parts, 1 for a value that is neither. So has a category
-        with groups, "group of NAME".
+        with groups, "group of NAME". Columns that are `written` as text may have any levels.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their public range. The message counts the records: a row stands for
@@ -378,7 +379,8 @@ class Schema:
         for name in own:
             column, values = self.columns[name], table[name]
             if column.categorical:
-                found[name] = level_codes(values, column.coded_levels, name, counts)
+                like = type_by_schema(column, values) if name in written else values
+                found[name] = level_codes(values, column.coded_levels, name, counts, like)
                 if column.group_by is not None:
                     groups = group_codes(column)
                     found[group_of(name)] = groups[found[name].astype(np.intp) - 1]
@@ -429,7 +431,7 @@ class Schema:
         numbers = np.asarray(values, dtype=np.float64)
         if column.decimals is not None:
             numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
-        whole = column.decimals == 0 or column.model in _COUNTS
+        whole = is_whole(column)
         if column.missing_codes or column.days_since is not None:
             missing = np.isnan(numbers)
             which = np.zeros(missing.sum(), np.intp)

@@ -15,8 +15,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.models.sequence import draws_of
 from pyvws.release.posterior import fitted_run
@@ -266,3 +268,42 @@ def test_groups_in_steps_and_in_a_report(tmp_path: Path, at_once: Callable[[int]
     original = ["--original", str(source)]
     ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("odd", [{}, {"pay": "12.5"}, {"pay": "N"}, {"code": "1.0"}])
+@pytest.mark.parametrize("memory", ["2GB", "1KB"])
+def test_the_spelling_of_a_csv_follows_from_its_schema_alone(
+    tmp_path: Path, odd: dict[str, str], memory: str
+) -> None:
+    """One record's cell makes a reader take a column of a csv for floats, or for text."""
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame(
+        {"code": rng.choice(["1", "2"], 60), "pay": rng.integers(0, 99, 60).astype(str)}
+    )
+    for name, cell in odd.items():
+        table = table.with_columns(pl.Series(name, [cell, *table[name][1:]]))
+    table.write_csv(tmp_path / "table.csv")
+    columns = {
+        "code": Column(model="table", levels=("1", "2", "N"), settings={"concentration": 90.0}),
+        "pay": Column(
+            model="normal",
+            predictors=(),
+            range=(0, 99),
+            decimals=0,
+            missing="N",
+            part={"model": "table", "predictors": [], "concentration": 90.0},
+        ),
+    }
+    Schema(columns).write(tmp_path / "schema.toml")
+    short = [f"--{name}={value}" for name, value in QUICK.items()]
+    files = [
+        str(tmp_path / "table.csv"),
+        f"--schema={tmp_path}/schema.toml",
+        f"--out={tmp_path}/out",
+    ]
+    words = ["--mechanism=unweighted", f"--memory={memory}", "--quiet", *files, *short]
+    assert CliRunner().invoke(app, ["synthesize", *words]).exit_code == 0
+    made = pl.read_csv(tmp_path / "out/release/synthetic-01.csv", infer_schema=False)
+    assert set(made["code"]) == {"1", "2", "N"}
+    assert "N" in set(made["pay"])
+    assert made["pay"].str.contains("^(N|[0-9]+)$").all()

@@ -109,7 +109,12 @@ def tabulate(
 def _by_row(table: Any) -> dict[str, Any]:
     columns = table.columns
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return {"epsilon_of_laplace": table.epsilon, "outside_the_cells": table.outside, "rows": rows}
+    return {
+        "epsilon_of_laplace": table.epsilon,
+        "unit_of_laplace": table.unit_of_laplace,
+        "outside_the_cells": table.outside,
+        "rows": rows,
+    }
 
 
 def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
@@ -130,8 +135,9 @@ def _tell(table: Any) -> None:
     said = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
         said.append(
-            f"The Laplace figures spend epsilon {table.epsilon:g} besides that of the datasets; "
-            "their noise is without the sampling of the survey."
+            f"The Laplace figures spend epsilon {table.epsilon:g} besides that of the datasets, "
+            f"for {table.unit_of_laplace} more or less; their noise is without the sampling of the "
+            "survey."
         )
     print_table(
         f"estimates from {table.datasets} datasets, {table.kind}ly synthetic",

@@ -106,6 +106,8 @@ class PublishedTable:
     epsilon : float or None
         What the figures by the Laplace mechanism cost, for neighbours of which one lacks a record
         of the other, or a unit of the schema; None without them.
+    unit : str or None
+        The schema's column of ids whose units the neighbours lack; None where they lack a record.
     """
 
     by: tuple[str, ...]
@@ -115,7 +117,15 @@ class PublishedTable:
     kind: str
     level: float
     epsilon: float | None
+    unit: str | None
     _backend: Any
+
+    @property
+    def unit_of_laplace(self) -> str | None:
+        """What a neighbour lacks, in the words of a statement; None without Laplace figures."""
+        if self.epsilon is None:
+            return None
+        return "one record" if self.unit is None else f"all records of one {self.unit}"
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -280,6 +290,7 @@ def tabulate(
         kind=kind,
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
+        unit=None if original is None or schema is None else schema.unit,
         _backend=nw.from_native(tables[0]).implementation,
     )
 

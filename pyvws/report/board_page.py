@@ -69,7 +69,7 @@ def board_page(
         tone={"none": "bad", "asymptotic-dp": "warn"}.get(exact["guarantee"], "good"),
         problems=problems(exact),
         growth=None if bound is None or growth is None else growth / bound,
-        facts_shown=statement_facts(exact | _short(exact), public.files[0].rows),
+        facts_shown=statement_facts(exact | _short(exact), public.rows),
         statement=_statement(exact, public.privacy),
         costs=costs(exact, _exactly),
         relied_on=relied_on(exact),

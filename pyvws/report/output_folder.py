@@ -85,6 +85,19 @@ class PublicPart:
         return "lipschitz_bound" not in self.privacy
 
     @property
+    def rows(self) -> str:
+        """The number of rows of a dataset, or from which to which number where they differ."""
+        found = sorted({file.rows for file in self.files})
+        return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+    @property
+    def survey_weight(self) -> str | None:
+        """The column of survey weights that were exponents; None without one."""
+        said = self.privacy.get("caveat_keys", ())
+        of = (one["values"]["column"] for one in said if one["key"] == "survey-weights")
+        return next(of, None)
+
+    @property
     def synthetic(self) -> list[ReleasedColumn]:
         """The synthesized columns, in their order in the files."""
         return [column for column in self.columns if column.synthetic]

@@ -37,7 +37,7 @@ _SHORT_OF: Final = ("problems", "problems-of-draws")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 
 
-def statement_facts(privacy: Mapping[str, Any], rows: int) -> list[tuple[str, str, str]]:
+def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, str, str]]:
     """The figures at the top of a page: name, value, note."""
     neighbours = privacy["neighbours"]
     strict = []
@@ -98,7 +98,7 @@ def public_page(public: PublicPart) -> str:
         "guarantee_title": title,
         "guarantee_text": meaning,
         "fell_short": bool(problems(privacy)),
-        "facts_shown": statement_facts(privacy, public.files[0].rows),
+        "facts_shown": statement_facts(privacy, public.rows),
         "mechanism_title": mechanism,
         "mechanism_text": text,
         "numbers": _numbers(privacy),

@@ -18,6 +18,7 @@ from pyvws.evaluation import published_table
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
+from pyvws.report.table_page import table_page
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
 
@@ -326,9 +327,16 @@ def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
     made = [pd.DataFrame({"kind": ["x", "y", "x"]})] * 2
     homes = pd.DataFrame({"home": np.repeat(["a", "b", "c"], [3, 2, 1]), "kind": "x"})
     for table in (homes, homes[homes["home"] != "a"]):
-        vws.tabulate(made, by="kind", count=True, schema=HOMES, original=table, epsilon=1.5)
+        said = vws.tabulate(made, by="kind", count=True, schema=HOMES, original=table, epsilon=1.5)
+        assert said.unit_of_laplace == "all records of one home"
+        assert "of which one lacks all records of one home of" in table_page(said, weights=None)
     (first, scale), (second, _) = seen
     assert np.abs(first - second).sum() / scale == pytest.approx(1.5)
+    asked: dict[str, Any] = {"by": {"kind": ["x", "y"]}, "count": True}
+    plain = vws.tabulate(made, **asked, original=homes, epsilon=1.5)
+    assert plain.unit_of_laplace == "one record"
+    assert "of which one lacks one record of" in table_page(plain, weights=None)
+    assert vws.tabulate(made, **asked).unit_of_laplace is None
 
 
 @pytest.mark.parametrize(

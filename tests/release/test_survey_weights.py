@@ -15,6 +15,8 @@ from jsonschema import Draft202012Validator
 
 import pyvws as vws
 from pyvws.errors import InputError
+from pyvws.report.output_folder import read_public
+from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -260,6 +262,22 @@ def test_a_record_of_a_unit_with_a_weight_of_two_is_in_the_unit_twice() -> None:
         pd.testing.assert_frame_equal(
             plain.records, ones.records[plain.records.columns], check_exact=True
         )
+
+
+def test_the_statement_and_the_page_name_units_and_exponents(tmp_path: Path) -> None:
+    table = people(60).assign(home=np.arange(60) % 25)
+    weighted = schema(survey_weight="w", mean_survey_weight=1.0)
+    made = run(table, Schema(weighted.columns, "home", None, "w", 100.0), mechanism="sw")
+    (said,) = (one for one in made.privacy["caveats"] if "survey weight, column w" in one)
+    assert "a neighbour lacks one record, or one unit where the unit of privacy has" in said
+    made.write(tmp_path / "out")
+    page = public_page(read_public(tmp_path / "out"))
+    assert "stands times its survey weight, column w, over a mean" in page
+    assert "is of one such unit" in page
+    run(table, schema()).write(tmp_path / "plain")
+    page = public_page(read_public(tmp_path / "plain"))
+    assert "survey weight" not in page
+    assert "one such unit" not in page
 
 
 def test_a_column_that_the_table_lacks_is_named() -> None:

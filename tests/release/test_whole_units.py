@@ -16,6 +16,7 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -134,8 +135,16 @@ def test_the_statement_is_of_units(release: vws.Release) -> None:
 
 def test_the_pages_show_a_release_of_whole_units(release: vws.Release, tmp_path: Path) -> None:
     release.write(tmp_path / "out")
-    page = board_page(read_public(tmp_path / "out"), read_confidential(tmp_path / "out"), None)
+    public = read_public(tmp_path / "out")
+    page = board_page(public, read_confidential(tmp_path / "out"), None)
     assert "relation" in page
+    few, many = sorted(map(len, release.datasets))
+    assert few < many
+    shown = public_page(public)
+    assert f"of {few} to {many} rows each" in page
+    assert f"of {few} to {many} rows each" in shown
+    assert f"2 synthetic datasets of {few} to {many} rows" in shown
+    assert "The unit of privacy is all records with one value of home" in shown
 
 
 def test_one_seed_gives_one_release_in_pandas_and_polars(release: vws.Release) -> None:

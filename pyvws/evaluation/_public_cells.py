@@ -179,13 +179,15 @@ def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
 
 def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
     check_columns(frame, [name], role=role)
-    places = np.asarray(distinct(frame[name])[0], dtype=np.intp)
+    found, labels = distinct(frame[name])
+    places = np.asarray(found, dtype=np.intp)
     if (places < 0).any():
         raise InputError(
             f"{role} {name!r} has {int((places < 0).sum())} empty cells. Fill them, or leave "
             f"{role} out."
         )
-    return places
+    code: dict[str, int] = {}  # 1 and "1" are one label.
+    return np.array([code.setdefault(one, len(code)) for one in labels], dtype=np.intp)[places]
 
 
 def _names(given: Names) -> list[str]:

@@ -343,6 +343,7 @@ def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
     ("homes", "schema", "message"),
     [
         (["a"] * 4, HOMES, "A 'home' has more than 3 records"),
+        ([1, "1", 1, "1"], HOMES, "A 'home' has more than 3 records"),
         (["a", None, "b", "b"], HOMES, "original: clusters 'home' has 1 empty cells"),
         (["a"] * 4, replace(HOMES, members=None), "the largest number of records of one 'home'"),
     ],

@@ -84,7 +84,8 @@ def dataset_list(datasets: Any, name: str) -> list[Any]:
         found = [datasets]
     if not found:
         raise InputError(f"{name} must hold at least one dataset. Got none.")
-    if np.ndim(found[0]) == 0:
+    shape = getattr(found[0], "shape", None)  # NumPy cannot hold a table of dates and numbers.
+    if (np.ndim(found[0]) if shape is None else len(shape)) == 0:
         raise InputError(f"{name} must be a list of datasets; put a single one in a list.")
     return found
 

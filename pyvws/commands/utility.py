@@ -220,7 +220,7 @@ def _notes(found: TableUtility) -> list[str]:
         ("Bins of k_marginal are tenths of the data: {}.", found.by_data),
         ("s_pmse counts the rarest levels as one: {}.", found.folded),
         (
-            "Left out (constant, dates or identifiers, or dropped by the schema): {}.",
+            "Left out (constant or identifiers, or dropped by the schema): {}.",
             found.left_out,
         ),
     )

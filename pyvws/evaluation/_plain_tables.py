@@ -45,7 +45,7 @@ class PlainTables:
     gone : dict
         The codes of each category that stand for a missing value.
     left_out : tuple of str
-        Columns of the original that are identifiers, dates or constant, or that the schema drops
+        Columns of the original that are identifiers or constant, or that the schema drops
         or numbers anew.
     by_data : tuple of str
         Numbers whose bins are tenths of the original.
@@ -171,7 +171,7 @@ def _numeric(column: nw.Series[Any], said: Column) -> bool:
 def _numbers(column: nw.Series[Any], said: Column, place: int) -> Floats:
     codes = dict.fromkeys([*said.missing_codes, None])
     try:
-        return numbers_and_codes(column, tuple(codes), column.name)[0]
+        return numbers_and_codes(column, tuple(codes), column.name, start=said.days_since)[0]
     except InputError as error:
         where = f"synthetic dataset {place}" if place else "original"
         raise InputError(f"{where}: {error}") from None

@@ -256,7 +256,7 @@ def table_utility(
         What is a category, a number and a code of a missing value. By default the original says
         so, as `Schema.propose` reads it.
     columns : sequence of str, optional
-        Columns to judge, two or more; by default all but dropped ones, identifiers and dates.
+        Columns to judge, two or more; by default all but dropped ones and identifiers.
     bins : mapping of str to array_like of shape (E,), optional
         Rising public edges of a number's bins for the k-marginal score. Without them the bins are
         tenths of the original's values, which `by_data` tells.

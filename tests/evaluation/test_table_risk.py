@@ -11,6 +11,9 @@ from small_tables import SMALL, small_tables
 
 from pyvws.errors import InputError
 from pyvws.evaluation.table_risk import table_risk
+from pyvws.evaluation.table_utility import table_utility
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
 
 
 def patients(n, seed):
@@ -112,3 +115,28 @@ def test_what_does_not_fit_is_named(options, message):
     table = patients(40, 1).with_columns(same=pl.lit(1))
     with pytest.raises(InputError, match=message):
         table_risk(table, [table], **options)
+
+
+@pytest.mark.parametrize("kind", [pl.Date, pl.String])
+@pytest.mark.parametrize("said", [True, False])
+def test_dates_count_as_days_for_risks_and_utility(kind, said):
+    """Whether a schema says so or the table."""
+    rng = np.random.default_rng(6)
+    days = pl.Series("born", 7300 + rng.integers(0, 9000, 120), dtype=pl.Int32)
+    number = patients(120, 6).drop("town").with_columns(days)
+    dates = number.with_columns(pl.col("born").cast(pl.Date).cast(kind))
+    columns = {
+        "age": Column(model="normal", range=(0, 120)),
+        "ill": Column(model="table", levels=("no", "yes")),
+        "cost": Column(model="gamma", range=(0, 1e6)),
+    }
+    born = Column(model="normal", days_since="1970-01-01", range=("1980-01-01", "2020-01-01"))
+    schema = Schema({**columns, "born": born}) if said else None
+    plain = Schema({**columns, "born": Column(model="normal", range=(0, 20000))})
+    found = table_utility(dates, [dates[::-1]], schema=schema, s_pmse=False)
+    same = table_utility(number, [number[::-1]], schema=plain, s_pmse=False)
+    assert found.k_marginal == same.k_marginal
+    risk = table_risk(dates, [dates[::-1]], keys=["born", "ill"], target="age", schema=schema)
+    others = table_risk(number, [number[::-1]], keys=["born", "ill"], target="age", schema=plain)
+    assert risk.replicated_uniques == others.replicated_uniques
+    assert risk.closest == others.closest

@@ -63,7 +63,7 @@ def modelled_schema(schema: Schema) -> Schema:
             own = grouped_columns(name, column, given)
         elif column.parts:
             own = {part_of(name): _part(schema, name, named)}
-        for part in {*own} & {*schema.columns}:
+        for part in {*own} & {*schema.columns, *made}:
             raise InputError(
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )

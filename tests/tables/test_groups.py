@@ -158,3 +158,14 @@ def test_names_that_groups_take() -> None:
         modelled_schema(Schema({**SCHEMA.columns, "group of job": Column(role="public")}))
     with pytest.raises(InputError, match="formula names 'job', whose levels have groups"):
         Schema({**SCHEMA.columns, "pay": Column(model="normal", formula="~ sex * job")})
+
+
+def test_parts_of_two_columns_with_one_name_are_refused() -> None:
+    """One conditional would stand in the place of the other."""
+    levels = ("b in c1", "b in c2", "d in c1")
+    both = {
+        "a": Column(model="table", levels=levels, group_by=6),
+        "a in b": Column(model="table", levels=("c1", "c2", "d1"), group_by=1),
+    }
+    with pytest.raises(InputError, match="'a in b in c' has the name that the parts of 'a in b'"):
+        modelled_schema(Schema(both))

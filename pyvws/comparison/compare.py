@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,7 @@ def _found(
     asked = sorted(set(map(float, epsilons)))
     if not asked:
         reached = [max(row.epsilons) for row in rows if row.scores and row.guarantee != "none"]
-        asked = sorted({float(f"{epsilon:.3g}") for epsilon in reached if np.isfinite(epsilon)})
+        asked = sorted({_three_digits(epsilon) for epsilon in reached if np.isfinite(epsilon)})
     return Comparison(
         rows=tuple(rows),
         advice=tuple(advised(rows, epsilon, score, never) for epsilon in asked),
@@ -173,6 +174,11 @@ def _found(
             for gone, names in lacking.items()
         ),
     )
+
+
+def _three_digits(epsilon: float) -> float:
+    """An epsilon rounded up to three digits, so that what has reached it stays within it."""
+    return float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon))))
 
 
 def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> Row:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.comparison.compare import _three_digits
 from pyvws.errors import InputError, OutputError
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -71,6 +72,11 @@ def test_points_share_the_fits_of_a_seed_and_a_second_call_goes_on(tmp_path: Pat
     assert max(next(row for row in more.rows if row.point.name.startswith("sw at")).epsilons) <= (
         more.advice[0].epsilon
     )
+
+
+def test_a_reached_epsilon_is_rounded_up_so_that_its_point_stays_within_it() -> None:
+    reached = (42.84, 42.75, 47.2, 0.012341, 1234.0)
+    assert [*map(_three_digits, reached)] == [42.9, 42.8, 47.2, 0.0124, 1240.0]
 
 
 def test_one_job_and_two_give_the_same_points(tmp_path: Path) -> None:

@@ -116,6 +116,26 @@ def _missing() -> None:
     assert made.is_null().mean() == pytest.approx(y.is_null().mean(), abs=0.1)
 
 
+def _codes_of_numbers() -> None:
+    smoked = np.where(_SOME < 0.5, 2, 1)
+    refused = _RNG.random(N) < 0.1
+    first = np.where(smoked == 2, 99, np.where(refused, 97, _RNG.poisson(17, N)))
+    schema = Schema(
+        {
+            "smoked": Column(role="public", levels=(1, 2)),
+            "first": Column(
+                model="poisson", missing=(97, 98, 99), range=(0, 90), rule="99 where smoked == 2"
+            ),
+        }
+    )
+    table = pl.DataFrame({"smoked": smoked, "first": first})
+    made = vws.synthesize(table, schema=schema, **QUICK).datasets[0]
+    assert (made.filter(smoked=2)["first"] == 99).all()
+    asked = made.filter(pl.col("smoked") == 1)["first"]
+    assert (asked == 97).mean() == pytest.approx(0.1, abs=0.08)
+    assert asked.filter(asked < 90).mean() == pytest.approx(17, abs=1)
+
+
 def _many_columns() -> None:
     table = pl.DataFrame({f"c{k}": _RNG.choice(list("abcdefgh"), N) for k in range(14)})
     schema = Schema.propose(table)
@@ -181,6 +201,7 @@ ROWS = {
     "labels without an order": _labels,
     "shares": _shares,
     "dates": _dates,
+    "codes among numbers, such as 97 = refused, 98 = blank, 99 = not asked": _codes_of_numbers,
     "missing values, sums": _missing,
     "many columns": _many_columns,
     "a column that another decides, such as the density of an area": _decided,

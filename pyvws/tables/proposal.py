@@ -30,6 +30,13 @@ _POINT: Final = 0.1  # The share of records at one value that makes it a point o
 _OFTEN: Final = 10.0  # It occurs so many times as often as most values.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
 _DIGITS: Final = 6
+_MOST_CODES: Final = 10  # A number has at most so many codes of missing values.
+_MOST_NEGATIVE: Final = 5  # So many of them are negative.
+_LEAST_CODE: Final = -100.0
+_RECORDS_OF_A_CODE: Final = 10  # So many records have each,
+_CODES_SPAN: Final = 20.0  # or one that is no further from it.
+_PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
+_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 
 
@@ -37,7 +44,18 @@ _ONE: Final = "one value in all records"
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
 )
-_TEXT: Final = "free text, or a code of very many levels; a code takes its levels and group_by"
+_TEXT: Final = (
+    "free text, or a code of very many levels; a code takes its levels and group_by, and ids that "
+    "several records share stand as unit above the columns"
+)
+_UNIT: Final = (
+    "several records share an id, as those of a household or of one person do; unit, above the "
+    "columns, makes them one unit of privacy"
+)
+_CODES: Final = (
+    "missing has numbers that stand apart from all others; a top code is no missing value, and "
+    "stands under mass"
+)
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = "neither numbers, dates, text, truth values nor categories"
 
@@ -48,7 +66,37 @@ def _dropped(note: str, *review: str) -> Column:
 
 def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
-    return {name: _proposed(frame[name]) for name in frame.columns}
+    found = {name: _proposed(frame[name]) for name in frame.columns}
+    return found | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, found)}
+
+
+def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[str]:
+    """Columns of text or whole numbers whose values stand together, as households' ids do.
+
+    In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
+    they were any records.
+    """
+    shared: list[str] = []
+    for name, column in found.items():
+        kind = column.model in ("negative-binomial", "normal") and frame[name].dtype.is_integer()
+        if not (kind or (has_labels(frame[name]) and column.note in (None, _TEXT))):
+            continue
+        own = distinct(frame[name])[0]
+        alike = own[1:] == own[:-1]
+        number = len(own) - int(alike.sum())
+        if len(np.unique(own)) < number or not _FEW < number < len(own) <= _MOST_MEMBERS * number:
+            continue
+        for other in frame.columns:
+            if other == name or found[other].note in (_ONE, _OTHER, _ID):
+                continue
+            codes = distinct(frame[other])[0]
+            shares = np.unique(codes, return_counts=True)[1] / len(codes)
+            if (codes[1:] == codes[:-1])[alike].all() and (
+                alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
+            ):
+                shared.append(name)
+                break
+    return shared
 
 
 def _proposed(column: nw.Series[Any]) -> Column:
@@ -111,10 +159,11 @@ def _number(column: nw.Series[Any]) -> Column:
     if column.dtype.is_integer() and _numbers_records(finite, known):
         return _dropped(_ID, "role")
     if whole and len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE):
-        levels = tuple(label_of(value) for value in known)
+        exact = distinct(column)[1] if column.dtype.is_integer() else map(label_of, known)
+        levels = tuple(sorted(exact, key=_rising))  # A float would round integers beyond 2^53.
         reviewed = ("model", "levels", *missing)
         return Column(model="nominal", levels=levels, **missing, review=reviewed)
-    return _family(finite, missing)
+    return _family(finite, [True] if empty else [])
 
 
 def _numbers_records(values: Floats, known: Floats) -> bool:
@@ -132,17 +181,18 @@ def _numbers_records(values: Floats, known: Floats) -> bool:
 
 
 def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
-    """The column of text that is numbers but for one code, such as N; None for other text.
+    """The column of text that is numbers but for a few codes, such as N; None for other text.
 
     `places` (N,) say which label each cell has, -1 if it is empty.
     """
     numbers = [as_number(label) for label in labels]
-    codes = [label for label, number in zip(labels, numbers, strict=True) if number is None]
-    if len(codes) > 1 or len({number for number in numbers if number is not None}) < 2:
+    codes: list[Any] = sorted(label for label in labels if as_number(label) is None)
+    if len(codes) > _MOST_CODES or len({one for one in numbers if one is not None}) < 2:
         return None
+    codes += [True] if (places < 0).any() else []
     spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
     found = spelled[places]
-    return _family(found[~np.isnan(found)], {"missing": codes[0]} if codes else {})
+    return _family(found[~np.isnan(found)], codes, labels)
 
 
 def _coded_dates(places: Any, labels: list[str]) -> Column | None:
@@ -179,8 +229,38 @@ def _points(values: Floats) -> Floats:
     return np.asarray(known[counts >= often])
 
 
-def _family(values: Floats, missing: dict[str, Any]) -> Column:
-    """A column of numbers (n,), of which two differ at least."""
+def _codes_apart(values: Floats) -> Floats:
+    """The codes of missing values among numbers (n,): whole, few, and far from all others.
+
+    They begin with 7, 8 or 9 and lie further above the others than these spread; or no other
+    number is below 0. Each has ten records or more, or is near one that has.
+    """
+    known, counts = np.unique(values, return_counts=True)
+    whole, often = known == np.floor(known), counts >= _RECORDS_OF_A_CODE
+    below = int((known < 0).sum())
+    if below > _MOST_NEGATIVE or not (whole & often & (known > _LEAST_CODE))[:below].all():
+        below = 0
+    for above in range(_MOST_CODES, 0, -1):
+        rest, top = known[below:-above], known[-above:]
+        if len(rest) < _MOST_CODES or top[0] - rest[-1] <= rest[-1] - rest[0]:
+            continue
+        near = np.abs(top[:, None] - top[often[-above:]]) <= _CODES_SPAN
+        if (whole[-above:] & near.any(axis=1)).all() and {label_of(x)[0] for x in top} <= {*"789"}:
+            return np.concatenate([known[:below], top])
+    return known[:below] if len(known) - below >= _MOST_CODES else np.empty(0)
+
+
+def _family(values: Floats, words: list[Any], labels: list[str] | None = None) -> Column:
+    """A column of numbers (n,), of which two differ at least, beside `words` as missing codes.
+
+    `labels` are all of a column of text, which may spell a number in several ways.
+    """
+    apart = _codes_apart(values)
+    values = values[~np.isin(values, apart)]
+    spelled = list(map(label_of, apart))
+    if labels is not None:
+        spelled = sorted((one for one in labels if as_number(one) in apart), key=_rising)
+    missing = {"missing": (*spelled, *words)} if spelled or words else {}
     known = np.unique(values)
     low, high = float(known[0]), float(known[-1])
     decimals = next(
@@ -189,6 +269,7 @@ def _family(values: Floats, missing: dict[str, Any]) -> Column:
     entries: dict[str, Any] = {"range": _rounded(low, high), "decimals": decimals, **missing}
     if decimals == 0 and low >= 0 and high <= _COUNT:
         entries["model"] = "negative-binomial"
+        entries["mass"] = tuple(x for x in _points(values).tolist() if _towers(x, values))
     else:
         entries["model"] = "normal"
         points = _points(values)
@@ -202,9 +283,15 @@ def _family(values: Floats, missing: dict[str, Any]) -> Column:
     reviewed = [
         name
         for name in ("model", "range", "decimals", *missing, "mass", "outcome_scale")
-        if entries.get(name) is not None
+        if entries.get(name) not in (None, ())
     ]
-    return Column(**entries, review=tuple(reviewed))
+    return Column(**entries, note=_CODES if spelled else None, review=tuple(reviewed))
+
+
+def _towers(point: float, values: Floats) -> bool:
+    """Whether far more of the counts (n,) are at a point than beside it, as in no smooth family."""
+    beside = max(int((values == point - 1).sum()), int((values == point + 1).sum()))
+    return int((values == point).sum()) >= _OFTEN * beside
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:

@@ -26,12 +26,12 @@ __all__ = ["short_conditionals"]
 Codes = NDArray[np.intp]
 
 _MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes.
-_MOST_SHARES: Final = 10_000  # Patterns times levels of a table: thousands of draws of them fit.
+_MOST_SHARES: Final = 3_000  # Patterns times levels: 16,000 draws of them, as of a search, fit.
 _MOST_BANDS: Final = 30  # A predictor has at most so many levels or intervals.
 _TENTHS: Final = np.arange(0.1, 1.0, 0.1)
 _MOST_DIGITS: Final = 16
 _SPAN: Final = 120  # Whole numbers within so many values become levels of a table.
-_RECORDS_A_LEVEL: Final = 10  # On average, where a level decides another column's value.
+_RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +110,18 @@ def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
         narrow = len(column.coded_levels) <= _MOST_BANDS
         return _Seen(_changed(column, model="table"), own, codes, codes if narrow else None)
     low, high = column.range or (-np.inf, np.inf)
-    cuts = _cuts(own[np.isin(part, (1.0,))] if part is not None else own)
+    few = column.decimals == 0 and column.days_since is None and high - low <= _SPAN
+    cuts = _cuts(own[~np.isnan(own) if few or part is None else part == 1.0])
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
-    if column.decimals == 0 and column.days_since is None and high - low <= _SPAN:
+    if few:
         levels = tuple(label_of(x) for x in np.arange(low, high + 1.0))
         gone = {"range": None, "decimals": None, "mass": (), "outcome_scale": None}
         whole = _changed(column, **gone, model="table", levels=levels, cuts=tuple(cuts))
         missing = np.isnan(own)
-        codes = np.where(missing, len(levels), own - low).astype(np.intp)
-        return _Seen(whole, np.asarray(codes + 1.0), codes, np.where(missing, len(cuts) + 1, bands))
+        code = 0.0 if part is None else part - 2.0 - len(column.mass)
+        codes = np.where(missing, len(levels) + code, own - low).astype(np.intp)
+        bands = np.where(missing, len(cuts) + 1 + code, bands).astype(np.intp)
+        return _Seen(whole, np.asarray(codes + 1.0), codes, bands)
     if part is not None:
         bands = np.where(part == 1.0, bands, len(cuts) + part.astype(np.intp) - 1)
     return _Seen(_changed(column, cuts=tuple(cuts)), own, bands, bands)
@@ -177,7 +180,8 @@ def _decided_by(one: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str, An
         return None
     for name, other in sorted(seen.items(), key=lambda pair: len(_values(pair[1].column))):
         levels = other.column.coded_levels
-        if not other.column.categorical or len(levels) * _RECORDS_A_LEVEL > len(one.own):
+        rarer = len(one.own) - int(np.bincount(other.codes).max())  # Of all levels but one.
+        if not other.column.categorical or rarer < _RECORDS_A_LEVEL * (len(levels) - 1):
             continue
         low, high = np.full(len(levels), np.inf), np.full(len(levels), -np.inf)
         np.minimum.at(low, other.codes, one.own)

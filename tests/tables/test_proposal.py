@@ -37,6 +37,7 @@ def test_kinds_by_hand():
         model="nominal", levels=("1", "2", "10"), review=("model", "levels")
     )
     assert proposed(["10", "9", "N"] * 20).levels == ("9", "10", "N")
+    assert proposed([0, 2**53 + 1] * 20).levels == ("0", "9007199254740993")
     assert proposed([*range(N), 3]) == Column(
         model="negative-binomial",
         range=(0, 60),
@@ -119,6 +120,71 @@ def test_points_of_mass():
         0.0,
     )
     assert proposed([1000 * x for x in range(1, 10)] * 6).mass == ()
+
+
+def test_codes_that_stand_apart():
+    ages = [*range(5, 45)] * 3
+    used = [*ages, *[991] * 60, *[994] * 4]
+    found = proposed(used)
+    assert (found.missing, found.range, found.mass) == (("991", "994"), (5, 45), ())
+    assert found.model == "negative-binomial"
+    assert "missing" in found.review
+    assert found.note.startswith("missing has numbers")
+    assert proposed([float(x) for x in used]).missing == ("991", "994")
+    text = [*map(str, [*used, *range(45, 400), *[9999] * 10]), "N", "R", None, ""]
+    assert proposed(text).missing == ("991", "994", "9999", "", "N", "R", True)
+    assert proposed([-9] * 50 + ages).missing == "-9"
+    assert proposed([-9] * 50 + ages + [99] * 20).missing == ("-9", "99")
+    for values in (
+        [*ages, *[991] * 9],  # Few records: the value of one of them, perhaps.
+        [*ages, *[500] * 60],
+        [*ages, *[80] * 60],  # Not far enough.
+        [*ages, *[-9] * 9],
+        [*ages, *([-1, -2, -3, -4, -5, -6] * 12)],
+        [*map(float, ages), *[990.5] * 60],
+        [*range(5), *[991] * 60],
+    ):
+        assert proposed(values).missing is None
+    spelled = [f"{x:.1f}" for x in [*used, *range(45, 400)]]
+    for values, there in ((used, 120), (spelled, 475)):
+        table = pl.DataFrame({"y": values})
+        parts = Schema.propose(table).coded(table)["part of y"].astype(int)
+        assert np.bincount(parts).tolist() == [0, there, 60, 4]
+
+
+def test_points_of_mass_of_counts():
+    ratio = [*range(400)] + [501] * 100
+    found = proposed(ratio)
+    assert (found.model, found.mass, found.range) == ("negative-binomial", (501.0,), (0, 600))
+    assert found.review == ("model", "range", "decimals", "mass")
+    weights = [*range(20, 420)] + [0] * 100
+    assert proposed(weights).mass == (0.0,)
+    # Zeros beside many ones are what a count has.
+    visits = [0] * 300 + [1] * 100 + [2] * 40 + [3] * 20 + [*range(4, 60)]
+    assert proposed(visits).mass == ()
+
+
+def test_ids_of_units():
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 5, 200)
+    homes = np.repeat(1000 + 7 * np.arange(200), sizes)
+    ages = rng.integers(0, 90, len(homes))
+    table = pl.DataFrame(
+        {"home": homes, "age": ages, "area": np.repeat(rng.choice(list("abcd"), 200), sizes)}
+    )
+    found = Schema.propose(table).columns
+    assert found["home"].note.startswith("several records share an id")
+    assert (found["home"].role, found["home"].review) == ("drop", ("role",))
+    assert [found[name].role for name in ("age", "area")] == ["synthesize"] * 2
+    text = table.with_columns(pl.format("H{}", "home").alias("home"))
+    assert Schema.propose(text).columns == found
+    assert Schema.propose(text.to_pandas()).columns == found
+    # Without a column that is alike in units, the numbers may be any, such as sorted incomes.
+    assert Schema.propose(table.drop("area")).columns["home"].role == "synthesize"
+    loose = table.sort("age")
+    assert Schema.propose(loose).columns["home"].role == "synthesize"
+    rare = pl.Series("area", [*["b"], *["a"] * (len(homes) - 1)])
+    assert Schema.propose(table.with_columns(rare)).columns["home"].role == "synthesize"
 
 
 def test_dates():

@@ -127,6 +127,11 @@ class ConditionalTable(Family):
     def dimension(self, K: int) -> int:
         return (self.patterns or 0) * len(self.levels)
 
+    @property
+    def most_draws(self) -> int:
+        """How many draws of all shares are held at once."""
+        return _MOST_SHARES // max(1, self.dimension(1))
+
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         raise InputError(_NO_SAMPLER)
 
@@ -143,11 +148,6 @@ class ConditionalTable(Family):
         self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
     ) -> Draws | None:
         P, L = self.patterns or 0, len(self.levels)
-        if S * P * L > _MOST_SHARES:
-            raise InputError(
-                f"The predictors of a column make {P} patterns, and {S} draws of {L} shares for "
-                "each are too many. Give the column fewer predictors, or take fewer draws."
-            )
         counts = weighted_counts(_patterns(cells), _places(cells), cells.weight_sums(weights), P, L)
         shape = np.broadcast_to(counts + self.concentration / L, (S, P, L))
         # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.

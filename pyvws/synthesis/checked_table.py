@@ -18,7 +18,12 @@ from pyvws.models.model import Model
 from pyvws.models.sequence import DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
-from pyvws.synthesis.families import family_of, first_code, refuse_too_many
+from pyvws.synthesis.families import (
+    family_of,
+    first_code,
+    refuse_too_many,
+    refuse_too_many_draws,
+)
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
@@ -49,6 +54,7 @@ from pyvws.tables.parts import (
 )
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
+from pyvws.weights.search import LONGER
 
 __all__ = ["check_table"]
 
@@ -204,6 +210,10 @@ def _several_outcomes(
                         "nothing can be fitted. Drop the column, or change its rules."
                     )
                 of = _conditional(whole, one, y, values, has, finish_of(schema, one), counts)
+                searched = settings.target_epsilon is not None
+                longest = settings.settings.draws * settings.settings.chains
+                longest *= LONGER if searched else 1
+                refuse_too_many_draws(one, of.model, longest, searched=searched)
                 if mechanism.by_column:
                     own = of.y if of.records is None else of.y[of.records]
                     mechanism.check_outcome(own, one, categories=of.categorical)

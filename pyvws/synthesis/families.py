@@ -24,6 +24,7 @@ __all__ = [
     "refuse_by_column",
     "refuse_table",
     "refuse_too_many",
+    "refuse_too_many_draws",
     "refuse_units",
 ]
 
@@ -56,6 +57,22 @@ def refuse_too_many(name: str, model: Model, K: int) -> None:
         f"The predictors of {name!r} make {K:,} design columns, and its family then has "
         f"{model.dimension(K):,} parameters; at most {_MOST_PARAMETERS:,} can be fitted. Name "
         "fewer predictors, join levels, or take model table in a schema."
+    )
+
+
+def refuse_too_many_draws(name: str, model: Model, longest: int, *, searched: bool) -> None:
+    """Raise InputError for a conditional table of which a run's `longest` fit has too many draws.
+
+    `searched` says whether that fit confirms a searched epsilon.
+    """
+    if not isinstance(model, ConditionalTable) or longest <= model.most_draws:
+        return
+    fit = "the fit that confirms epsilon" if searched else "a fit"
+    raise InputError(
+        f"The predictors of {name!r} make {model.patterns:,} patterns of {len(model.levels):,} "
+        f"shares, and the {longest:,} draws of {fit} are too many for them; at most "
+        f"{model.most_draws:,} are held. Name fewer predictors, give them fewer levels or cuts, or "
+        "take fewer draws."
     )
 
 

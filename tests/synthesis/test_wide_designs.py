@@ -31,6 +31,24 @@ def test_a_column_of_a_table() -> None:
         vws.synthesize(TABLE, schema=schema, mechanism="lw", seed=1)
 
 
+def test_a_conditional_table_is_held_in_the_longest_fit() -> None:
+    """A search is refused before its first fit where the confirming fit would not be held."""
+    schema = Schema(
+        {
+            "area": Column(role="public", levels=tuple(AREAS)),
+            "y": Column(model="table", levels=tuple("01234"), predictors=("area",)),
+        }
+    )
+    run = {"schema": schema, "mechanism": "sw", "seed": 1, "draws": 10_000, "datasets": 1}
+    for given, said in (
+        ({"epsilon": 4.0}, "the 160,000 draws of the fit that confirms epsilon are"),
+        ({"draws": 10_000_000}, "the 40,000,000 draws of a fit are"),
+    ):
+        whole = rf"'y' make 400 patterns of 5 shares, and {said} too many .* at most 25,000 are"
+        with pytest.raises(InputError, match=whole):
+            vws.synthesize(TABLE, **run | given)
+
+
 def test_what_can_be_fitted_passes() -> None:
     refuse_too_many("y", find_model("poisson"), 150)
     for K in (2000, 10**6):

@@ -1,7 +1,7 @@
-"""Propose lookups, and short conditionals for a wide table: tables of a few predictors.
+"""Propose lookups, and short conditionals for a wide or long table: tables of a few predictors.
 
-A column that an earlier category decides is looked up. With many columns or levels, a regression on
-all earlier columns has more coefficients than a sampler fits. Then each category becomes a
+A column that an earlier category decides is looked up. With many columns, levels or records, a
+sampler takes hours for regressions on all earlier columns. Then each category becomes a
 conditional table of at most two earlier columns: those that tell most of it, by mutual information
 less what as many cells show by chance. All of this is found in the records, so every entry made
 here stands in `review`.
@@ -25,7 +25,8 @@ __all__ = ["short_conditionals"]
 
 Codes = NDArray[np.intp]
 
-_MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes.
+_MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes,
+_MOST_WORK: Final = 2_000_000  # and so many coefficients times records.
 _MOST_SHARES: Final = 3_000  # Patterns times levels: 16,000 draws of them, as of a search, fit.
 _MOST_BANDS: Final = 30  # A predictor has at most so many levels or intervals.
 _TENTHS: Final = np.arange(0.1, 1.0, 0.1)
@@ -51,7 +52,9 @@ def short_conditionals(
 
     `values` (N,) by name are the records as `Schema.coded` gives them.
     """
-    short = _coefficients(columns) > _MOST_COEFFICIENTS
+    N = max((len(one) for one in values.values()), default=0)
+    coefficients = _coefficients(columns)
+    short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
     made: dict[str, Column] = {}
     seen: dict[str, _Seen] = {}
     for name, column in columns.items():

@@ -71,6 +71,16 @@ def test_a_narrow_table_has_lookups_and_stays_as_it_is_else() -> None:
     assert columns["wage"].predictors is None
 
 
+def test_a_long_table_has_short_conditionals_too() -> None:
+    """Few columns and levels, but so many records that a sampler would take very long."""
+    table = wide().select("age", "wage", "n0", "n1", "n2")
+    short = Schema.propose(table).columns
+    assert short["n2"].model == "nominal"
+    long = Schema.propose(pl.concat([table] * 20)).columns
+    assert long["n2"].model == "table"
+    assert long["wage"].predictors == ("age",)
+
+
 def test_codes_of_missing_values_are_levels_of_their_own() -> None:
     rng = np.random.default_rng(3)
     used = rng.choice(["never", "refused", "once"], N, p=[0.5, 0.1, 0.4])

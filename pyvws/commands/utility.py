@@ -164,6 +164,7 @@ def _tell_table(found: TableUtility, title: str, quiet: bool, as_json: bool) -> 
                 },
                 "k_marginal_distance": {f"{a}, {b}": x for (a, b), x in found.by_pair.items()},
                 "folded": found.folded,
+                "unseen_pairs": found.unseen_pairs,
                 "left_out": found.left_out,
                 "tenths_of_the_data": found.by_data,
             }
@@ -224,7 +225,13 @@ def _notes(found: TableUtility) -> list[str]:
             found.left_out,
         ),
     )
-    return [text.format(", ".join(names)) for text, names in said if names]
+    notes = [text.format(", ".join(names)) for text, names in said if names]
+    if found.unseen_pairs:
+        notes.append(
+            f"s_pmse has no room for what ties {found.unseen_pairs} pairs of columns; "
+            "--columns names fewer columns."
+        )
+    return notes
 
 
 def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_json: bool) -> None:

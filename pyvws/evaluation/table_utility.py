@@ -192,6 +192,8 @@ class TableUtility:
     folded, left_out, by_data : tuple of str
         Categories whose rarest levels count as one in `s_pmse`; columns that are not judged;
         numbers whose bins are tenths of the original's values, since no public bins were given.
+    unseen_pairs : int
+        Pairs of columns whose products the model of `s_pmse` has no room for.
     """
 
     k_marginal: float
@@ -207,6 +209,7 @@ class TableUtility:
     folded: tuple[str, ...]
     left_out: tuple[str, ...]
     by_data: tuple[str, ...]
+    unseen_pairs: int
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""
@@ -305,11 +308,13 @@ def table_utility(
         )
     ]
     folded: set[str] = set()
+    unseen = [0]
     largest: list[float] = []
 
     def two_way(table: Plain) -> float:
         found = two_way_pmse(first, table)
         folded.update(found.folded)
+        unseen.append(found.unseen)
         share = 1.0 - N / (N + len(next(iter(table.values()))))
         largest.append(share * (1.0 - share) / found.score.null_mean)
         return found.score.ratio
@@ -354,6 +359,7 @@ def table_utility(
         ),
         scores=tuple(scores),
         folded=tuple(name for name in tables.names if name in folded),
+        unseen_pairs=max(unseen),
         left_out=tables.left_out,
         by_data=tables.by_data,
     )

@@ -9,6 +9,22 @@ from hypothesis import strategies as st
 
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 
+
+def test_products_of_near_columns_come_first_where_not_all_have_room():
+    rng = np.random.default_rng(8)
+    many = {f"c{k}": rng.integers(0, 2, 4000) for k in range(12)}
+    found = two_way_pmse(many, many, most=37)
+    # 1 + 12 + 24 coefficients: each column with its two neighbours on either side.
+    assert found.unseen == 66 - 24
+    assert found.score.null_mean * 8000 * 8 == pytest.approx(36.0)
+    tied, apart = dict(many), dict(many)
+    tied["c1"], apart["c6"] = many["c0"], many["c0"]
+    assert two_way_pmse(many, tied, most=37).score.ratio > 10
+    assert two_way_pmse(many, apart, most=37).score.ratio < 3
+    assert two_way_pmse(many, apart).score.ratio > 10
+    assert two_way_pmse(many, many).unseen == 0
+
+
 CELLS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 

@@ -27,6 +27,7 @@ _COUNT: Final = 1000  # The largest number of a count.
 _MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
 _MOST_DECIMALS: Final = 6
 _POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
+_POINT_AT_0: Final = 0.01  # The same of 0.
 _OFTEN: Final = 10.0  # It occurs so many times as often as most values.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
 _DIGITS: Final = 6
@@ -223,9 +224,10 @@ def _dates(days: Floats, missing: dict[str, Any]) -> Column:
 
 
 def _points(values: Floats) -> Floats:
-    """The values among (n,) that a tenth of them have, and that occur far more often than most."""
+    """The values among (n,) that a tenth of them have, or 0 a hundredth, far more than most."""
     known, counts = np.unique(values, return_counts=True)
-    often = max(_POINT * len(values), _OFTEN * float(np.median(counts)))
+    share = np.where(known == 0.0, _POINT_AT_0, _POINT)
+    often = np.maximum(share * len(values), _OFTEN * float(np.median(counts)))
     return np.asarray(known[counts >= often])
 
 

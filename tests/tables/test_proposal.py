@@ -187,6 +187,14 @@ def test_ids_of_units():
     assert Schema.propose(table.with_columns(rare)).columns["home"].role == "synthesize"
 
 
+def test_zeros_among_gains_and_losses():
+    """A hundredth of zeros is a point of mass: no scale of a normal makes a value that repeats."""
+    gains = [*range(1000, 1950), *range(-40, -20)]
+    found = proposed([*gains, *[0] * 10])
+    assert (found.outcome_scale, found.mass) == ("signed-log", (0.0,))
+    assert proposed([*gains, *[0] * 9]).mass == ()
+
+
 def test_dates():
     days = [datetime.date(1999, 5, 1) + datetime.timedelta(days=9 * x) for x in range(N)]
     found = Column(

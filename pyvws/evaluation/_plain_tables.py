@@ -164,8 +164,14 @@ def _of_schema(
 
 
 def _numeric(column: nw.Series[Any], said: Column) -> bool:
-    """Whether a column without levels is one of numbers: by its type, or as the schema says."""
-    return column.dtype.is_numeric() or said.role == "synthesize" or bool(said.missing_codes)
+    """Whether a column without levels is one of numbers: by its type, or as the schema says.
+
+    Dates count as days.
+    """
+    dates = said.days_since is not None
+    return (
+        dates or column.dtype.is_numeric() or said.role == "synthesize" or bool(said.missing_codes)
+    )
 
 
 def _numbers(column: nw.Series[Any], said: Column, place: int) -> Floats:

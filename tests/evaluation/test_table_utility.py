@@ -12,7 +12,9 @@ from small_tables import SMALL, small_tables
 
 import pyvws as vws
 from pyvws.errors import InputError
+from pyvws.evaluation.table_risk import table_risk
 from pyvws.evaluation.table_utility import table_utility
+from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
 
 
@@ -207,3 +209,34 @@ def test_scores_show_themselves_in_a_notebook():
     assert "<td>k_marginal</td><td>1000</td>" in shown
     assert "s_pmse" not in shown
     assert len(found.plot().axes) == len(found.associations.plot().axes)
+
+
+def test_dates_count_as_days():
+    """With a schema and without, and whatever their type."""
+    rng = np.random.default_rng(4)
+    start = np.datetime64("2001-03-01")
+    tables = []
+    for _ in range(2):
+        days = rng.integers(0, 2000, 300)
+        since = pl.Series(start + days).cast(pl.Date)
+        tables.append(pl.DataFrame({"since": since, "pay": days + rng.integers(0, 50, 300) + 0.5}))
+    spelled = [table.with_columns(pl.col("since").cast(pl.String)) for table in tables]
+    schema = Schema(
+        {
+            "since": Column(
+                role="public", days_since="2000-01-01", range=("2001-01-01", "2007-12-31")
+            ),
+            "pay": Column(model="normal", range=(0, 4000)),
+        }
+    )
+    found = [
+        table_utility(*(one, [other]), schema=given, seed=1, s_pmse=False)
+        for one, other in (tables, spelled)
+        for given in (schema, None)
+    ]
+    assert {one.left_out for one in found} == {()}
+    assert {tuple(column.kind for column in one.columns) for one in found} == {("number",) * 2}
+    assert len({one.k_marginal for one in found}) == 1
+    assert found[0].associations.original[0, 1] > 0.9
+    for table, other in (tables, spelled):
+        assert table_risk(table, [other], keys=["since"], target="pay", schema=schema).disco

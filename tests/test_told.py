@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from pyvws.commands._output import print_table
 from pyvws.commands.cli import app
 from pyvws.errors import SearchError
 
@@ -91,3 +92,13 @@ def test_a_kind_of_records_that_leaves_the_fit_is_told_inside(tmp_path: Path) ->
         for path in (out / "release").iterdir():
             assert "weight 0" not in path.read_text()
     assert told == {"0": True, "0.5": False}
+
+
+def test_a_wide_table_of_figures_keeps_every_digit(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = [f"{x:.6g}" for x in (1.23456e100 * np.arange(1, 12))]
+    print_table("wide", [f"number {k}" for k in range(11)], [("row", *figures)], "a line")
+    printed = capsys.readouterr().out
+    assert all(figure in printed for figure in figures)
+    assert max(len(line) for line in printed.splitlines()) > 100
+    print_table("narrow", ["number"], [("row", "1")])
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) < 100

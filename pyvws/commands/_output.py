@@ -164,8 +164,14 @@ def print_table(
         table.add_column(heading, justify="right" if place else "left")
     for label, *figures in rows:
         table.add_row(escape(label), *figures)
+    width, cut = 100, True
+    while cut and width < 400:  # A figure that has no room would lose digits.
+        console = Console(width=width)
+        with console.capture() as drawn:
+            console.print(table)
+        cut, width = "…" in drawn.get(), width + 20
+    print(drawn.get(), end="")
     console = Console(width=100)
-    console.print(table)
     for line in said:
         console.print(line, highlight=False)
 

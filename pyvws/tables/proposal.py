@@ -282,6 +282,8 @@ def _family(values: Floats, words: list[Any], labels: list[str] | None = None) -
             known = np.setdiff1d(known, points)
         if max(-low, high) > _MODERATE:
             entries["outcome_scale"] = "log" if known[0] > 0 else "signed-log"
+    if high in entries.get("mass", ()):  # A top code ends the range.
+        entries["range"] = (entries["range"][0], high)
     reviewed = [
         name
         for name in ("model", "range", "decimals", *missing, "mass", "outcome_scale")

@@ -155,10 +155,12 @@ def test_codes_that_stand_apart():
 def test_points_of_mass_of_counts():
     ratio = [*range(400)] + [501] * 100
     found = proposed(ratio)
-    assert (found.model, found.mass, found.range) == ("negative-binomial", (501.0,), (0, 600))
+    assert (found.model, found.mass, found.range) == ("negative-binomial", (501.0,), (0, 501))
     assert found.review == ("model", "range", "decimals", "mass")
     weights = [*range(20, 420)] + [0] * 100
     assert proposed(weights).mass == (0.0,)
+    top = proposed([*range(1000, 90_000, 1000), *[99_950] * 20])
+    assert (top.mass, top.range) == ((99_950.0,), (0, 99_950))
     # Zeros beside many ones are what a count has.
     visits = [0] * 300 + [1] * 100 + [2] * 40 + [3] * 20 + [*range(4, 60)]
     assert proposed(visits).mass == ()

@@ -43,7 +43,7 @@ from pyvws.tables.frame import (
 )
 from pyvws.tables.levels import coded_column, how_many
 from pyvws.tables.members import places_in
-from pyvws.tables.numbers import type_by_schema
+from pyvws.tables.numbers import has_words, type_by_schema
 from pyvws.tables.parts import (
     Follows,
     conditionals,
@@ -191,9 +191,10 @@ def _several_outcomes(
         start = schema.columns[name].days_since
         like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
         if name not in schema.derived:  # The size of units is no column of the table.
-            like = frame[name]
-            if name in written:
-                like = type_by_schema(schema.columns[name], like)
+            like, column = frame[name], schema.columns[name]
+            number = not column.categorical and column.days_since is None
+            if name in written or (number and has_words(column)):  # Not only if a record has one.
+                like = type_by_schema(column, like)
         shown[name] = ReleasedColumn(
             y=values[name] if start is None else moved(values[name], start, EPOCH),
             kind=_levels(schema, name, like),

@@ -15,7 +15,7 @@ from pyvws.tables.column import Column
 from pyvws.tables.dates import as_days, dates_like, days_of, holds_dates, iso_of
 from pyvws.tables.levels import as_number, distinct, has_labels, how_many, label_of, whole_numbers
 
-__all__ = ["is_whole", "numbers_and_codes", "numbers_with_codes", "type_by_schema"]
+__all__ = ["has_words", "is_whole", "numbers_and_codes", "numbers_with_codes", "type_by_schema"]
 
 _COUNTS: Final = ("poisson", "negative-binomial")
 
@@ -25,15 +25,18 @@ def is_whole(column: Column) -> bool:
     return column.decimals == 0 or column.model in _COUNTS
 
 
+def has_words(column: Column) -> bool:
+    """Whether a code of the column's missing values is no number, such as N."""
+    return any(as_number(code) is None for code in column.missing_codes if code is not None)
+
+
 def type_by_schema(column: Column, values: nw.Series[Any]) -> nw.Series[Any]:
     """A column of the type that a schema gives synthetic values, of a kind and name as `values`.
 
     It is for a file of text. The types that a reader gives such a file follow from its cells: one
     cell with a fraction makes floats of whole numbers, and one code such as N makes text of them.
     """
-    codes = (code for code in column.missing_codes if code is not None)
-    words = column.days_since is not None or any(as_number(code) is None for code in codes)
-    if column.categorical or words:
+    if column.categorical or column.days_since is not None or has_words(column):
         return nw.new_series(values.name, ["1"], nw.String, backend=values.implementation)
     kind = nw.Int64 if is_whole(column) else nw.Float64
     return nw.new_series(values.name, [1], kind, backend=values.implementation)

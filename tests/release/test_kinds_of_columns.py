@@ -307,3 +307,23 @@ def test_the_spelling_of_a_csv_follows_from_its_schema_alone(
     assert set(made["code"]) == {"1", "2", "N"}
     assert "N" in set(made["pay"])
     assert made["pay"].str.contains("^(N|[0-9]+)$").all()
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_numbers_with_a_word_for_what_is_missing_are_text_whether_a_record_has_it_or_not(
+    kind: Any,
+) -> None:
+    schema = vws.Schema(
+        {
+            "wage": vws.Column(
+                model="normal", missing=["N"], part={"model": "table"}, range=(0, 99), decimals=0
+            )
+        }
+    )
+    wage = np.random.default_rng(3).integers(20, 60, 80)
+    release = vws.synthesize(
+        kind({"wage": wage}), schema=schema, mechanism="unweighted", draws=150, warmup=150, seed=4
+    )
+    made = release.datasets[0]["wage"]
+    assert all(isinstance(x, str) and (x == "N" or x.isdecimal()) for x in made)

@@ -346,6 +346,10 @@ class RunSettings:
             )
 
     def _check_records(self) -> None:
+        of = self.public_table
+        if self.records is None and of is not None:
+            own = any(column.role == "public" for column in of.columns.values())
+            object.__setattr__(self, "records", None if own else of.records)
         if self.records is None:
             return
         records, epsilon = checked_rows(

@@ -66,7 +66,7 @@ class Schema:
     mean_survey_weight : float, optional
         The public mean of the weights: the population over the size that the design has.
     records : int, optional
-        A public number of records.
+        A public number of records: the rows of a dataset, where no column is public.
 
     Raises
     ------

@@ -350,3 +350,18 @@ def test_an_interrupt_ends_every_fit() -> None:
     with pytest.raises(KeyboardInterrupt):
         run.fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
     assert began[-1][0] < 0.6 * began[-1][1]
+
+
+@pytest.mark.runs
+def test_a_schemas_public_number_of_records_is_the_number_of_rows() -> None:
+    own = {"a": Column(model="table", levels=("x", "y"))}
+    table = pl.DataFrame({"a": ["x", "y", "x"] * 20, "b": ["u", "v"] * 30})
+    given: dict[str, Any] = {"mechanism": "unweighted", "seed": 1 << 60, "datasets": 2}
+    release = vws.synthesize(table, schema=vws.Schema(own, records=75), **given)
+    assert [len(one) for one in release.datasets] == [75, 75]
+    assert "public-records" in [said["key"] for said in release.privacy["caveat_keys"]]
+    asked = vws.synthesize(table, schema=vws.Schema(own, records=75), records=20, **given)
+    assert [len(one) for one in asked.datasets] == [20, 20]
+    beside = own | {"b": Column(role="public", levels=("u", "v"))}
+    kept = vws.synthesize(table, schema=vws.Schema(beside, records=75), **given)
+    assert [len(one) for one in kept.datasets] == [60, 60]

@@ -25,6 +25,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
+from pyvws.models.truncated_normal import TruncatedNormal
 from pyvws.validation._grid_engine import grid
 from pyvws.validation._privacy_loss import (
     CensoredRuns,
@@ -168,6 +169,11 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
         ),
         _PLACES,
     ),
+    "truncated-normal": (
+        TruncatedNormal(range=(0.0, 1.0)),
+        grid(_CENTRES, [0.0, 6.0], _SDS),
+        _PLACES,
+    ),
     "normal-mixture": (
         _MIXTURE,
         # Raw coefficients, their log scale, log(sigma - smallest_sd), log sizes and log gamma.
@@ -178,6 +184,9 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
         _REALS,
     ),
 }
+
+_HALF: Final = ("truncated-normal",)
+"""Families that have no saturated log-likelihood, which the deviance clamp takes off."""
 
 _MASSES: Final = (
     "poisson",
@@ -201,7 +210,10 @@ def _share(clamp: str, name: str) -> Share:
 
 
 CLAIMED: Final[dict[tuple[str, str], Share]] = {
-    (clamp, name): _share(clamp, name) for clamp in ("half", "deviance") for name in _FAMILIES
+    (clamp, name): _share(clamp, name)
+    for clamp in ("half", "deviance")
+    for name in _FAMILIES
+    if clamp == "half" or name not in _HALF
 }
 """The share of the claim that a loss must reach, by clamp and name of the runs."""
 

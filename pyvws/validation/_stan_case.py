@@ -18,12 +18,13 @@ from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
+from pyvws.posterior.clamp import CLAMPS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.report import Measurement, Row, Verdict
 
-__all__ = ["FAMILIES", "SAMPLED", "Judgement", "StanCase", "seeded_target"]
+__all__ = ["CLAMPED", "FAMILIES", "SAMPLED", "Judgement", "StanCase", "seeded_target"]
 
 
 class Judgement(NamedTuple):
@@ -150,6 +151,14 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
 
 SAMPLED: Final = tuple(sorted(_OUTCOMES))
 """All families that a sampler draws: every one whose draws are not exact."""
+
+CLAMPED: Final = tuple(
+    (name, kind)
+    for name in SAMPLED
+    for kind in CLAMPS
+    if kind == "half" or name != "truncated-normal"  # It has no saturated log-likelihood.
+)
+"""Each of these families under each clamp that takes it."""
 
 FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
 """Regressions that `seeded_target` makes outcomes for; the mixture has separate cases."""

@@ -12,9 +12,9 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._stan_case import SAMPLED, seeded_target
+from pyvws.validation._stan_case import CLAMPED, seeded_target
 
-CENSORABLE = SAMPLED
+EACH = pytest.mark.parametrize(("name", "kind"), CLAMPED)
 KINDS = pytest.mark.parametrize("kind", CLAMPS)
 
 
@@ -47,8 +47,7 @@ def middle(target, point, kind):
     return float(sizes[middle - 1] + sizes[middle]) * (1.0 if kind == "half" else 0.5)
 
 
-@KINDS
-@pytest.mark.parametrize("name", CENSORABLE)
+@EACH
 def test_each_term_is_replaced_by_its_clamp(name, kind):
     target = seeded(name)
     prior = replace(target, weights=np.zeros(80)).density_and_gradient()
@@ -68,8 +67,7 @@ def test_each_term_is_replaced_by_its_clamp(name, kind):
         np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-3)
 
 
-@KINDS
-@pytest.mark.parametrize("name", CENSORABLE)
+@EACH
 def test_inside_the_window_the_gradient_is_the_weighted_densitys(name, kind):
     """With the weights of records outside set to 0: there is no second likelihood."""
     target = seeded(name)
@@ -84,8 +82,7 @@ def test_inside_the_window_the_gradient_is_the_weighted_densitys(name, kind):
         np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9)
 
 
-@KINDS
-@pytest.mark.parametrize("name", CENSORABLE)
+@EACH
 def test_a_wide_window_is_no_clamp_and_a_tiny_one_leaves_the_prior(name, kind):
     target = seeded(name)
     prior = replace(target, weights=np.zeros(80)).density_and_gradient()

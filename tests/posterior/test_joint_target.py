@@ -20,7 +20,7 @@ from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._stan_case import SAMPLED, seeded_target
+from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 KINDS = pytest.mark.parametrize("kind", CLAMPS)
 LEVELS = Ordinal(levels=(1, 2, 3))
@@ -160,8 +160,7 @@ def test_inside_the_window_each_block_is_the_columns_weighted_density(kind):
             np.testing.assert_allclose(gradient[block], free(q[block])[1], rtol=1e-9, atol=1e-9)
 
 
-@KINDS
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize(("name", "kind"), CLAMPED)
 def test_one_column_is_the_columns_own_clamped_target(name, kind):
     one = replace(seeded_target(name, 80, 2, seed=3), clamp=Clamp(4.0, kind))
     joint = JointTarget((Conditional("y", one.model, one.cells),), one.weights, one.clamp)

@@ -10,7 +10,7 @@ from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._stan_case import SAMPLED, seeded_target
+from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 
 def clamped(model, y, epsilon):
@@ -67,7 +67,7 @@ def test_the_start_is_near_the_highest_point_that_many_others_reach():
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", [name for name, kind in CLAMPED if kind == "deviance"])
 def test_every_family_starts_no_lower_than_its_rough_fit(name):
     free = seeded_target(name, 150, 2, seed=4)
     target = PseudoPosterior(free.model, free.cells, free.weights, Clamp(1.0, "deviance"))

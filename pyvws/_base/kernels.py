@@ -44,7 +44,7 @@ _UNUSED_SECONDS = 90 * 24 * 3600
 
 
 class _Uncollected(event.Listener):
-    """Python's garbage collector waits while numba compiles, which then takes a seventh less time.
+    """Python's garbage collector waits while numba compiles, which then takes less time.
 
     What numba makes is mostly kept, so each collection reads all of it and frees little.
     """

@@ -158,8 +158,8 @@ class TruncatedNormal(Regression):
     Parameters
     ----------
     range : (float, float)
-        L and U, known without looking at the data. An outcome outside is an error, never moved.
-        Synthetic outcomes lie in the range.
+        L and U in the outcome's unit, known without looking at the data; the wider, the nearer to
+        `Normal`. An outcome outside is an error, never moved. Synthetic outcomes lie in the range.
     outcome_scale : {"identity", "log", "signed-log"}
         v is y, log y (y above 0), or sign(y) log(1 + |y|). The likelihood, and so every Lipschitz
         bound, is of v; synthetic outcomes are y again.

@@ -34,6 +34,7 @@ from pyvws.validation._privacy_loss import (
     TableTargets,
     WholeScoreRuns,
 )
+from pyvws.validation._stan_case import UNSATURATED
 
 __all__ = [
     "CLAIMED",
@@ -185,9 +186,6 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
     ),
 }
 
-_HALF: Final = ("truncated-normal",)
-"""Families that have no saturated log-likelihood, which the deviance clamp takes off."""
-
 _MASSES: Final = (
     "poisson",
     "negative-binomial",
@@ -213,7 +211,7 @@ CLAIMED: Final[dict[tuple[str, str], Share]] = {
     (clamp, name): _share(clamp, name)
     for clamp in ("half", "deviance")
     for name in _FAMILIES
-    if clamp == "half" or name not in _HALF
+    if clamp == "half" or name not in UNSATURATED
 }
 """The share of the claim that a loss must reach, by clamp and name of the runs."""
 

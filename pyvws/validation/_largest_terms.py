@@ -50,11 +50,6 @@ def _normal(draws: Draws, y: Floats, eta: Floats, steepness: Floats) -> Floats:
     return _largest(miss * np.maximum(miss, reach), np.abs(np.log(sigma)))
 
 
-def _truncated_normal(draws: Draws, y: Floats, eta: Floats, steepness: Floats) -> Floats:
-    """Far from the range the square is of the distance to the range's nearer end, not to eta."""
-    return _normal(draws, y, eta, steepness)
-
-
 def _gamma(draws: Draws, y: Floats, eta: Floats, steepness: Floats) -> Floats:
     shape = draws["shape"][:, None]
     return _largest(
@@ -101,7 +96,7 @@ _FAMILIES: Final[dict[str, Callable[[Draws, Floats, Floats, Floats], Floats]]] =
     "poisson": _poisson,
     "negative-binomial": _negative_binomial,
     "normal": _normal,
-    "truncated-normal": _truncated_normal,
+    "truncated-normal": _normal,
     "gamma": _gamma,
     "logistic": _logistic,
     "ordinal": _ordinal,

@@ -24,7 +24,15 @@ from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.report import Measurement, Row, Verdict
 
-__all__ = ["CLAMPED", "FAMILIES", "SAMPLED", "Judgement", "StanCase", "seeded_target"]
+__all__ = [
+    "CLAMPED",
+    "FAMILIES",
+    "SAMPLED",
+    "UNSATURATED",
+    "Judgement",
+    "StanCase",
+    "seeded_target",
+]
 
 
 class Judgement(NamedTuple):
@@ -152,11 +160,11 @@ _OUTCOMES: dict[str, Callable[[Draws, Floats], Floats]] = {
 SAMPLED: Final = tuple(sorted(_OUTCOMES))
 """All families that a sampler draws: every one whose draws are not exact."""
 
+UNSATURATED: Final = ("truncated-normal",)
+"""Families without a saturated log-likelihood, which the deviance clamp takes off."""
+
 CLAMPED: Final = tuple(
-    (name, kind)
-    for name in SAMPLED
-    for kind in CLAMPS
-    if kind == "half" or name != "truncated-normal"  # It has no saturated log-likelihood.
+    (name, kind) for name in SAMPLED for kind in CLAMPS if kind == "half" or name not in UNSATURATED
 )
 """Each of these families under each clamp that takes it."""
 

@@ -37,6 +37,7 @@ from pyvws.validation._privacy_loss import (
     WholeScoreRuns,
     neighbourhood,
 )
+from pyvws.validation._stan_case import UNSATURATED
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
@@ -85,8 +86,7 @@ def test_every_family_that_can_be_clamped_is_among_them() -> None:
     wanted = (("deviance", False), ("deviance", True), ("half", False))
     names = [name for name, model in MODELS.items() if model.cell_terms is not None]
     asked = {(name, *how) for name in names for how in wanted}
-    # There is no saturated log-likelihood of truncated-normal.
-    unclamped = {("truncated-normal", "deviance", in_steps) for in_steps in (False, True)}
+    unclamped = {(name, "deviance", how) for name in UNSATURATED for how in (False, True)}
     assert asked - clamped == unclamped
     sloped = [run for run in runs if isinstance(run.bases[0][0], tuple)]
     assert {run.in_steps for run in sloped if isinstance(run, CensoredRuns)} == {False, True}

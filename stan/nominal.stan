@@ -25,6 +25,7 @@ data {
   int<lower=1> n; // records
   int<lower=1> K; // columns of the design
   int<lower=2> J; // levels
+  real<lower=0> coefficient_sd; // of a normal prior; 0 = one scale and correlation for all levels
   array[n] int<lower=1, upper=J> y;
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
@@ -39,14 +40,18 @@ transformed data {
 }
 parameters {
   matrix[J - 1, K] beta;
-  vector<lower=0>[K] sigma_beta;
-  cholesky_factor_corr[K] L_beta;
+  vector<lower=0>[coefficient_sd > 0 ? 0 : K] sigma_beta;
+  cholesky_factor_corr[coefficient_sd > 0 ? 1 : K] L_beta;
 }
 model {
-  L_beta ~ lkj_corr_cholesky(6);
-  sigma_beta ~ student_t(3, 0, 1);
-  for (j in 1:(J - 1)) {
-    beta[j]' ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  if (coefficient_sd > 0) {
+    target += normal_lpdf(to_vector(beta) | 0, coefficient_sd);
+  } else {
+    L_beta ~ lkj_corr_cholesky(6);
+    sigma_beta ~ student_t(3, 0, 1);
+    for (j in 1:(J - 1)) {
+      beta[j]' ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+    }
   }
   target += sum(record_terms(record_log_lik(y, X * beta'), weights, censored, shift, low, high));
 }

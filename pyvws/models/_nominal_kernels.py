@@ -18,7 +18,9 @@ __all__ = [
     "log_density",
     "log_likelihood",
     "pull_back",
+    "pull_back_normal",
     "restore",
+    "restore_normal",
 ]
 
 SCALE_DF: Final = 3.0
@@ -81,6 +83,16 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
             grad[first + K + at] -= 2.0 * power * math.tanh(partials[at])
             at += 1
     pull_back_factor(partials, K, by_L, grad[first + K :])
+    return logp
+
+
+@kernel
+def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
+    """Log density of normal coefficients q (K n,) of one sd, without constants; adds its slope."""
+    logp, precision = 0.0, 1.0 / (sd * sd)
+    for i in range(len(q)):
+        logp -= 0.5 * precision * q[i] * q[i]
+        grad[i] -= precision * q[i]
     return logp
 
 
@@ -159,11 +171,15 @@ def log_density(
     first_cell: Any,
     level: Any,
     weight: Any,
+    sd: float,
     grad: Any,
 ) -> float:
-    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
+    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level.
+
+    With an sd above 0 the coefficients are all of q; else q has their scales and correlations too.
+    """
     grad[:] = 0.0
-    logp = _log_prior(q, K, n, grad)
+    logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
     eta, p = np.empty(n + 1), np.empty(n + 1)
     for r in range(len(total)):
         if total[r] == 0.0:
@@ -251,6 +267,27 @@ def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H:
 
 
 @kernel
+def _turned(A: Any, z: Any) -> Any:
+    """A' z (m,) of a lower triangle A (m, m) and the first m entries of z."""
+    m = len(A)
+    t = np.zeros(m)
+    for i in range(m):
+        for j in range(i + 1):
+            t[j] += A[i, j] * z[i]
+    return t
+
+
+@kernel
+def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
+    """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_turned`."""
+    for i in range(len(A)):
+        total = 0.0
+        for j in range(i + 1):
+            total += A[i, j] * by_t[j]
+        gradient[i] = total
+
+
+@kernel
 def restore(
     z: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, q: Any
 ) -> tuple[float, Any]:
@@ -264,10 +301,7 @@ def restore(
     m = K * n
     for d in range(m, len(z)):
         q[d] = width[d - m] * z[d] + centre[d]
-    t, D = np.zeros(m), np.empty(m)
-    for i in range(m):
-        for j in range(i + 1):
-            t[j] += A[i, j] * z[i]
+    t, D = _turned(A, z), np.empty(m)
     jacobian = 0.0
     for k in range(K):
         now, rough = math.exp(-2.0 * q[m + k]), math.exp(-2.0 * centre[m + k])
@@ -294,8 +328,19 @@ def pull_back(
             gradient[m + k] += rise * (by_t[i] * (2.0 * D[i] * centre[i] + t[i]) + 1.0)
     for d in range(m, len(gradient)):
         gradient[d] *= width[d - m]
-    for i in range(m):
-        total = 0.0
-        for j in range(i + 1):
-            total += A[i, j] * by_t[j]
-        gradient[i] = total
+    _turn_back(A, by_t, gradient)
+
+
+@kernel
+def restore_normal(z: Any, A: Any, centre: Any, q: Any) -> tuple[float, int]:
+    """Fill q = b + A' z around the rough fit b where the scales are given; 0, and no state."""
+    t = _turned(A, z)
+    for i in range(len(q)):
+        q[i] = centre[i] + t[i]
+    return 0.0, 0
+
+
+@kernel
+def pull_back_normal(_state: int, _q: Any, A: Any, _centre: Any, gradient: Any) -> None:
+    """Turn the gradient in q (D,) into the gradient in z in place."""
+    _turn_back(A, gradient.copy(), gradient)

@@ -9,13 +9,18 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from pyvws._base.checks import Floats, distinct_labels
+from pyvws._base.checks import Floats, distinct_labels, positive
 from pyvws._base.cores import steady_sums
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _nominal_kernels as compiled
-from pyvws.models._priors import LKJ_SHAPE, constrain_scales, unconstrain_scales
+from pyvws.models._priors import (
+    LKJ_SHAPE,
+    coefficient_dimension,
+    constrain_scales,
+    unconstrain_scales,
+)
 from pyvws.models.model import Draws, Family, SampledScale, Start
 from pyvws.models.regression import linear_predictor
 from pyvws.tables.cells import Cells
@@ -35,6 +40,10 @@ class Nominal(Family):
     coefficient by coefficient, log sigma_beta, partial correlations of L_beta). Outcomes are codes
     1 to L of the levels.
 
+    With a `coefficient_sd` every coefficient is N(0, coefficient_sd^2) by itself, and the vector is
+    beta alone. The log density is then concave: chains converge with many levels and predictors,
+    where those of the hierarchical prior may not.
+
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
     riskiest kind weight 0: choose g above 0, or SW.
 
@@ -44,11 +53,14 @@ class Nominal(Family):
         Every label that the outcome can have, 2 or more, known without looking at the data; the
         first is the one that the others are compared with. An empty sequence takes the labels in
         the data, and so releases these labels.
+    coefficient_sd : float, optional
+        Public standard deviation of each coefficient's normal prior, the intercept's too, on the
+        scale of log odds; smaller = nearer to equal shares. The hierarchical prior if not given.
 
     Raises
     ------
     InputError
-        For fewer than two levels, or levels that are not distinct.
+        For fewer than two levels, levels that are not distinct, or an sd that is not positive.
     """
 
     name: ClassVar[str] = "nominal"
@@ -61,10 +73,19 @@ class Nominal(Family):
     levels: tuple[str, ...] = setting(
         (), "Public labels of the outcome, all that there can be; the data's if not given."
     )
+    coefficient_sd: float | None = setting(
+        None,
+        "Standard deviation of each coefficient's normal prior.",
+        more="If not given, the coefficients have the papers' hierarchical prior. With it chains "
+        "converge sooner where there are many levels and predictors. Smaller = nearer to equal "
+        "shares of the levels.",
+    )
     from_data: int = field(default=0, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", distinct_labels(self.levels))
+        if self.coefficient_sd is not None:
+            positive(self.coefficient_sd, "coefficient_sd")
 
     @property
     def n_levels(self) -> int:
@@ -95,7 +116,7 @@ class Nominal(Family):
         return replace(self, from_data=most)
 
     def stan_settings(self) -> dict[str, Any]:
-        return {"J": self.n_levels}
+        return {"J": self.n_levels, "coefficient_sd": self.coefficient_sd or 0.0}
 
     def slope_width(self, K: int) -> int:
         return self.n_levels - 1
@@ -108,7 +129,8 @@ class Nominal(Family):
         return self.n_levels - 1, *_sparse(cells.rows), _places(cells)
 
     def dimension(self, K: int) -> int:
-        return K * self.n_levels + K * (K - 1) // 2
+        own = K * (self.n_levels - 1)
+        return own if self.coefficient_sd else own + coefficient_dimension(K) - K
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums, R = cells.weight_sums(weights), len(cells.rows)
@@ -119,6 +141,7 @@ class Nominal(Family):
         return (
             *(cells.n_coefficients, self.n_levels - 1, *_sparse(cells.rows), total),
             *(np.concatenate([[0], ends]), _places(cells)[order], sums[order]),
+            float(self.coefficient_sd or 0.0),
         )
 
     def start(self, cells: Cells, weights: Floats) -> Start:
@@ -131,7 +154,12 @@ class Nominal(Family):
             beta, scales, precision = _rough_fit(cells, self.density_data(cells, weights))
             C = np.linalg.cholesky(precision)
             A = np.ascontiguousarray(solve_triangular(C, np.eye(m), lower=True))
-        centre[:m], centre[m : m + K] = beta, np.log(scales)
+        centre[:m] = beta
+        if self.coefficient_sd:
+            kernels = compiled.restore_normal, compiled.pull_back_normal
+            scale = SampledScale(kernels, (A, centre), lambda q: np.asarray(C.T @ (q - centre)))
+            return Start(centre, scale=scale)
+        centre[m : m + K] = np.log(scales)
         prior = np.repeat(scales**-2.0, n)
         known = np.maximum((A * A).sum(axis=0), 1e-300)  # The rough posterior's variances.
         h = np.maximum(1.0 / known - prior, 0.0)
@@ -139,7 +167,7 @@ class Nominal(Family):
         i, j = np.tril_indices(K, -1)
         curvature = 2.0 + (i - 1 - j) + (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
         width = np.concatenate([(1.0 + 2.0 * explained) ** -0.5, curvature**-0.5])
-        data = A, centre, h, width, K, n
+        shape = A, centre, h, width, K, n
 
         def inverse(q: Floats) -> Floats:
             z = q - centre
@@ -150,20 +178,27 @@ class Nominal(Family):
             return z
 
         return Start(
-            centre, scale=SampledScale((compiled.restore, compiled.pull_back), data, inverse)
+            centre, scale=SampledScale((compiled.restore, compiled.pull_back), shape, inverse)
         )
 
     def constrain(self, q: Floats, K: int) -> Draws:
         m = K * (self.n_levels - 1)
         beta = q[:, :m].reshape(len(q), K, -1).transpose(0, 2, 1)
-        return {"beta": np.ascontiguousarray(beta), **constrain_scales(q[:, m:], K)}
+        scales = {} if self.coefficient_sd else constrain_scales(q[:, m:], K)
+        return {"beta": np.ascontiguousarray(beta), **scales}
 
     def unconstrain(self, draws: Draws) -> Floats:
         beta = draws["beta"].transpose(0, 2, 1)
-        return np.column_stack([beta.reshape(len(beta), -1), unconstrain_scales(draws)])
+        scales = [] if self.coefficient_sd else [unconstrain_scales(draws)]
+        return np.column_stack([beta.reshape(len(beta), -1), *scales])
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
-        """beta, log sigma_beta and, for all correlations if K > 1, log |L_beta|; (S, K L + 1)."""
+        """beta, log sigma_beta and, for all correlations if K > 1, log |L_beta|; (S, K L + 1).
+
+        With a `coefficient_sd` there is beta alone.
+        """
+        if self.coefficient_sd:
+            return q
         m = K * self.n_levels
         y = q[:, m:]
         determinant = (np.log(2.0) - np.logaddexp(y, -y)).sum(axis=1)
@@ -207,13 +242,13 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
     """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations.
 
     Newton's method finds beta for given scales; then each scale takes the best value for the
-    expected squares of its coefficients.
+    expected squares of its coefficients, unless the family's setting gives it.
     """
-    K, n, start, column, value, total, first, level, weight = data
+    K, n, start, column, value, total, first, level, weight, sd = data
     R, m, X = len(total), K * n, cells.rows
     seen = np.zeros((R, n + 1))
     np.add.at(seen, (np.repeat(np.arange(R), np.diff(first)), level), weight)
-    beta, variance = np.zeros((K, n)), np.ones(K)
+    beta, variance = np.zeros((K, n)), np.full(K, sd * sd or 1.0)
 
     def value_at(beta: Floats) -> tuple[float, Floats]:
         eta = np.column_stack([np.zeros(R), X @ beta])
@@ -244,6 +279,8 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
             height = higher
             if risen < _ENOUGH:
                 break
+        if sd:
+            continue
         expected = np.diag(np.linalg.inv(precision(shares))).reshape(K, n) + beta * beta
         Q = expected.sum(axis=1)
         b = compiled.SCALE_DF * (n - 1.0) - Q

@@ -43,7 +43,7 @@ PARTED: Final = ("nominal", "table")
 """Families of the category of a number's parts."""
 
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "nominal": (),
+    "nominal": ("coefficient_sd",),
     "ordinal": (),
     "logistic": (),
     "table": ("concentration",),

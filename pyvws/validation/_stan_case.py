@@ -17,6 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.models.model import Model
+from pyvws.models.nominal import Nominal
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -27,6 +28,7 @@ from pyvws.validation.report import Measurement, Row, Verdict
 __all__ = [
     "CLAMPED",
     "FAMILIES",
+    "OTHER_PRIORS",
     "SAMPLED",
     "UNSATURATED",
     "Judgement",
@@ -170,6 +172,9 @@ CLAMPED: Final = tuple(
 
 FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
 """Regressions that `seeded_target` makes outcomes for; the mixture has separate cases."""
+
+OTHER_PRIORS: Final[dict[str, str | Model]] = {"nominal-normal-prior": Nominal(coefficient_sd=2.0)}
+"""Families under a prior that a setting chooses, by the name of their cases."""
 
 
 def seeded_target(

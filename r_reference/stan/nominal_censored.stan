@@ -22,6 +22,7 @@ data {
   int<lower=1> n;
   int<lower=1> K;
   int<lower=2> J;
+  real<lower=0> coefficient_sd;
   int<lower=1, upper=J> y[n];
   vector<lower=0>[n] weights;
   matrix[n, K] X;
@@ -34,17 +35,21 @@ transformed data {
 }
 parameters {
   matrix[J - 1, K] beta;
-  vector<lower=0>[K] sigma_beta;
-  cholesky_factor_corr[K] L_beta;
+  vector<lower=0>[coefficient_sd > 0 ? 0 : K] sigma_beta;
+  cholesky_factor_corr[coefficient_sd > 0 ? 1 : K] L_beta;
 }
 transformed parameters {
   matrix[n, J] mu = append_col(rep_vector(0, n), X * beta');
 }
 model {
-  L_beta ~ lkj_corr_cholesky(6);
-  sigma_beta ~ student_t(3, 0, 1);
-  for (j in 1:(J - 1)) {
-    beta[j]' ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+  if (coefficient_sd > 0) {
+    target += normal_lpdf(to_vector(beta) | 0, coefficient_sd);
+  } else {
+    L_beta ~ lkj_corr_cholesky(6);
+    sigma_beta ~ student_t(3, 0, 1);
+    for (j in 1:(J - 1)) {
+      beta[j]' ~ multi_normal_cholesky(zeros_beta, diag_pre_multiply(sigma_beta, L_beta));
+    }
   }
   target += censored_nominal_lpmf(y | mu, weights, shift, low, high);
 }

@@ -20,7 +20,7 @@ OWN = {
     "gamma": ({"inv_shape": "cauchy(0, 5)"}, []),
     "logistic": ({}, []),
     "ordinal": ({"gaps": "student_t(3, 0, 2.5)"}, ["J"]),
-    "nominal": ({}, ["J"]),
+    "nominal": ({}, ["J", "coefficient_sd"]),
     "beta": ({"inv_kappa": "cauchy(0, 5)"}, []),
 }
 NAMES = [name for name in MODELS if name in OWN]

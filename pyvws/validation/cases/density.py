@@ -17,10 +17,18 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.models.model import Model
+from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
-from pyvws.validation._stan_case import FAMILIES, Judgement, StanCase, seeded_target
+from pyvws.validation._stan_case import (
+    FAMILIES,
+    OTHER_PRIORS,
+    Judgement,
+    StanCase,
+    seeded_target,
+)
 
 __all__ = [
     "CASES",
@@ -70,7 +78,7 @@ def judge_program(
 
 
 def _judgement(
-    model: str, engine: str, program: str | None = None, names: Mapping[str, str] = _SAME
+    model: str | Model, engine: str, program: str | None = None, names: Mapping[str, str] = _SAME
 ) -> Judgement:
     def at(K: int) -> tuple[float, float, float]:
         target = seeded_target(model, RECORDS, K, seed=K)
@@ -79,7 +87,7 @@ def _judgement(
     return judgement(
         map(at, COLUMNS),
         pointwise_limit=POINTWISE_LIMIT,
-        value_limit=VALUE_LIMITS.get(model, VALUE_LIMIT),
+        value_limit=VALUE_LIMITS.get(find_model(model).name, VALUE_LIMIT),
     )
 
 
@@ -174,13 +182,13 @@ _SHAPES: Final = tuple((RECORDS, K) for K in COLUMNS)
 
 CASES: Final = tuple(
     StanCase(
-        id=f"density/{model}-{engine}",
+        id=f"density/{name}-{engine}",
         kind="density",
-        model=model,
+        model=find_model(model).name,
         engine=engine,
         shapes=_SHAPES,
         judge=partial(_judgement, model, engine),
     )
-    for model in FAMILIES
+    for name, model in ({name: name for name in FAMILIES} | OTHER_PRIORS).items()
     for engine in ("pystan", "rstan")
 )

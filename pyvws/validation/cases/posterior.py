@@ -20,10 +20,18 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.models.model import Model
+from pyvws.models.registry import find_model
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import FAMILIES, Judgement, StanCase, seeded_target
+from pyvws.validation._stan_case import (
+    FAMILIES,
+    OTHER_PRIORS,
+    Judgement,
+    StanCase,
+    seeded_target,
+)
 
 __all__ = ["CASES", "compared", "largest_gap", "quantities"]
 
@@ -38,7 +46,7 @@ _COLUMNS: Final = 2
 _SLOPE: Final = 1.0
 
 
-def _judged(model: str, engine: str) -> Judgement:
+def _judged(model: str | Model, engine: str) -> Judgement:
     target = seeded_target(model, _RECORDS, _COLUMNS, seed=11, slope=_SLOPE)
     return compared(target, engine, _SETTINGS, quantities)
 
@@ -99,13 +107,13 @@ _PAPERS: Final = ("poisson", "negative-binomial")
 _STAN: Final = ("pystan", "rstan", "cmdstan")
 CASES: Final = tuple(
     StanCase(
-        id=f"posterior/{model}-{engine}",
+        id=f"posterior/{name}-{engine}",
         kind="posterior",
-        model=model,
+        model=find_model(model).name,
         engine=engine,
         shapes=((_RECORDS, _COLUMNS),),
         judge=partial(_judged, model, engine),
     )
-    for model in FAMILIES
-    for engine in ("laplace", *(_STAN if model in _PAPERS else _STAN[:1]))
+    for name, model in ({name: name for name in FAMILIES} | OTHER_PRIORS).items()
+    for engine in ("laplace", *(_STAN if name in _PAPERS else _STAN[:1]))
 )

@@ -128,6 +128,7 @@ def synthesize(
     range: tuple[float, float] | None = None,
     largest_shape: float | None = None,
     levels: tuple[float, ...] | tuple[str, ...] | None = None,
+    coefficient_sd: float | None = None,
     concentration: float | None = None,
     squeeze: float | None = None,
     largest_kappa: float | None = None,

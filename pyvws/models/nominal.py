@@ -85,7 +85,8 @@ class Nominal(Family):
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", distinct_labels(self.levels))
         if self.coefficient_sd is not None:
-            positive(self.coefficient_sd, "coefficient_sd")
+            given = positive(self.coefficient_sd, "coefficient_sd")
+            object.__setattr__(self, "coefficient_sd", given)
 
     @property
     def n_levels(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 import pyvws as vws
 from pyvws.errors import InputError
@@ -20,11 +20,11 @@ from pyvws.tables.cells import make_cells
 few = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-def table(seed: int, n: int = 40, K: int = 3, L: int = 4):
+def table(seed: int, n: int = 40, K: int = 3, L: int = 4, sd: float | None = None):
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(n), rng.integers(0, 2, (n, K - 1)) * rng.normal(size=(n, K - 1))])
     y = rng.integers(1, L + 1, n).astype(float)
-    model = Nominal(levels=tuple(map(str, range(L))))
+    model = Nominal(levels=tuple(map(str, range(L))), coefficient_sd=sd)
     return rng, X, y, model, make_cells(y, X)
 
 
@@ -38,9 +38,9 @@ def test_three_records_by_hand():
 
 
 @few
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 5))
-def test_log_likelihood_terms_and_slopes_against_numpy(seed, K, L):
-    rng, X, y, model, cells = table(seed, K=K, L=L)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 5), st.sampled_from([None, 0.7]))
+def test_log_likelihood_terms_and_slopes_against_numpy(seed, K, L, sd):
+    rng, X, y, model, cells = table(seed, K=K, L=L, sd=sd)
     q = rng.normal(size=model.dimension(K))
     draws = model.constrain(q[None, :], K)
     eta = np.column_stack([np.zeros(len(X)), X @ draws["beta"][0].T])
@@ -94,6 +94,31 @@ def test_density_is_prior_and_weighted_likelihood_and_its_gradient_is_exact(seed
 
 
 @few
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4), st.floats(0.1, 10.0))
+def test_with_an_sd_the_prior_is_normal_and_the_density_concave(seed, K, L, sd):
+    rng, _, y, model, cells = table(seed, K=K, L=L, sd=sd)
+    weights = rng.random(len(y))
+    density = PseudoPosterior(model, cells, weights).density_and_gradient()
+
+    def expected(q):
+        draws = model.constrain(q[None, :], K)
+        found = model.log_likelihood(draws, cells)[0, cells.cell_of_record]
+        return norm.logpdf(draws["beta"], scale=sd).sum() + weights @ found
+
+    points = rng.normal(size=(3, model.dimension(K)))
+    assert points.shape[1] == K * (L - 1)
+    values = [density(q)[0] - expected(q) for q in points]
+    assert np.allclose(values, values[0], atol=1e-8)
+    q, gradient = points[0], density(points[0])[1]
+    for d in range(len(q)):
+        step = 1e-6 * (np.arange(len(q)) == d)
+        slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
+        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    middle = density(points[:2].mean(axis=0))[0]
+    assert middle >= (density(points[0])[0] + density(points[1])[0]) / 2.0
+
+
+@few
 @given(st.integers(0, 10**6))
 def test_two_levels_are_the_logistic_family(seed):
     rng, X, y, model, cells = table(seed, L=2)
@@ -105,9 +130,10 @@ def test_two_levels_are_the_logistic_family(seed):
     assert np.allclose(ours[1], other[1], atol=1e-9)
 
 
+@pytest.mark.parametrize("sd", [None, 1.5])
 @pytest.mark.parametrize(("K", "L"), [(1, 2), (3, 4), (4, 3)])
-def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L):
-    rng, _, y, model, cells = table(5, n=80, K=K, L=L)
+def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L, sd):
+    rng, _, y, model, cells = table(5, n=80, K=K, L=L, sd=sd)
     target = PseudoPosterior(model, cells, np.ones(len(y)))
     start = model.start(cells, np.ones(len(y)))
     density, scale = target.density_and_gradient(), start.scale
@@ -130,6 +156,8 @@ def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L):
     q = np.empty(len(z))
     scale.restore(np.zeros(len(z)), q)
     assert np.allclose(q, start.centre, atol=1e-9)
+    if sd:  # The start is the mode.
+        assert np.abs(on_scale(np.zeros(len(z)))[1]).max() < 0.1
 
 
 def test_synthetic_levels_have_the_models_shares():
@@ -164,6 +192,12 @@ def test_labels_come_back_as_they_went_in(levels):
 def test_levels_that_are_no_levels_are_refused(levels):
     with pytest.raises(InputError, match="2 or more different labels"):
         Nominal(levels=levels)
+
+
+@pytest.mark.parametrize("sd", [0.0, -1.0, np.inf, np.nan, "x"])
+def test_an_sd_that_is_no_scale_is_refused(sd):
+    with pytest.raises(InputError, match="coefficient_sd must be"):
+        Nominal(levels=("a", "b"), coefficient_sd=sd)
 
 
 @given(seed=st.integers(0, 2**32 - 1), K=st.integers(1, 4), L=st.integers(2, 4))

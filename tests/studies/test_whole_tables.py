@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError, SearchError
+from pyvws.errors import ConvergenceError, InputError, SearchError
 from pyvws.release.synthesize import synthesize
 from pyvws.studies import whole_tables
 from pyvws.studies.other_tools import Tool, installed, made_by
@@ -129,6 +130,47 @@ def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
         assert f"<!-- {name} -->" in drawn
     with pytest.raises(InputError, match="No clamp takes conditional tables"):
         whole_tables.run(acs[0], strict=True, **given)
+
+
+def test_under_the_clamp_all_records_have_one_public_weight(
+    acs: tuple[Path, pl.DataFrame],
+) -> None:
+    asked = []
+
+    def recorded(frame: pl.DataFrame, *, mechanism: Any, **given: Any) -> Any:
+        if isinstance(mechanism, str):
+            return _release(frame, mechanism, 40.0)
+        asked.append((mechanism, given["draws"], given["warmup"], frame[mechanism.weight_column]))
+        if mechanism.epsilon < 16.0:
+            raise ConvergenceError("The chains fail.")
+        return _release(frame, "dp", mechanism.epsilon)
+
+    settings = SamplerSettings(draws=20, warmup=100)
+    result = whole_tables.run(acs[0], synthesize=recorded, seed=1, strict=True, settings=settings)
+    assert [(of.epsilon, of.c, draws, warmup) for of, draws, warmup, _ in asked] == [
+        (16.0, 0.45, 120, 200),
+        (12.0, 0.34, 120, 200),
+    ]
+    assert all(
+        (of.weights, of.claim, ones.to_list()) == ("public", "dp", [1.0] * 60)
+        for of, _, _, ones in asked
+    )
+    row = result.rows[-1]
+    assert (row.name, row.guarantee, row.epsilon) == ("deviance clamp 16, weights 0.45", "dp", 16.0)
+    assert row.score == 1000.0  # Of the ten columns: the weights' column is not among them.
+    problem = "Left out: deviance clamp 12, weights 0.34. The chains fail."
+    assert result.problems == [problem]
+
+
+def _release(frame: pl.DataFrame, guarantee: str, epsilon: float) -> SimpleNamespace:
+    """What the study reads of a release, with the records as they are in each dataset."""
+    cost = {"epsilon_per_dataset": epsilon, "epsilon_of_separate_runs": 2.0 * epsilon}
+    fit = {"mean_weight": 0.5, "diagnostics": {"rhat_max": 1.0}}
+    return SimpleNamespace(
+        datasets=[frame.select(list(whole_tables.DESIGNS["ma2019"].columns))],
+        privacy={"guarantee": guarantee},
+        summary={"privacy": cost, "fits": [fit]},
+    )
 
 
 def test_a_search_that_finds_no_constant_is_a_line(acs: tuple[Path, pl.DataFrame]) -> None:

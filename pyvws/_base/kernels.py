@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numba
 from numba.core import event
@@ -30,6 +30,7 @@ __all__ = [
     "callback",
     "compiling",
     "inlined_kernel",
+    "inner_kernel",
     "kernel",
     "kernel_of_kernels",
     "sources_digest",
@@ -41,6 +42,11 @@ _PACKAGE = Path(__file__).parents[1]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _TELL: ContextVar[Callable[[], None] | None] = ContextVar("_TELL", default=None)
 _UNUSED_SECONDS = 90 * 24 * 3600
+_OPTIONS: Final[dict[str, Any]] = {
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 class _Uncollected(event.Listener):
@@ -98,17 +104,22 @@ def sources_digest(package: Path) -> str:
 
 def kernel(function: _Function) -> _Function:
     """Compile `function` on first use; division by zero gives IEEE results and never raises."""
-    return _compiled(function)
+    return _kept_on_disk(function, _OPTIONS)
+
+
+def inner_kernel(function: _Function) -> _Function:
+    """Compile `function` for kernels that call it; a kernel is kept with all its inner ones."""
+    return _inner(function)
 
 
 def inlined_kernel(function: _Function) -> _Function:
-    """Compile a small `kernel` into each kernel that calls it, since a call would cost more."""
-    return _compiled(function, forceinline=True)
+    """Compile a small `inner_kernel` into each kernel that calls it: a call would cost more."""
+    return _inner(function, forceinline=True)
 
 
 def summing_kernel(function: _Function) -> _Function:
     """Compile as an `inlined_kernel`, and take its sums in any order: several terms at once."""
-    return _compiled(function, forceinline=True, fastmath={"reassoc", "nsz"})
+    return _inner(function, forceinline=True, fastmath={"reassoc", "nsz"})
 
 
 def kernel_of_kernels(function: _Function) -> _Function:
@@ -146,8 +157,33 @@ def _kept(function: Callable[..., Any]) -> bool:
     return next(Path(folder.CACHE_DIR).rglob(name), None) is not None
 
 
-def _compiled(function: _Function, **further: Any) -> _Function:
-    options: Any = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **further}
+class _Inner:
+    """A function without the layer that Python calls, which takes as long again to compile.
+
+    Python that calls the function all the same gets it compiled once more, with that layer.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self._options = function, options
+        within: Any = {**options, "no_cpython_wrapper": True}
+        self._within: Any = numba.njit(**within)(function)
+        self._numba_type_ = self._within._numba_type_  # What numba takes such a global for.
+
+    @cached_property
+    def _from_python(self) -> Callable[..., Any]:
+        return _kept_on_disk(self.py_func, self._options)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._from_python(*arguments)
+
+
+def _inner(function: _Function, **further: Any) -> _Function:
+    made: Any = _Inner(function, {**_OPTIONS, **further})
+    kept: _Function = made
+    return kept
+
+
+def _kept_on_disk(function: _Function, options: dict[str, Any]) -> _Function:
     compiled: Any = numba.njit(**options)(function)
     try:
         with _own_folder():

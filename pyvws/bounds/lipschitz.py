@@ -227,26 +227,34 @@ _SIZE: Final = 0x7FFFFFFFFFFFFFFF
 _INFINITY: Final = 0x7FF0000000000000
 
 
-@kernel
-def add_largest(block: Any, weight: Any, by_row: Any, by_column: Any) -> None:
+def add_largest(block: Floats, weight: Floats, by_row: Floats, by_column: Floats) -> None:
     """Raise by_row (B,) to max_c |x_bc| weight_c and by_column (C,) to max_b |x_bc|, in place.
 
     Columns of weight 0 do not count by row. NaN counts as infinite.
     """
     weighted = np.empty(block.shape[1])
-    bits, largest_in_column = weighted.view(np.int64), by_column.view(np.int64)
+    rows, columns = by_row.view(np.int64), by_column.view(np.int64)
+    bits = weighted.view(np.int64)
+    _add_largest_bits(block.view(np.int64), weight, rows, columns, weighted, bits)
+
+
+@kernel
+def _add_largest_bits(
+    block: Any, weight: Any, by_row: Any, by_column: Any, weighted: Any, bits: Any
+) -> None:
+    """As `add_largest`, of bits; overwrites `weighted` (C,), whose bits are `bits`."""
     for b in range(block.shape[0]):
-        row = block[b].view(np.int64)
-        for c in range(len(row)):
-            size = min(row[c] & _SIZE, _INFINITY)
+        for c in range(block.shape[1]):
+            size = block[b, c] & _SIZE
+            size = size if size < _INFINITY else _INFINITY
             bits[c] = size
-            largest_in_column[c] = max(largest_in_column[c], size)
-        for c in range(len(row)):
+            by_column[c] = size if size > by_column[c] else by_column[c]
+        for c in range(block.shape[1]):
             weighted[c] = weighted[c] * weight[c] if weight[c] > 0.0 else 0.0
-        largest = np.int64(0)
-        for c in range(len(row)):
-            largest = max(largest, bits[c])
-        by_row.view(np.int64)[b] = max(by_row.view(np.int64)[b], largest)
+        largest = by_row[b]
+        for c in range(block.shape[1]):
+            largest = bits[c] if bits[c] > largest else largest
+        by_row[b] = largest
 
 
 @kernel

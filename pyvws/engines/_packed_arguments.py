@@ -77,7 +77,7 @@ def _compile_unpacked(address: Any, kinds: Any) -> Any:
         groups.append(f"({', '.join(values)},)" if values else "()")
     text = (
         f"def made(address, kinds):\n"
-        f"    words, floats = carray(address, {at}, int64), carray(address, {at}, float64)\n"
+        f"    words, floats = carray(address, ({at},), int64), carray(address, ({at},), float64)\n"
         f"    return ({', '.join(groups)},)\n"
     )
     names = {"carray": carray, "pointer": _pointer, "int64": np.int64, "float64": np.float64}

@@ -150,7 +150,7 @@ def _standard_coefficients(K: int) -> Floats:
         shape = LKJ_SHAPE + 0.5 * (K - 2 - j)  # (1 + z_ij) / 2 ~ Beta(shape, shape)
         partials[:, at] = np.arctanh(2.0 * betaincinv(shape, shape, even[:, K + at]) - 1.0)
     for m in range(nodes):
-        v[m] = cholesky_factor(partials[m], K) @ x[m]
+        v[m] = cholesky_factor(partials[m], 0, K) @ x[m]
     return v
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.kernels import kernel
+from pyvws._base.kernels import inner_kernel, kernel
 from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 SCALE_DF: Final = 3.0
 
 
-@kernel
+@inner_kernel
 def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
     """Log prior of n levels' coefficients under one scale and correlation, with log Jacobians.
 
@@ -42,8 +42,7 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
         inverse[k] = math.exp(-u)
         logp -= 0.5 * (SCALE_DF + 1.0) * math.log1p(s2 / SCALE_DF) + (n - 1) * u
         grad[first + k] -= (SCALE_DF + 1.0) * s2 / (SCALE_DF + s2) + (n - 1)
-    partials = q[first + K : first + K + K * (K - 1) // 2]
-    L = cholesky_factor(partials, K)
+    L = cholesky_factor(q, first + K, K)
     v, w = np.empty((K, n)), np.empty((K, n))
     for i in range(K):
         for level in range(n):
@@ -63,7 +62,7 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
         for level in range(n):
             w[i, level] /= L[i, i]
     by_L = np.empty((K, K))
-    at = 0
+    at = first + K
     for i in range(K):
         total = 0.0
         for level in range(n):
@@ -79,14 +78,14 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
         for j in range(i):
             # As `log_coefficient_prior`, with - log L_ii from each of n normal densities.
             power = 1.0 - 0.5 * n + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
-            logp += power * log_sech_squared(partials[at])
-            grad[first + K + at] -= 2.0 * power * math.tanh(partials[at])
+            logp += power * log_sech_squared(q[at])
+            grad[at] -= 2.0 * power * math.tanh(q[at])
             at += 1
-    pull_back_factor(partials, K, by_L, grad[first + K :])
+    pull_back_factor(q, first + K, by_L, grad)
     return logp
 
 
-@kernel
+@inner_kernel
 def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
     """Log density of normal coefficients q (K n,) of one sd, without constants; adds its slope."""
     logp, precision = 0.0, 1.0 / (sd * sd)
@@ -96,7 +95,7 @@ def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
     return logp
 
 
-@kernel
+@inner_kernel
 def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: Any) -> None:
     """Fill eta (n + 1,) of row r, 0 for the first level; beta (K n,) is by coefficient.
 
@@ -123,7 +122,7 @@ def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: A
         eta[level] = a
 
 
-@kernel
+@inner_kernel
 def _add_slopes(
     n: int, start: Any, column: Any, value: Any, r: int, by_eta: Any, grad: Any
 ) -> None:
@@ -144,7 +143,7 @@ def _add_slopes(
         level += 1
 
 
-@kernel
+@inner_kernel
 def _shares(eta: Any, p: Any) -> float:
     """Fill p (n + 1,) with P(level) at eta (n + 1,); the log of the sum of exponentials of eta."""
     top = 0.0
@@ -266,7 +265,7 @@ def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H:
                         H[i + a, j + b] += x * W[a, b]
 
 
-@kernel
+@inner_kernel
 def _turned(A: Any, z: Any) -> Any:
     """A' z (m,) of a lower triangle A (m, m) and the first m entries of z."""
     m = len(A)
@@ -277,7 +276,7 @@ def _turned(A: Any, z: Any) -> Any:
     return t
 
 
-@kernel
+@inner_kernel
 def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
     """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_turned`."""
     for i in range(len(A)):

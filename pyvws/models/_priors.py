@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import kernel
+from pyvws._base.kernels import inner_kernel, kernel
+from pyvws.models._small_matrices import solve_lower, solve_upper
 
 __all__ = [
     "LKJ_SHAPE",
@@ -28,6 +29,7 @@ __all__ = [
     "log_half_t",
     "log_sech_squared",
     "pull_back_factor",
+    "scaled_factor",
     "unconstrain_coefficients",
     "unconstrain_scales",
 ]
@@ -41,39 +43,41 @@ def coefficient_dimension(K: int) -> int:
     return 2 * K + K * (K - 1) // 2
 
 
-@kernel
+@inner_kernel
 def log_half_t(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-t(3, 0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
     return u - 2.0 * math.log1p(squared / 3.0), 1.0 - 4.0 * squared / (3.0 + squared)
 
 
-@kernel
+@inner_kernel
 def log_half_cauchy(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-Cauchy(0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
     return u - math.log1p(squared), 1.0 - 2.0 * squared / (1.0 + squared)
 
 
-@kernel
+@inner_kernel
 def log_sech_squared(y: float) -> float:
     """log(1 - tanh(y)^2) without cancellation."""
     a = abs(y)
     return 2.0 * (math.log(2.0) - a - math.log1p(math.exp(-2.0 * a)))
 
 
-@kernel
-def cholesky_factor(y: Any, K: int) -> Any:
-    """L (K, K) from the unconstrained partial correlations y (K(K-1)/2,)."""
-    L = np.zeros((K, K))
-    at = 0
+@inner_kernel
+def cholesky_factor(q: Any, first: int, K: int) -> Any:
+    """L (K, K) from the unconstrained partial correlations, entries of q from `first` on."""
+    L = np.empty((K, K))
+    at = first
     for i in range(K):
         log_rest = 0.0
         for j in range(i):
-            L[i, j] = math.tanh(y[at]) * math.exp(0.5 * log_rest)
-            log_rest += log_sech_squared(y[at])
+            L[i, j] = math.tanh(q[at]) * math.exp(0.5 * log_rest)
+            log_rest += log_sech_squared(q[at])
             at += 1
         L[i, i] = math.exp(0.5 * log_rest)
+        for j in range(i + 1, K):
+            L[i, j] = 0.0
     return L
 
 
@@ -92,20 +96,15 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
         # the tail of the t density.
         logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF)
         grad[K + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2)
-    L = cholesky_factor(q[2 * K :], K)
-    v = np.empty(K)
+    L = cholesky_factor(q, 2 * K, K)
+    v, w = np.empty(K), np.empty(K)
     for i in range(K):
-        total = q[i] * math.exp(-q[K + i])
-        for j in range(i):
-            total -= L[i, j] * v[j]
-        v[i] = total / L[i, i]
+        v[i] = q[i] * math.exp(-q[K + i])
+    solve_lower(L, v)
+    for i in range(K):
         logp -= 0.5 * v[i] * v[i]
-    w = np.empty(K)
-    for i in range(K - 1, -1, -1):
-        total = v[i]
-        for j in range(i + 1, K):
-            total -= L[j, i] * w[j]
-        w[i] = total / L[i, i]
+        w[i] = v[i]
+    solve_upper(L, w)
     for i in range(K):
         scaled = w[i] * math.exp(-q[K + i])
         grad[i] -= scaled
@@ -122,23 +121,36 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
             logp += power * log_sech_squared(q[at])
             grad[at] -= 2.0 * power * math.tanh(q[at])
             at += 1
-    pull_back_factor(q[2 * K :], K, by_L, grad[2 * K :])
+    pull_back_factor(q, 2 * K, by_L, grad)
     return logp
 
 
-@kernel
-def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
-    """Add to grad (K(K-1)/2,) the gradient in y that follows from by_L (K, K), the gradient in L.
+@inner_kernel
+def scaled_factor(q: Any, first: int, K: int) -> Any:
+    """B = diag(s) L (K, K), from log s (K,) and what L takes, entries of q from `first` on."""
+    B = cholesky_factor(q, first + K, K)
+    for i in range(K):
+        scale = math.exp(q[first + i])
+        for j in range(i + 1):
+            B[i, j] *= scale
+    return B
 
-    dL_ij / dy_im = - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 -
-    z_im^2). The function reads the lower triangle of by_L alone.
+
+@inner_kernel
+def pull_back_factor(q: Any, first: int, by_L: Any, grad: Any) -> None:
+    """Add to grad the gradient in y that follows from by_L (K, K), the gradient in L.
+
+    y are K(K-1)/2 entries of q from `first` on, and so are their slopes in grad. dL_ij / dy_im =
+    - L_ij z_im for m < j, and dL_ij / dy_ij = (1 - z_ij^2) prod_{m<j} sqrt(1 - z_im^2). The
+    function reads the lower triangle of by_L alone.
     """
+    K = len(by_L)
     z, rest, L = np.empty(K), np.empty(K), np.empty(K)
-    at = 0
+    at = first
     for i in range(1, K):
         log_rest = 0.0
         for j in range(i):
-            z[j], log_own = math.tanh(y[at + j]), log_sech_squared(y[at + j])
+            z[j], log_own = math.tanh(q[at + j]), log_sech_squared(q[at + j])
             L[j] = z[j] * math.exp(0.5 * log_rest)
             rest[j] = math.exp(log_own + 0.5 * log_rest)
             log_rest += log_own
@@ -150,10 +162,10 @@ def pull_back_factor(y: Any, K: int, by_L: Any, grad: Any) -> None:
 
 
 @kernel
-def _factors(q: Any, K: int) -> Any:
+def _factors(q: Any, first: int, K: int) -> Any:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
-        found = cholesky_factor(q[s], K)
+        found = cholesky_factor(q[s], first, K)
         for i in range(K):
             for j in range(K):
                 L[s, i, j] = found[i, j]
@@ -167,7 +179,7 @@ def constrain_coefficients(q: Floats, K: int) -> dict[str, Floats]:
 
 def constrain_scales(q: Floats, K: int) -> dict[str, Floats]:
     """sigma_beta (S, K) and L_beta (S, K, K) of draws (S, D) that start with log s (K)."""
-    return {"sigma_beta": np.exp(q[:, :K]), "L_beta": _factors(np.ascontiguousarray(q[:, K:]), K)}
+    return {"sigma_beta": np.exp(q[:, :K]), "L_beta": _factors(np.ascontiguousarray(q), K, K)}
 
 
 def unconstrain_coefficients(draws: dict[str, Floats]) -> Floats:

@@ -1,4 +1,8 @@
-"""Small matrices by loops: faster than BLAS at these sizes, the same bits on every processor."""
+"""Small matrices by loops: faster than BLAS at these sizes, the same bits on every processor.
+
+The functions work in place and in one piece. numba compiles a function anew with each that calls
+it, and each slice, `np.zeros` and array's arithmetic takes it longer than a loop.
+"""
 
 from __future__ import annotations
 
@@ -7,116 +11,98 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.kernels import kernel
+from pyvws._base.kernels import inner_kernel
 
-__all__ = [
-    "cholesky",
-    "product",
-    "pull_back_cholesky",
-    "solve_lower",
-    "solve_upper",
-    "transposed_product",
-    "transposed_times",
-]
+__all__ = ["conditional_factors", "pull_back_factors", "solve_lower", "solve_upper"]
 
 
-@kernel
-def product(A: Any, B: Any) -> Any:
-    """A B for square matrices (K, K)."""
-    K = len(A)
-    out = np.zeros((K, K))
-    for i in range(K):
-        for k in range(K):
-            for j in range(K):
-                out[i, j] += A[i, k] * B[k, j]
-    return out
-
-
-@kernel
-def transposed_product(A: Any, B: Any) -> Any:
-    """A' B for square matrices (K, K)."""
-    K = len(A)
-    out = np.zeros((K, K))
-    for k in range(K):
-        for i in range(K):
-            for j in range(K):
-                out[i, j] += A[k, i] * B[k, j]
-    return out
-
-
-@kernel
-def transposed_times(A: Any, b: Any) -> Any:
-    """A' b for A (K, K) and b (K,)."""
-    K = len(A)
-    out = np.zeros(K)
-    for k in range(K):
-        for i in range(K):
-            out[i] += A[k, i] * b[k]
-    return out
-
-
-@kernel
-def solve_lower(R: Any, right: Any) -> Any:
-    """R^-1 right for lower-triangular R (K, K) and right (K,)."""
-    K = len(right)
-    out = np.empty(K)
-    for i in range(K):
+@inner_kernel
+def solve_lower(R: Any, right: Any) -> None:
+    """Replace right (K,) by R^-1 right, for lower-triangular R (K, K)."""
+    for i in range(len(R)):
         total = right[i]
         for j in range(i):
-            total -= R[i, j] * out[j]
-        out[i] = total / R[i, i]
-    return out
+            total -= R[i, j] * right[j]
+        right[i] = total / R[i, i]
 
 
-@kernel
-def solve_upper(R: Any, right: Any) -> Any:
-    """R^-T right for lower-triangular R (K, K) and right (K,)."""
-    K = len(right)
-    out = np.empty(K)
+@inner_kernel
+def solve_upper(R: Any, right: Any) -> None:
+    """Replace right (K,) by R^-T right, for lower-triangular R (K, K)."""
+    K = len(R)
     for i in range(K - 1, -1, -1):
         total = right[i]
         for j in range(i + 1, K):
-            total -= R[j, i] * out[j]
-        out[i] = total / R[i, i]
-    return out
+            total -= R[j, i] * right[j]
+        right[i] = total / R[i, i]
 
 
-@kernel
-def cholesky(M: Any) -> Any:
-    """Lower-triangular R with R R' = M; NaN where M is not positive definite."""
-    K = len(M)
-    R = np.zeros((K, K))
+@inner_kernel
+def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
+    """R with R R' = I + B' H B, H B, both (K, K), and R^-1 B' pull (K,).
+
+    R is lower-triangular; NaN where I + B' H B is not positive definite.
+    """
+    K = len(B)
+    R, HB, centre = np.empty((K, K)), np.empty((K, K)), np.empty(K)
     for i in range(K):
-        for j in range(i + 1):
-            total = M[i, j]
+        for j in range(K):
+            HB[i, j] = 0.0
+        for k in range(K):
+            for j in range(K):
+                HB[i, j] += H[i, k] * B[k, j]
+    for i in range(K):
+        centre[i] = 0.0
+        for j in range(K):
+            R[i, j] = 0.0
+        for k in range(K):
+            centre[i] += B[k, i] * pull[k]
+            for j in range(K):
+                R[i, j] += B[k, i] * HB[k, j]
+        R[i, i] += 1.0
+    for i in range(K):
+        for j in range(i):
             for k in range(j):
-                total -= R[i, k] * R[j, k]
-            R[i, j] = math.sqrt(total) if i == j else total / R[j, j]
-    return R
+                R[i, j] -= R[i, k] * R[j, k]
+            R[i, j] /= R[j, j]
+            R[j, i] = 0.0
+            R[i, i] -= R[i, j] * R[i, j]
+            centre[i] -= R[i, j] * centre[j]
+        R[i, i] = math.sqrt(R[i, i])
+        centre[i] /= R[i, i]
+    return R, HB, centre
 
 
-@kernel
-def pull_back_cholesky(R: Any, by_R: Any) -> Any:
-    """The gradient in M (K, K) from by_R, the gradient in the factor R = `cholesky`(M).
+@inner_kernel
+def pull_back_factors(R: Any, HB: Any, by_R: Any) -> Any:
+    """The gradient in B (K, K) from by_R (K, K), that in R of `conditional_factors`.
 
-    R^-T lower(R' by_R) R^-1, lower() halving the diagonal; by_R above the diagonal is not read.
+    The gradient in I + B' H B is G = R^-T lower(R' by_R) R^-1, lower() halving the diagonal, and
+    that in B is H B (G + G'). by_R above the diagonal is not read.
     """
     K = len(R)
-    inner = transposed_product(R, by_R)
-    for i in range(K):
-        inner[i, i] *= 0.5
-        for j in range(i + 1, K):
-            inner[i, j] = 0.0
-    by_M = np.empty((K, K))
-    column = np.empty(K)
-    for j in range(K):
-        for i in range(K):
-            column[i] = inner[i, j]
-        solved = solve_upper(R, column)
-        for i in range(K):
-            by_M[i, j] = solved[i]
-    for i in range(K):
-        solved = solve_upper(R, by_M[i])
+    G, by_B = np.empty((K, K)), np.empty((K, K))
+    for i in range(K - 1, -1, -1):
         for j in range(K):
-            by_M[i, j] = solved[j]
-    return by_M
+            G[i, j] = 0.0
+        for k in range(i, K):
+            for j in range(i + 1):
+                G[i, j] += R[k, i] * by_R[k, j]
+        G[i, i] *= 0.5
+        for k in range(i + 1, K):
+            for j in range(K):
+                G[i, j] -= R[k, i] * G[k, j]
+        for j in range(K):
+            G[i, j] /= R[i, i]
+    for r in range(K):
+        for i in range(K - 1, -1, -1):
+            for k in range(i + 1, K):
+                G[r, i] -= R[k, i] * G[r, k]
+            G[r, i] /= R[i, i]
+    for i in range(K):
+        for j in range(K):
+            by_B[i, j] = 0.0
+        for k in range(K):
+            for j in range(K):
+                by_B[i, j] += HB[i, k] * (G[k, j] + G[j, k])
+    return by_B

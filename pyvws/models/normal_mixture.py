@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
-from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws._base.kernels import inlined_kernel, inner_kernel, kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -53,7 +53,7 @@ def _shares(share: Any) -> tuple[float, float]:
     return largest, height
 
 
-@kernel
+@inner_kernel
 def _log_sizes_prior(v: Any, log_gamma_now: float, by_v: Any) -> tuple[float, float]:
     """Log density of log sizes v (C,) given log gamma; adds its gradient, returns that in gamma."""
     C = len(v)
@@ -81,7 +81,7 @@ def _components(q: Any, C: int, K: int, floor: float) -> Any:
     """s (K,), L (K, K), beta (C, K), and of each component sigma - floor and 1 / sigma (C,)."""
     scales, partials, sigmas, _, _ = _places(C, K)
     s = np.exp(q[scales:partials])
-    L = cholesky_factor(q[partials:sigmas], K)
+    L = cholesky_factor(q, partials, K)
     beta, above, inverse = np.empty((C, K)), np.empty(C), np.empty(C)
     for c in range(C):
         for i in range(K):
@@ -94,7 +94,7 @@ def _components(q: Any, C: int, K: int, floor: float) -> Any:
     return s, L, beta, above, inverse
 
 
-@kernel
+@inner_kernel
 def _log_prior(
     q: Any, C: int, K: int, s: Any, above: Any, floor: float, shape: float, rate: float, grad: Any
 ) -> float:
@@ -157,7 +157,7 @@ def _add_terms(
             for j in range(i + 1):
                 by_L[i, j] += slope * q[c * K + j]
                 grad[c * K + j] += slope * L[i, j]
-    pull_back_factor(q[partials:sigmas], K, by_L, grad[partials:sigmas])
+    pull_back_factor(q, partials, by_L, grad)
     return total
 
 

@@ -66,6 +66,34 @@ def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(monkeypatch: pytest.M
     assert kernel(double)(21.0) == 42.0
 
 
+_WITHIN = """
+from pyvws._base.kernels import inlined_kernel, inner_kernel, kernel, summing_kernel
+@inner_kernel
+def double(x):
+    return 2.0 * x
+@inlined_kernel
+def more(x):
+    return x + 1.0
+@summing_kernel
+def sum_of(x):
+    return x + x
+@kernel
+def whole(x):
+    return sum_of(more(double(x)))
+assert whole(3.0) == 14.0
+"""
+
+
+def test_a_kernel_is_kept_with_its_inner_ones(tmp_path: Path) -> None:
+    """So they need no layer for calls from Python, and get one only where Python calls them."""
+    cache = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for more, kept in (("", {"whole"}), ("assert double(3.0) == 6.0\n", {"whole", "double"})):
+        program = tmp_path / "program.py"
+        program.write_text(_WITHIN + more)
+        subprocess.run([sys.executable, program], env=cache, check=True)
+        assert {path.name.split("-")[0].split(".")[-1] for path in tmp_path.rglob("*.nbi")} == kept
+
+
 _FIT = """
 import sys
 import numpy as np

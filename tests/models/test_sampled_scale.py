@@ -53,7 +53,7 @@ def test_without_information_it_is_the_prior_s_own_non_centred_form(K: int) -> N
     _, _, point = _problem(K, seed=9)
     q = np.empty(len(point))
     restore_conditional(point, np.zeros(len(point)), np.zeros((K, K)), np.zeros(K), q)
-    L = cholesky_factor(point[2 * K :], K)
+    L = cholesky_factor(point, 2 * K, K)
     np.testing.assert_allclose(q[:K], np.exp(point[K : 2 * K]) * (L @ point[:K]), rtol=1e-13)
     np.testing.assert_array_equal(q[K:], point[K:])
 

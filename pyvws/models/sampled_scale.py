@@ -211,13 +211,12 @@ def sampled_scale(start: Start) -> SampledScale:
     def inverse(q: Floats) -> Floats:
         _, state = restore_conditional(np.zeros(len(q)), q, information, pull, q.copy())
         B, R, _, centre, _ = state
-        e = q[:K].copy()
-        for k in range(K):  # e becomes B^-1 e.
-            e[k] /= B[k, k]
-            e[k + 1 :] -= B[k + 1 :, k] * e[k]
-        x = np.zeros(K)
-        for k in range(K):
-            x += R[k] * e[k]
+        e, x = q[:K].copy(), np.zeros(K)
+        with np.errstate(all="ignore"):  # Where a scale is 0 or overflows, z is not finite.
+            for k in range(K):  # e becomes B^-1 e, and x is R' e.
+                e[k] /= B[k, k]
+                e[k + 1 :] -= B[k + 1 :, k] * e[k]
+                x += R[k] * e[k]
         z = q - offset
         z[:K] = x - centre
         return z

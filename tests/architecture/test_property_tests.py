@@ -223,6 +223,9 @@ PROPERTY_TESTS = {
     ),
     "tables.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
     "tables.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
+    "bounds.lipschitz.add_largest": (
+        "bounds/test_bound_kernels.py::test_largest_sizes_are_raised_by_those_of_a_block"
+    ),
     "bounds.lipschitz.largest_sizes": (
         "bounds/test_bound_kernels.py::test_the_same_bits_as_numpy_in_every_layout"
     ),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyvws.bounds.lipschitz import largest_sizes
+from pyvws.bounds.lipschitz import add_largest, largest_sizes
 
 
 def plain(matrix):
@@ -37,3 +37,26 @@ def test_the_same_bits_as_numpy_in_every_layout(matrix):
         for found, wanted in zip(largest_sizes(layout), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(layout, before)
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=9),
+        elements=st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),
+    ),
+    st.integers(0, 99),
+)
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_largest_sizes_are_raised_by_those_of_a_block(block, seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], block.shape[1])
+    row, column = rng.exponential(size=len(block)), rng.exponential(size=len(weight))
+    sizes = np.abs(block)
+    sizes = np.where(np.isfinite(sizes), sizes, np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        weighted = np.where(weight > 0.0, sizes * weight, 0.0).max(axis=1)
+    by_row, by_column = row.copy(), column.copy()
+    add_largest(block, weight, by_row, by_column)
+    np.testing.assert_array_equal(by_row, np.maximum(row, weighted))
+    np.testing.assert_array_equal(by_column, np.maximum(column, sizes.max(axis=0)))

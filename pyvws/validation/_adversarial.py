@@ -326,6 +326,7 @@ _COUNT_AND_AMOUNT: Final[dict[str, Any]] = {
 
 TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-two-logistic": (TableTargets(clamp="deviance", **_COINS), WHOLE),
+    "deviance-weights-0.45": (TableTargets(clamp="deviance", weight=0.45, **_COINS), WHOLE),
     "censored-two-logistic": (TableTargets(clamp="half", **_COINS), _PART),
     "deviance-poisson-normal": (TableTargets(clamp="deviance", **_COUNT_AND_AMOUNT), WHOLE),
     "censored-poisson-normal": (TableTargets(clamp="half", **_COUNT_AND_AMOUNT), _SLOPED),

@@ -222,13 +222,15 @@ class TableTargets(Runs):
     """Joint targets of tables of two columns on points (G, D); a record is a pair of outcomes.
 
     The predictor of the second column says whether the first outcome is above 0. A target states
-    nothing, so the claim is the clamp's epsilon, and twice that under replace-one neighbours.
+    nothing, so the claim is the clamp's epsilon, and twice that under replace-one neighbours. All
+    records have the same public `weight`.
     """
 
     function: ClassVar[str] = "pyvws.posterior.joint_target:JointTarget"
     models: tuple[Model, Model]
     clamp: str
     points: Floats
+    weight: float = 1.0
 
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """Log posterior of each point of the grid."""
@@ -241,7 +243,8 @@ class TableTargets(Runs):
             ),
         )
         found.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
-        return log_posterior(JointTarget(columns, one, Clamp(epsilon, self.clamp)), self.points)
+        target = JointTarget(columns, self.weight * one, Clamp(epsilon, self.clamp))
+        return log_posterior(target, self.points)
 
     def distance(self, one: Floats, other: Floats) -> float:
         """The largest |log ratio|; infinite where only one result gives a point a probability."""

@@ -90,6 +90,16 @@ def windows_wider(factor: float) -> Wrong:
     return wrong
 
 
+def room_of_whole_weights(density: Any) -> Any:
+    """The window gives back what the weights take: epsilon over the smallest weight."""
+
+    def made(target: Any) -> Any:
+        clamp = Clamp(target.clamp.epsilon / target.weights.min(), target.clamp.kind)
+        return density(dataclasses.replace(target, clamp=clamp))
+
+    return made
+
+
 def shift_of_the_mean(shift: Any) -> Any:
     """One shift for all records of a column: the mean of the table's."""
 
@@ -106,6 +116,7 @@ def no_shift(_: Any) -> Any:
 
 
 _COINS, _AMOUNTS = "table-deviance-two-logistic", "table-deviance-poisson-normal"
+_WEIGHTED = "table-deviance-weights-0.45"
 
 TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
     (what, place, wrong, f"guarantee/{row}")
@@ -118,7 +129,8 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
         ("window before the shift", DENSITY, window_before_the_shift, [_AMOUNTS]),
         ("columns in their own order", DENSITY, columns_in_their_own_order, [_COINS, _AMOUNTS]),
         ("shift of the mean", SHIFT, shift_of_the_mean, [_AMOUNTS]),
-        ("epsilon times 1.02", DENSITY, windows_wider(1.02), [_COINS, _AMOUNTS]),
+        ("room of whole weights", DENSITY, room_of_whole_weights, [_WEIGHTED]),
+        ("epsilon times 1.02", DENSITY, windows_wider(1.02), [_COINS, _WEIGHTED, _AMOUNTS]),
         ("epsilon twice", DENSITY, windows_wider(2.0), [_COINS, _AMOUNTS]),
     )
     for row in rows

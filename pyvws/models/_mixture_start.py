@@ -1,4 +1,9 @@
-"""A rough mixture to start from: quantile groups of the outcome, improved by some EM steps."""
+"""A rough mixture to start from: the best of some groupings of the outcome, improved by EM steps.
+
+Groups of equal weight alone leave a few outcomes far from the others in one group with many near
+ones, and EM steps do not part them. So groups around spread-out outcomes compete with them, by the
+weighted log-likelihood after a few steps.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,7 @@ _STEPS = 40
 MOST_CELLS = 50_000
 _BEFORE_DROPPING = 10
 _RIDGE = 1e-3
+_SPREAD_OUT = 8  # Groupings around outcomes that are drawn apart from each other.
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +29,12 @@ class RoughMixture:
     """C components with `weight` (C,) of records each (0 = empty), their coefficients (C, K) and
     standard deviations (C,).
 
-    `overall` (K,) is the regression of all records, `information` (K, K) that on the coefficients
-    of a component which holds 1 / C of the records at the components' average log sigma.
+    `information` (C, K, K) is that on each component's coefficients from the records' shares in it.
     """
 
     weight: Floats
     beta: Floats
     sigma: Floats
-    overall: Floats
     information: Floats
 
 
@@ -44,8 +48,8 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
     w, y, row, X = cells.weight_sums(weights), cells.outcome, cells.row_of_cell, cells.rows
     total = float(w.sum())
     if total < 1.0:
-        nothing = np.zeros(K), np.zeros((K, K))
-        return RoughMixture(np.zeros(C), np.zeros((C, K)), np.full(C, 1.0 + floor), *nothing)
+        nothing = np.zeros(C), np.zeros((C, K)), np.full(C, 1.0 + floor), np.zeros((C, K, K))
+        return RoughMixture(*nothing)
     w, y, row = _fewer(w, y, row)
     middle = float(w @ y) / total
     spread = max(float(w @ (y - middle) ** 2) / total, floor**2, 1e-300)
@@ -59,23 +63,34 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
         squares = float(part @ (y - (X @ beta)[row]) ** 2)
         return np.asarray(beta), products, squares
 
-    share = _quantile_groups(y, w, C)
-    weight, beta, sigma = np.zeros(C), np.zeros((C, K)), np.ones(C)
-    for step in range(_STEPS):
-        weight = share.T @ w
-        if step >= _BEFORE_DROPPING:
-            weight[weight < 1.0] = 0.0
-        for c in np.flatnonzero(weight):
-            beta[c], _, squares = regression(w * share[:, c])
-            # As if the component held a thousandth of a record of the overall spread.
-            variance = (squares + 1e-3 * spread) / (weight[c] + 1e-3)
-            sigma[c] = max(np.sqrt(variance), 1.02 * floor)
-        share = _responsibilities(weight, sigma, y[:, None] - (X @ beta.T)[row])
-    overall, products, _ = regression(w)
-    typical = np.exp(weight @ np.log(sigma) / weight.sum())
-    empty = weight == 0.0
-    beta[empty], sigma[empty] = 0.0, 1.0 + floor
-    return RoughMixture(weight, beta, sigma, overall, products / (C * typical**2))
+    def improved(
+        share: Floats, steps: int, *, dropping: bool
+    ) -> tuple[RoughMixture, Floats, float]:
+        """The mixture after EM steps from shares, its shares and weighted log-likelihood."""
+        weight, beta, sigma = np.zeros(C), np.zeros((C, K)), np.ones(C)
+        information, height = np.zeros((C, K, K)), 0.0
+        for _ in range(steps):
+            weight = share.T @ w
+            if dropping:
+                weight[weight < 1.0] = 0.0
+            for c in np.flatnonzero(weight):
+                beta[c], products, squares = regression(w * share[:, c])
+                # As if the component held a thousandth of a record of the overall spread.
+                variance = (squares + 1e-3 * spread) / (weight[c] + 1e-3)
+                sigma[c] = max(np.sqrt(variance), 1.02 * floor)
+                information[c] = products / sigma[c] ** 2
+            share, heights = _responsibilities(weight, sigma, y[:, None] - (X @ beta.T)[row])
+            height = float(w @ heights)
+        empty = weight == 0.0
+        beta[empty], sigma[empty], information[empty] = 0.0, 1.0 + floor, 0.0
+        return RoughMixture(weight, beta, sigma, information), share, height
+
+    rng = np.random.default_rng(0)  # The records alone decide the start.
+    groupings = [_quantile_groups(y, w, C)]
+    groupings += [_spread_out_groups(y, w, C, rng) for _ in range(_SPREAD_OUT)]
+    tried = [improved(share, _BEFORE_DROPPING, dropping=False) for share in groupings]
+    _, share, _ = max(tried, key=lambda one: one[2])
+    return improved(share, _STEPS - _BEFORE_DROPPING, dropping=True)[0]
 
 
 def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
@@ -96,10 +111,27 @@ def _quantile_groups(y: Floats, w: Floats, C: int) -> Floats:
     return np.eye(C)[group]
 
 
-def _responsibilities(weight: Floats, sigma: Floats, residuals: Floats) -> Floats:
+def _spread_out_groups(y: Floats, w: Floats, C: int, rng: np.random.Generator) -> Floats:
+    """Shares (cells, C), 0 or 1, of groups around C outcomes, each drawn far from those before."""
+    chance, middles = w / w.sum(), np.empty(0)
+    apart = np.full(len(y), np.inf)
+    for _ in range(C):
+        middles = np.append(middles, y[rng.choice(len(y), p=chance)])
+        apart = np.minimum(apart, np.abs(y - middles[-1]))
+        far = w * (apart / max(float(apart.max()), 1e-300)) ** 2
+        if not far.any():
+            break
+        chance = far / far.sum()
+    middles.sort()
+    return np.eye(C)[np.searchsorted(0.5 * (middles[1:] + middles[:-1]), y)]
+
+
+def _responsibilities(weight: Floats, sigma: Floats, residuals: Floats) -> tuple[Floats, Floats]:
+    """Shares (cells, C), and the log densities (cells,) up to one constant."""
     with np.errstate(divide="ignore"):
         height = np.log(weight / weight.sum()) - np.log(sigma)
     terms = height - 0.5 * (residuals / sigma) ** 2
-    terms -= terms.max(axis=1, keepdims=True)
-    shares = np.exp(terms)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    top = terms.max(axis=1, keepdims=True)
+    shares = np.exp(terms - top)
+    total = shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / total), np.asarray((top + np.log(total))[:, 0])

@@ -378,7 +378,7 @@ class NormalMixture(Family):
         sizes = np.where(used, rough.weight, _EMPTY) / total
         centre[first + C : -1] = np.log(sizes)
         centre[-1] = math.log(self.gamma_shape / self.gamma_rate)
-        return Start(centre, scale=mixture_scale(centre, rough.information, rough.overall, C))
+        return Start(centre, scale=mixture_scale(centre, rough.information, rough.beta))
 
     def constrain(self, q: Floats, K: int) -> Draws:
         C = self.components

@@ -7,11 +7,11 @@ beta = B R^-T (R^-1 B' H b + x) for x ~ N(0, I). Sampling (x, log s, ...) instea
 correlation and units of predictors. This change of variables has log |d beta / d x| =
 sum log B_kk - sum log R_kk, so the target stays the same however rough H and b are.
 
-A mixture's raw coefficients x_k, beta_k = B x_k, are taken alike: x_k = R^-T (R^-1 B' H b + z_k),
-with one H and one b for all components, so that nothing changes when components swap their roles.
-Where H outweighs the prior, beta_k is near b + H^-1/2 z_k whatever the scales s are, so well-known
-coefficients do not tie the scales down; where a scale nears 0, x_k nears z_k, so unimportant
-coefficients make no funnel.
+A mixture's raw coefficients x_k, beta_k = B x_k, are taken alike: x_k = R_k^-T (R_k^-1 B' H_k b_k
++ z_k), with the rough fit's H_k and b_k of each component. Where H_k outweighs the prior, beta_k is
+near b_k + H_k^-1/2 z_k whatever the scales s are, so well-known coefficients do not tie the scales
+down. A component that starts empty has H_k = 0 and x_k = z_k. Where components swap their roles the
+target stays the same, and steps fit it less well.
 """
 
 from __future__ import annotations
@@ -94,90 +94,81 @@ def pull_back_conditional(
 
 
 @kernel
-def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, C: int, q: Any) -> tuple[float, Any]:
+def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple[float, Any]:
     """Fill q (D,) from z (D,), whose first C K entries are z_k; the log Jacobian and a state."""
-    K = len(pull)
+    C, K = pull.shape
     for d in range(len(z)):
         q[d] = z[d] + offset[d]
     B = scaled_factor(q, C * K, K)
-    R, HB, centre = conditional_factors(B, H, pull)
+    R, HB, centre = np.empty((C, K, K)), np.empty((C, K, K)), np.empty((C, K))
     e = np.empty(K)
+    jacobian = 0.0
     for c in range(C):
+        R[c], HB[c], centre[c] = conditional_factors(B, H[c], pull[c])
         for k in range(K):
-            e[k] = centre[k] + q[c * K + k]
-        solve_upper(R, e)
+            e[k] = centre[c, k] + q[c * K + k]
+            jacobian -= math.log(R[c, k, k])
+        solve_upper(R[c], e)
         for k in range(K):
             q[c * K + k] = e[k]
-    jacobian = 0.0
-    for k in range(K):
-        jacobian -= C * math.log(R[k, k])
     return jacobian, (B, R, HB, centre)
 
 
 @kernel
-def _pull_back_mixture(
-    state: Any, q: Any, _offset: Any, _H: Any, pull: Any, C: int, gradient: Any
-) -> None:
+def _pull_back_mixture(state: Any, q: Any, _offset: Any, _H: Any, pull: Any, gradient: Any) -> None:
     """Turn the gradient in q (D,) into the gradient in z, as `pull_back_conditional` does."""
     B, R, HB, centre = state
-    K = len(pull)
+    C, K = pull.shape
     at = C * K
-    by_z, by_right, by_R = np.empty(K), np.empty(K), np.empty((K, K))
-    for i in range(K):
-        by_right[i] = 0.0
-        for j in range(K):
-            by_R[i, j] = 0.0
+    by_right, by_R, by_B = np.empty(K), np.empty((K, K)), np.zeros((K, K))
     for c in range(C):
+        by_z = gradient[c * K : (c + 1) * K]
+        solve_lower(R[c], by_z)
         for k in range(K):
-            by_z[k] = gradient[c * K + k]
-        solve_lower(R, by_z)
+            by_right[k] = by_z[k]
+        solve_upper(R[c], by_right)  # The gradient in B' H_k b_k.
         for i in range(K):
             for j in range(K):
-                by_R[i, j] -= q[c * K + i] * by_z[j]
-            by_right[i] += by_z[i]
-            gradient[c * K + i] = by_z[i]
-    solve_upper(R, by_right)  # The gradient in B' H b.
-    for i in range(K):
-        for j in range(K):
-            by_R[i, j] -= by_right[i] * centre[j]
-        by_R[i, i] -= C / R[i, i]
-    by_B = pull_back_factors(R, HB, by_R)
+                by_R[i, j] = -q[c * K + i] * by_z[j] - by_right[i] * centre[c, j]
+            by_R[i, i] -= 1.0 / R[c, i, i]
+        own = pull_back_factors(R[c], HB[c], by_R)
+        for i in range(K):
+            for j in range(K):
+                by_B[i, j] += own[i, j] + pull[c, i] * by_right[j]
     for i in range(K):
         scale = math.exp(q[at + i])
         for j in range(K):
-            by_B[i, j] += pull[i] * by_right[j]
             if j <= i:
                 gradient[at + i] += by_B[i, j] * B[i, j]
             by_B[i, j] *= scale
     pull_back_factor(q, at + K, by_B, gradient)
 
 
-def mixture_scale(centre: Floats, H: Floats, b: Floats, components: int) -> SampledScale:
-    """z -> q for C components, both of length D; z = 0 gives the rough fit `centre` (D,).
+def mixture_scale(centre: Floats, H: Floats, b: Floats) -> SampledScale:
+    """z -> q for components' H (C, K, K) and b (C, K); z = 0 gives the rough fit `centre` (D,).
 
     q holds raw coefficients (C K), log s (K), partial correlations and what follows.
     """
     H = np.ascontiguousarray(H)
-    pull = H @ b
-    first = components * len(b)
+    pull = np.einsum("cij,cj->ci", H, b)
     offset = centre.copy()
-    offset[:first] = 0.0
-    data = offset, H, pull, components
+    offset[: b.size] = 0.0
 
     def raw(q: Floats) -> Floats:
         """z_k (C K,) of raw coefficients."""
         nowhere = np.zeros(len(q))
-        _, (_, R, _, middle) = _restore_mixture(nowhere, q, *data[1:], q.copy())
-        return np.asarray((q[:first].reshape(components, -1) @ R - middle).ravel())
+        _, (_, R, _, middle) = _restore_mixture(nowhere, q, H, pull, q.copy())
+        x = q[: b.size].reshape(b.shape)
+        return np.asarray((np.einsum("ci,cij->cj", x, R) - middle).ravel())
 
-    offset[:first] = raw(centre)
+    offset[: b.size] = raw(centre)
 
     def inverse(q: Floats) -> Floats:
         z = q.copy()
-        z[:first] = raw(q)
+        z[: b.size] = raw(q)
         return z - offset
 
-    return SampledScale((_restore_mixture, _pull_back_mixture), data, inverse)
+    return SampledScale((_restore_mixture, _pull_back_mixture), (offset, H, pull), inverse)
 
 
 @kernel

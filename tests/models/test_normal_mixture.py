@@ -178,9 +178,11 @@ def test_records_of_weight_zero_are_not_seen():
 def test_the_sampled_scale_is_a_change_of_variables(K):
     D = MIXTURE.dimension(K)
     rng = np.random.default_rng(K)
-    A = rng.normal(size=(K, K))
+    A = rng.normal(size=(C, K, K))
+    A[1] = 0.0  # An empty component.
     centre = 0.3 * rng.normal(size=D)
-    scale = mixture_scale(centre, 20.0 * A @ A.T, rng.normal(size=K), C)
+    H = 20.0 * A @ np.swapaxes(A, 1, 2)
+    scale = mixture_scale(centre, H, rng.normal(size=(C, K)))
     restore, pull_back = scale.kernels
     q = np.empty(D)
     scale.restore(np.zeros(D), q)

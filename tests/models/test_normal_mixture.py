@@ -357,3 +357,12 @@ def test_far_out_points_are_not_finite_and_never_raise():
         assert not value > -1e3
         assert gradient.shape == q.shape
     assert not np.isfinite(density(np.full(target.dimension, 1e4))[0])
+
+
+def test_the_start_finds_a_small_group_far_from_the_others():
+    rng = np.random.default_rng(3)
+    near = np.concatenate([np.zeros(80), rng.normal(-10.0, 0.5, 8), rng.normal(10.0, 1.0, 912)])
+    cells = make_cells(near, np.ones((len(near), 1)))
+    rough = rough_mixture(cells, np.ones(len(near)), components=10, floor=0.0)
+    at_zero = (np.abs(rough.beta[:, 0]) < 0.1) & (rough.sigma < 0.1) & (rough.weight > 0.0)
+    assert rough.weight[at_zero].sum() == pytest.approx(80.0, abs=2.0)

@@ -342,7 +342,7 @@ def _write_datasets(
     Each dataset has a random stream of its own.
     """
     settings = run.settings
-    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+    streams = run.streams()
     kept: list[list[Sample]] = [[] for _ in writers]
     first = 1
     with ThreadPoolExecutor(usable_cores()) as pool:
@@ -368,7 +368,7 @@ def _write_units(
 ) -> list[Sample]:
     """Draw the whole units of each dataset in steps, and return some of its rows."""
     settings, number = run.settings, run.rows or drawn.number
-    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
+    streams = run.streams()
 
     def write(place: int) -> Sample:
         draw, rng = streams[place]

@@ -17,8 +17,6 @@ from pyvws.engines._public_grid import public_grid
 from pyvws.engines._weighted_terms import CHECKING_ENGINES
 from pyvws.engines.registry import find_engine, find_stan_engine, is_exact
 from pyvws.errors import InputError, SearchError
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.models.model import Draws
@@ -44,6 +42,7 @@ from pyvws.synthesis.fit_sources import (
 )
 from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
+from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.cells import Records
@@ -81,6 +80,11 @@ class FittedRun:
     rows: int | None
     tells_nothing: bool
     outside: OutsideShares | None
+
+    def streams(self) -> list[tuple[Draws, np.random.Generator]]:
+        """The posterior draw behind each dataset, and the dataset's own random stream."""
+        of = self.settings
+        return self.loop.predictors(self.final, of.datasets, of.draws_per_release)
 
     def values(
         self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
@@ -172,7 +176,8 @@ def fitted_run(
             multiplicity=multiplicity,
             log=console.append,
         )
-    rows = _number_of_rows(settings, table, loop.cells.total_records)
+    wanted = (settings.records, settings.records_epsilon)
+    rows = rows_to_draw(*wanted, counted=loop.cells.total_records, unchanged=bool(table.unchanged))
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     nothing = tells_nothing(settings, loop, weighting)
     judge_convergence(settings, loop, clamped=weighting.clamp is not None)
@@ -213,8 +218,7 @@ def draw_from_posterior(
         order = None if settings.keep_order else row_order(order_stream(seed), table.records)
         columns = {row_name: released_rows(order, table.records), **columns}
         rows = table.records if order is None else order
-    streams = run.loop.predictors(run.final, settings.datasets, settings.draws_per_release)
-    values = [run.values(draw, rng, rows) for draw, rng in streams]
+    values = [run.values(draw, rng, rows) for draw, rng in run.streams()]
     return Drawn(
         values=values,
         order=order,
@@ -224,27 +228,6 @@ def draw_from_posterior(
         figures=run.figures(),
         console=run.console,
     )
-
-
-def _number_of_rows(settings: RunSettings, table: ConfidentialTable, records: int) -> int | None:
-    """The public number of rows, or a noisy number of records; None for one row a record.
-
-    One record more or less changes the count by 1, so noise of scale 1 / records_epsilon costs
-    records_epsilon. Raises InputError where the run releases columns unchanged, since these have
-    the table's own rows; MissingDependencyError for noise where OpenDP is not installed.
-    """
-    if settings.records is None:
-        return None
-    if table.unchanged:
-        raise InputError(
-            "records draws another number of rows than the table has, and columns that are "
-            "released as they are have the table's own. Take formula and keep out, or records."
-        )
-    if settings.records_epsilon is None:
-        return cast(int, settings.records)
-    scale = noise_scale(settings.records_epsilon, "loo")
-    noisy = add_discrete_laplace(np.array([records]), scale=scale)
-    return max(1, int(noisy[0]))
 
 
 def _fitted(

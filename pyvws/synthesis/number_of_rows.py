@@ -1,13 +1,17 @@
-"""Check a public or noisy number of rows, before any work."""
+"""A public or noisy number of rows: check it before any work, and draw its noise."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from pyvws._base.checks import positive, whole_number
 from pyvws.errors import InputError
+from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 
-__all__ = ["checked_rows"]
+__all__ = ["checked_rows", "rows_to_draw"]
 
 
 def checked_rows(
@@ -56,3 +60,25 @@ def checked_rows(
     if epsilon is not None:
         raise InputError("A public number of rows costs nothing. Leave records_epsilon out.")
     return found, None
+
+
+def rows_to_draw(
+    records: Any, epsilon: float | None, *, counted: int, unchanged: bool
+) -> int | None:
+    """The public number of rows, or a noisy number of records; None for one row a record.
+
+    `counted` is the number of records. One record more or less changes it by 1, so noise of scale
+    1 / epsilon costs epsilon. Raises InputError where the run releases columns unchanged, since
+    these have the table's own rows; MissingDependencyError for noise where OpenDP is not installed.
+    """
+    if records is None:
+        return None
+    if unchanged:
+        raise InputError(
+            "records draws another number of rows than the table has, and columns that are "
+            "released as they are have the table's own. Take formula and keep out, or records."
+        )
+    if epsilon is None:
+        return cast(int, records)
+    noisy = add_discrete_laplace(np.array([counted]), scale=noise_scale(epsilon, "loo"))
+    return max(1, int(noisy[0]))

@@ -22,6 +22,7 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table, refuse_units
+from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows
 from pyvws.tables.schema import Schema
 
@@ -220,7 +221,13 @@ class RunSettings:
         usual = self.datasets is _USUAL_DATASETS and self.public_table is not None
         datasets = _DATASETS_OF_TABLE if usual else self.datasets
         object.__setattr__(self, "datasets", whole_number(datasets, "datasets", least=1))
-        self._check_draws()
+        draws = checked_draws(
+            self.draws_per_release,
+            datasets=self.datasets,
+            sampled=self.settings.draws * self.settings.chains,
+            reads_outcome=self._reads_outcome,
+        )
+        object.__setattr__(self, "draws_per_release", draws)
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
@@ -276,30 +283,6 @@ class RunSettings:
                 "Leave accept_unconverged out."
             )
         check_dp(self.engine, self.strict)
-
-    def _check_draws(self) -> None:
-        if self.draws_per_release is not None:
-            d = whole_number(self.draws_per_release, "draws_per_release", least=1)
-            object.__setattr__(self, "draws_per_release", d)
-            if d > self.datasets:
-                raise InputError(
-                    f"draws_per_release must be at most datasets, {self.datasets}, since a draw "
-                    f"without a dataset would be paid for nothing. Got {d}; lower "
-                    "draws_per_release or raise datasets."
-                )
-            if d < self.datasets and self._reads_outcome:
-                raise InputError(
-                    "This model draws each synthetic value from its record as well as from the "
-                    "posterior draw, so a draw that is paid once does not pay for several "
-                    "datasets. Leave draws_per_release out, or choose labels prior."
-                )
-        S = self.settings.draws * self.settings.chains
-        needed = self.draws_per_release or self.datasets
-        if needed > S:
-            raise InputError(
-                f"{self.datasets} datasets need {needed} posterior draws. Got {S}; raise draws or "
-                "chains."
-            )
 
     def _check_grid(self) -> None:
         if is_exact(self.engine):

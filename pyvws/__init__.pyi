@@ -106,6 +106,7 @@ def synthesize(
     unit: str | None = None,
     datasets: int = 20,
     draws_per_release: int | None = None,
+    sampling: str = "independent",
     reweight: bool = False,
     tolerance: float = 0.05,
     accept_above_target: bool = False,

@@ -141,6 +141,21 @@ def test_a_kept_column_passes_as_it_was_written(table: Path, tmp_path: Path) -> 
     assert "00001" in dict(cells)
 
 
+def test_systematic_draws_by_the_command_are_those_of_python(table: Path, tmp_path: Path) -> None:
+    given = ("synthesize", table, "--outcome", "visits", "--model", "normal", *_FAST)
+    folder, again = tmp_path / "out", tmp_path / "again"
+    run = run_here(*given, "--sampling", "systematic", "--out", folder)
+    assert run.code == 0, run.err
+    for part in ("release", "confidential"):
+        assert 'sampling = "systematic"' in (folder / part / "run.toml").read_text().splitlines()
+    privacy = json.loads((folder / "release/privacy.json").read_text())
+    assert privacy["relies_on"]["public_settings"]["sampling"] == "systematic"
+    config = folder / "confidential/run.toml"
+    assert run_here("synthesize", table, "--config", config, "--out", again).code == 0
+    name = "release/synthetic-01.csv"
+    assert (again / name).read_bytes() == (folder / name).read_bytes()
+
+
 def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
     source = tmp_path / "people.parquet"
     pl.read_csv(table).write_parquet(source)
@@ -164,6 +179,7 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
         (["--outcome", "visits", "--radius", "0.2"], "'lw' does not take radius", 1),
         (["--outcome", "visits", "--datasets", "0"], "datasets must be a whole number", 1),
         (["--outcome", "visits", "--mechanism", "xyz"], "'--mechanism': 'xyz' is not one of", 2),
+        (["--outcome", "visits", "--sampling", "even"], "'--sampling': 'even' is not one of", 2),
         ([], "outcome must be the name of one column", 1),
     ],
 )

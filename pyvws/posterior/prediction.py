@@ -15,6 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of
+from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.tables.members import Members
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
@@ -39,7 +40,8 @@ def predicted(
     Row j stands for record rows[j]; a number stands for all records in their order. `public` has
     the coded public predictors (N,) of columns that are drawn from synthetic values. Rows are drawn
     `AT_ONCE` at a time, column after column, each from the synthetic values before it. A value
-    outside its public limits is drawn again, and rules settle the rest.
+    outside its public limits is drawn again, and rules settle the rest. A `SystematicStream` draws
+    the records of each step and column systematically, but for values that are drawn again.
     """
     many = rows if isinstance(rows, int) else len(rows)
     steps = [slice(at, at + AT_ONCE) for at in range(0, many, AT_ONCE)]
@@ -71,7 +73,8 @@ def _drawn(
         return np.ones(n) if finish is None else finish.settled(np.ones(n), values)
     design = one.design_rows(of, values)
     seen = None if one.seen is None else one.seen[of]
-    found = model.predict(draw, design, rng, outcome=seen)
+    first = rng.of_records(design) if isinstance(rng, SystematicStream) else rng
+    found = model.predict(draw, design, first, outcome=seen)
     found = found + one.first if one.first else found
     if finish is None:
         return found

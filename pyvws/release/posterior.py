@@ -22,6 +22,7 @@ from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighti
 from pyvws.models.model import Draws
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.posterior.prediction import predicted, predicted_units
+from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.release.summary import (
     Drawn,
     fit_figures,
@@ -84,7 +85,10 @@ class FittedRun:
     def streams(self) -> list[tuple[Draws, np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
         of = self.settings
-        return self.loop.predictors(self.final, of.datasets, of.draws_per_release)
+        found = self.loop.predictors(self.final, of.datasets, of.draws_per_release)
+        if of.sampling == "systematic":
+            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in found]
+        return found
 
     def values(
         self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int

@@ -369,6 +369,7 @@ class PrivacyStatement(Statement):
             "growth": not self.enforced and self.growth > 0,
             "unchanged": bool(self.columns_released_unchanged),
             "kept-order": self.keep_order,
+            "systematic": self.public_settings.get("sampling") == "systematic",
             "searched": self.searched,
             "confirmed": self.confirmed,
             "chosen": self.searched and not (self.confirmed or self.enforced),

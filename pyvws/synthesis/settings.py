@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
-from pyvws._base.checks import open_unit_interval, positive, threshold_level, whole_number
+from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines._engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
@@ -21,6 +21,7 @@ from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
+from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table, refuse_units
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows
@@ -98,6 +99,15 @@ class RunSettings:
         more="Larger = less private. The datasets take the draws in turn. 1 pays epsilon once for "
         "all datasets; then nothing estimates the variance between draws, and no combining rule "
         "gives an interval. With 2 or more the combining rules take the draws as their unit.",
+    )
+    sampling: str = setting(
+        "independent",
+        "How the synthetic records of a posterior draw are drawn.",
+        only="fits_model",
+        more="systematic spreads the random numbers of like records evenly, so that counts come "
+        "near what the draw expects, at the same epsilon. Values of poisson, negative-binomial, "
+        "gamma and beta stay independent.",
+        choices=SAMPLINGS,
     )
     reweight: bool = setting(
         False,
@@ -228,6 +238,7 @@ class RunSettings:
             reads_outcome=self._reads_outcome,
         )
         object.__setattr__(self, "draws_per_release", draws)
+        choice(self.sampling, "sampling", SAMPLINGS)
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
@@ -428,8 +439,8 @@ class RunSettings:
     def public(self) -> dict[str, Any]:
         """The settings by name that a guarantee takes as chosen without the data.
 
-        They are the family's, the constants of strict weights and a public number of rows. The
-        engine grid's own follow from the formula too.
+        They are the family's, the constants of strict weights, a public number of rows and
+        systematic sampling. The engine grid's own follow from the formula too.
         """
         found: dict[str, Any] = {"schema": SCHEMA_FILE}
         if self.public_table is None:
@@ -440,6 +451,8 @@ class RunSettings:
         if mechanism.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             found |= {name: value for name, value in constants.items() if value is not None}
+        if self.sampling != SAMPLINGS[0]:
+            found["sampling"] = self.sampling
         return found | ({"records": self.records} if isinstance(self.records, int) else {})
 
     def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:

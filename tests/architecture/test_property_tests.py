@@ -89,6 +89,13 @@ PROPERTY_TESTS = {
     "weights.search.meet": (
         "weights/test_bound_search.py::test_the_first_fit_inside_a_window_ends_the_search"
     ),
+    "posterior.systematic_draws.systematic_uniforms": (
+        "posterior/test_systematic_draws.py::"
+        "test_records_take_the_sequence_in_the_order_of_their_rows"
+    ),
+    "posterior.systematic_draws.van_der_corput": (
+        "posterior/test_systematic_draws.py::test_van_der_corput_turns_binary_digits_round"
+    ),
     "posterior.censoring.censored_share": "posterior/test_censoring.py::test_against_loops",
     "posterior.censoring.clamp_log_likelihood": "posterior/test_censoring.py::test_against_loops",
     "evaluation.associations.associations": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -16,7 +18,9 @@ import pytest
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
+from pyvws.posterior import systematic_draws
 from pyvws.posterior.log_likelihood import record_log_likelihood
+from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import OutcomeColumn
@@ -140,11 +144,12 @@ def _follow(made: vws.Release) -> list[float]:
     ]
 
 
+@pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_synthetic_records_follow_synthetic_predecessors_only(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, sampling: str
 ) -> None:
     assert np.corrcoef(_EDU == "high", _PAY)[0, 1] > 0.5
-    settings = {"mechanism": "unweighted", "datasets": 8}
+    settings = {"mechanism": "unweighted", "datasets": 8, "sampling": sampling}
     schema = replace(SCHEMA, columns={n: c for n, c in SCHEMA.columns.items() if n != "visits"})
     schema = replace(schema, columns={**schema.columns, "sex": Column(role="drop")})
     assert np.mean(_follow(released(schema=schema, **settings))) > 0.4
@@ -224,14 +229,52 @@ def test_every_kind_of_table_gives_the_same_values_and_its_own_types() -> None:
     assert released(typed, datasets=1).datasets[0]["edu"].dtype == typed["edu"].dtype
 
 
-def test_in_steps_as_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_in_steps_as_in_memory(
+    tmp_path: Path, at_once: Callable[[int], None], sampling: str
+) -> None:
+    at_once(50)
     pl.from_pandas(TABLE).write_csv(tmp_path / "in.csv")
-    run = synthesizer(datasets=2)
+    run = synthesizer(datasets=2, sampling=sampling)
     run.fit_to(tmp_path / "in.csv", tmp_path / "steps", seed=SEED)
     run.fit(pl.read_csv(tmp_path / "in.csv"), seed=SEED).write(tmp_path / "memory")
     for name in ("synthetic-01.csv", "synthetic-02.csv", "privacy.json", "schema.toml", "run.toml"):
         files = [(tmp_path / how / "release" / name).read_bytes() for how in ("steps", "memory")]
         assert files[0] == files[1], name
+
+
+def test_systematic_records_are_near_what_the_draw_expects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six datasets of one draw: their counts of levels hardly differ, at the same statement."""
+    alone = Schema({"edu": Column(model="ordinal", levels=("low", "mid", "high"))})
+    settings = {"schema": alone, "mechanism": "lw", "datasets": 6, "draws_per_release": 1}
+    spread, said = [], []
+    for sampling in SAMPLINGS:
+        made = released(sampling=sampling, **settings)
+        counts = [dataset["edu"].value_counts().get("high", 0) for dataset in made.datasets]
+        spread.append(max(counts) - min(counts))
+        said.append(made.privacy)
+        others = released(sampling=sampling, **settings)
+        assert all(a.equals(b) for a, b in zip(made.datasets, others.datasets, strict=True))
+    assert spread[1] <= 2 < spread[0]
+    plain, systematic = said
+    assert systematic["relies_on"].pop("public_settings").pop("sampling") == "systematic"
+    assert {"key": "systematic", "values": {}} in systematic["caveat_keys"]
+    assert "systematic" not in json.dumps(plain)
+    own = {"relies_on", "caveats", "caveat_keys"}
+    assert {key: of for key, of in plain.items() if key not in own} == {
+        key: of for key, of in systematic.items() if key not in own
+    }
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("a systematic number")
+
+    monkeypatch.setattr(systematic_draws, "systematic_uniforms", never)
+    usual = released(**settings)
+    independent = released(sampling="independent", **settings)
+    for one, other in zip(usual.datasets, independent.datasets, strict=True):
+        assert one.equals(other)
 
 
 def test_in_steps_codes_and_empty_cells_are_those_of_the_schema(tmp_path: Path) -> None:
@@ -302,6 +345,21 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "out of range": (
         {"schema": Schema({"pay": Column(model="normal", range=(0.0, 9.0))})},
         r"has \d+ records outside the range",
+    ),
+    "unknown sampling": (
+        {"sampling": "sistematic"},
+        "sampling must be one of independent, systematic.*Did you mean 'systematic'",
+    ),
+    "sampling of no model": (
+        {
+            "schema": None,
+            "outcome": "pay",
+            "mechanism": "perturbed-histogram",
+            "epsilon": 1.0,
+            "range": (0, 20),
+            "sampling": "systematic",
+        },
+        "sampling of a run is for the mechanisms",
     ),
     "neither": ({"schema": None}, "outcome must be the name of one column"),
 }

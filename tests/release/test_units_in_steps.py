@@ -16,6 +16,7 @@ from test_whole_units import HOMES, homes, schema
 
 import pyvws as vws
 from pyvws.errors import InputError
+from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.tables.files import read_table
 
 pytestmark = [
@@ -104,9 +105,12 @@ def test_a_table_is_that_from_memory(tmp_path: Path, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("records", [None, 333])
-def test_whole_units_are_those_from_memory(tmp_path: Path, records: int | None) -> None:
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_whole_units_are_those_from_memory(
+    tmp_path: Path, records: int | None, sampling: str
+) -> None:
     given: dict[str, Any] = {"schema": schema(), "mechanism": "unweighted", "records": records}
-    steps, memory = both(homes(), tmp_path, **given)
+    steps, memory = both(homes(), tmp_path, sampling=sampling, **given)
     same_release(steps, memory)
     made = pd.read_csv(steps / "release" / "synthetic-01.csv")
     assert made["home"].nunique() == (records or HOMES)

@@ -344,6 +344,7 @@ WHEN = {
     "growth": lambda made: made.growth > 0 and not made.enforced,
     "unchanged": lambda made: len(made.columns_released_unchanged) > 0,
     "kept-order": lambda made: made.keep_order,
+    "systematic": lambda made: "sampling" in made.public_settings,
     "searched": lambda made: made.searched,
     "confirmed": lambda made: made.confirmed,
     "chosen": lambda made: made.searched and not made.confirmed and not made.enforced,
@@ -376,6 +377,7 @@ any_facts = st.fixed_dictionaries(
         "columns_released_unchanged": st.sampled_from([(), ("age",)]),
         "model_caveats": st.sampled_from([(), (Phrase("no-upper-limit"), IN_DOLLARS)]),
         "problems": st.sampled_from([(), ("LW: R-hat is high.",)]),
+        "public_settings": st.sampled_from([{}, {"sampling": "systematic"}]),
         **{
             name: st.booleans()
             for name in (

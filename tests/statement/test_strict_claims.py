@@ -499,6 +499,7 @@ LONGER = SamplerSettings(draws=5, chains=1)
         ({}, "deviance", {}),
         ({"mechanism": Censored(epsilon=3.0, weights="none", clamp="half")}, "half", {}),
         ({"records": 5}, "deviance", {"records": 5}),
+        ({"sampling": "systematic"}, "deviance", {"sampling": "systematic"}),
         (
             {"model": find_model("ordinal", levels=(1, 2, 3, 4, 5))},
             "deviance",

@@ -27,6 +27,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.registry import MODELS, find_model
+from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.config import config_text, read_config
 from pyvws.synthesis.settings import RunSettings
@@ -179,7 +180,11 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
     ),
     st.fixed_dictionaries(
         {**_RUN, "model": _MODELS, "mechanism": _SETTLED},
-        optional={"keep_order": st.just(True), "records": st.integers(1, 2**40)},
+        optional={
+            "keep_order": st.just(True),
+            "records": st.integers(1, 2**40),
+            "sampling": st.sampled_from(SAMPLINGS),
+        },
     ),
     st.fixed_dictionaries(
         {

@@ -154,6 +154,13 @@ def test_systematic_draws_by_the_command_are_those_of_python(table: Path, tmp_pa
     assert run_here("synthesize", table, "--config", config, "--out", again).code == 0
     name = "release/synthetic-01.csv"
     assert (again / name).read_bytes() == (folder / name).read_bytes()
+    for command in (("combine", "--formula", "visits ~ 1"), ("tabulate", "--mean", "visits")):
+        judged = run_here(*command, folder / name, folder / "release/synthetic-02.csv")
+        assert judged.code == 0, judged.err
+        refused = run_here(*command, folder / name, again / name, "--kind", "full")
+        assert refused.code == 1
+        assert "drawn systematically" in refused.err
+        assert len(refused.err.splitlines()) == 1
 
 
 def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:

@@ -34,12 +34,14 @@ def combine(
     """
     from pyvws.commands._tables import synthetic_files
     from pyvws.evaluation.combining_rules import combine_formula
-    from pyvws.report.output_folder import draws_behind
+    from pyvws.report.output_folder import draws_behind, refuse_systematic
     from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
     files = synthetic_files(synthetic)
+    if kind == "full":
+        refuse_systematic(files)
     draws = draws_behind(files)
     found = combine_formula(
         [read_table(path).frame for path in files],

@@ -71,7 +71,7 @@ def tabulate(
     from pyvws.commands._options import names, read_numbers
     from pyvws.commands._tables import read_synthetic
     from pyvws.evaluation.published_table import tabulate as estimates
-    from pyvws.report.output_folder import draws_behind
+    from pyvws.report.output_folder import draws_behind, refuse_systematic
     from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
@@ -80,6 +80,8 @@ def tabulate(
         check_folder(out, overwrite=overwrite)
     levels = read_numbers(at, "--at", two=False)
     files, datasets, said = read_synthetic(synthetic, schema)
+    if kind == "full":
+        refuse_systematic(files)
     table = estimates(
         datasets,
         by=names(by),

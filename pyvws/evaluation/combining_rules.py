@@ -12,6 +12,10 @@ between draws. Where m datasets come from d < m draws, the mean of the estimates
 the place of q_l, and d that of m, in the rule for partially synthetic data. The means are
 independent of each other, and their spread has both variances. Nothing estimates the variance
 between draws where d = 1.
+
+Both rules take v as the variance of independent records. Where records are drawn systematically
+(`sampling` of a run), b lacks a part of that noise: the first rule adds to b and holds, the second
+subtracts v from b, so its T is too small.
 """
 
 from __future__ import annotations
@@ -80,7 +84,8 @@ def combine(
     variances : array_like, shape (m,)
         v_l, the estimated variance of q_l (a squared standard error), at least 0.
     kind : {"partial", "full"}
-        "partial" where some values were synthesized, "full" where every record was drawn anew.
+        "partial" where some values were synthesized, "full" where every record was drawn anew, and
+        independently: of systematic draws take "partial".
     size_ratio : float
         n_syn / n for "full": the number of records of a synthetic dataset, divided by the number of
         records of the confidential dataset. The rule reads this ratio only where T is negative.

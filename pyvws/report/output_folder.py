@@ -27,6 +27,7 @@ from pyvws.report.released_columns import (
 )
 from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.released_draws import with_released_draws
+from pyvws.statement.words import caveat_keys
 from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.formula import read_formula
@@ -231,6 +232,20 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
             return file.parent.resolve(), draws[0]
         known = 1 <= place <= len(draws)
         return (file.parent.resolve(), draws[place - 1]) if known else None
+
+
+def refuse_systematic(files: Sequence[Path]) -> None:
+    """Raise InputError where a file's statement says that its records are drawn systematically."""
+    for file in files:
+        statement = file.parent / "privacy.json"
+        privacy = _json(statement) if statement.is_file() else {}
+        with as_left(file.parent):
+            said = caveat_keys({"caveats": [], **privacy})
+        if "systematic" in said:
+            raise InputError(
+                f"{file}: its records are drawn systematically, and the rule for fully synthetic "
+                "data subtracts the variance of independent ones. Take --kind partial."
+            )
 
 
 def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:

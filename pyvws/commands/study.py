@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -236,6 +236,10 @@ def _tables(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
+    sampling: Annotated[
+        Literal["independent", "systematic"],
+        typer.Option(help="How synthetic records are drawn given the parameters."),
+    ] = "independent",
     others: Annotated[
         Path | None,
         typer.Option(
@@ -252,8 +256,8 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    own = {"strict": strict, "exact": exact, "copies": copies, "others": others}
-    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
+    own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
+    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
 
 
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:

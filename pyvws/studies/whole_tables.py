@@ -44,10 +44,10 @@ from pyvws.tables.schema import Schema
 __all__ = ["DESIGNS", "Design", "Row", "TableStudy", "run", "table", "write"]
 
 DATASETS: Final = 5
-_STRICT: Final = ((16.0, 0.45), (12.0, 0.34))
+_STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
 """The epsilons of a table under the clamp, and the weight that all records have there."""
 
-_LONGER: Final = {"draws": 6, "warmup": 2}  # Times those of other rows: `dp` needs R-hat at 1.01.
+_LONGER: Final = {"draws": 10, "warmup": 2}  # Times those of other rows: `dp` needs R-hat at 1.01.
 _ONE: Final = "one"
 _CONCENTRATION: Final = 2.0
 _COEFFICIENT_SD: Final = 2.0
@@ -188,6 +188,7 @@ def run(
     strict: bool = False,
     exact: bool = False,
     copies: int = 1,
+    sampling: str = "independent",
     others: Path | None = None,
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
@@ -209,6 +210,8 @@ def run(
         regressions on all earlier columns.
     copies : int
         How many times each record stands in the table: a larger table of the same kind.
+    sampling : {"independent", "systematic"}
+        How the synthetic records of each run are drawn.
     others : path, optional
         A Python interpreter that may have dpmm. With it the table is also made by the tools that
         are installed: synthpop, and MST and AIM of dpmm. Each tool that is not there is a line.
@@ -238,7 +241,9 @@ def run(
         raise InputError("Other tools get a table of categories alone. Run the study without them.")
     tools, left_out = ([], []) if others is None else installed(others)
     sampler = settings or SamplerSettings(draws=250, warmup=250)
-    study = _Study(frame, design, schema, sampler, seed, synthesize, listener, [], left_out)
+    how = {"draws": sampler.draws, "warmup": sampler.warmup, "chains": sampler.chains}
+    given = {"schema": schema, "seed": seed, "sampling": sampling, **how}
+    study = _Study(frame, design, given, synthesize, listener, [], left_out)
     study.add("unweighted", "unweighted")
     lw = study.add("LW", "lw")
     study.add_unless_failed("LW, re-weighted", "lw", reweight=True)
@@ -250,11 +255,12 @@ def run(
             "LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most
         )
         study.add_unless_failed("SW, at most LW's epsilon", "sw", **at_most)
-    longer = {of: times * getattr(sampler, of) for of, times in _LONGER.items()}
+    longer = {of: times * how[of] for of, times in _LONGER.items()}
     weighted = replace(study, frame=frame.with_columns(pl.lit(1.0).alias(_ONE)))
     for epsilon, c in _STRICT if strict else ():
         public = {"weights": "public", "weight_column": _ONE, "c": c}
-        clamp = make_mechanism("censored", epsilon=epsilon, **public)
+        weights = public if c < 1.0 else {"weights": "none"}
+        clamp = make_mechanism("censored", epsilon=epsilon, **weights)
         name = f"deviance clamp {epsilon:g}, weights {c:g}"
         weighted.add_unless_failed(name, clamp, **longer)
     for tool in tools:
@@ -274,13 +280,11 @@ def _design(columns: list[str]) -> Design:
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """A study under way: its table, and the rows so far."""
+    """A study under way: its table, what all runs are given, and the rows so far."""
 
     frame: pl.DataFrame
     design: Design
-    schema: Schema
-    sampler: SamplerSettings
-    seed: int
+    given: Mapping[str, Any]
     synthesize: Callable[..., Any]
     listener: Listener
     rows: list[Row]
@@ -294,9 +298,7 @@ class _Study:
 
     def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> Row:
         """The row of one run on the whole table, added to the rows."""
-        sampler = asdict(self.sampler)
-        given = {name: sampler[name] for name in ("draws", "warmup", "chains")}
-        given |= {"schema": self.schema, "mechanism": mechanism, "seed": self.seed, **settings}
+        given = {**self.given, "mechanism": mechanism, **settings}
         datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
         return self._added(Row(name=name, score=self.scored(datasets)[0], **found))
 
@@ -309,8 +311,8 @@ class _Study:
 
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""
-        levels = {name: column.levels or () for name, column in self.schema.columns.items()}
-        found = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.seed)
+        levels = {name: column.levels or () for name, column in self.design.columns.items()}
+        found = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
         if isinstance(found, str):
             self.left_out.append(found)
             return

@@ -138,23 +138,20 @@ def test_under_the_clamp_all_records_have_one_public_weight(
     asked = []
 
     def recorded(frame: pl.DataFrame, *, mechanism: Any, **given: Any) -> Any:
+        assert given["sampling"] == "systematic"
         if isinstance(mechanism, str):
             return _release(frame, mechanism, 40.0)
-        asked.append((mechanism, given["draws"], given["warmup"], frame[mechanism.weight_column]))
+        asked.append((mechanism.epsilon, mechanism.weights, mechanism.c))
+        assert (given["draws"], given["warmup"], mechanism.claim) == (200, 200, "dp")
+        assert frame["one"].to_list() == [1.0] * 60
         if mechanism.epsilon < 16.0:
             raise ConvergenceError("The chains fail.")
         return _release(frame, "dp", mechanism.epsilon)
 
     settings = SamplerSettings(draws=20, warmup=100)
-    result = whole_tables.run(acs[0], synthesize=recorded, seed=1, strict=True, settings=settings)
-    assert [(of.epsilon, of.c, draws, warmup) for of, draws, warmup, _ in asked] == [
-        (16.0, 0.45, 120, 200),
-        (12.0, 0.34, 120, 200),
-    ]
-    assert all(
-        (of.weights, of.claim, ones.to_list()) == ("public", "dp", [1.0] * 60)
-        for of, _, _, ones in asked
-    )
+    given = {"synthesize": recorded, "seed": 1, "settings": settings, "sampling": "systematic"}
+    result = whole_tables.run(acs[0], strict=True, **given)
+    assert asked == [(16.0, "none", 1.0), (16.0, "public", 0.45), (12.0, "public", 0.34)]
     row = result.rows[-1]
     assert (row.name, row.guarantee, row.epsilon) == ("deviance clamp 16, weights 0.45", "dp", 16.0)
     assert row.score == 1000.0  # Of the ten columns: the weights' column is not among them.

@@ -158,7 +158,12 @@ _CE: Final = {
     "Educ": _nominal((0, *range(10, 17))),
     "Tenure": _nominal(range(1, 7)),
     "Income": Column(
-        model="normal", outcome_scale="signed-log", range=(-1e6, 5e6), scale=(5e4, 1e5), decimals=0
+        model="normal",
+        outcome_scale="signed-log",
+        range=(-1e6, 5e6),
+        scale=(5e4, 1e5),
+        mass=(0,),
+        decimals=0,
     ),
     "Expenditure": Column(model="normal", outcome_scale="signed-log", decimals=0),
 }

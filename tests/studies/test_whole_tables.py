@@ -254,7 +254,7 @@ def _or_nothing(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-@pytest.mark.parametrize("file", ["tables-study.csv", "tables-study-10.csv"])
+@pytest.mark.parametrize("file", [f"tables-study{of}.csv" for of in ("", "-10", "-strict")])
 def test_the_page_shows_the_figures_of_the_kept_table(file: str) -> None:
     """Each file is the table.csv that a command of the page wrote."""
     docs = Path(__file__).parents[2] / "docs"

@@ -41,8 +41,7 @@ class Nominal(Family):
     1 to L of the levels.
 
     With a `coefficient_sd` every coefficient is N(0, coefficient_sd^2) by itself, and the vector is
-    beta alone. The log density is then concave: chains converge with many levels and predictors,
-    where those of the hierarchical prior may not.
+    beta alone. Without a clamp the log density is then concave, and has one mode.
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
     riskiest kind weight 0: choose g above 0, or SW.

@@ -15,20 +15,19 @@ __all__ = ["judge_convergence", "tells_nothing"]
 
 _REMEDY = "Raise draws, warmup or target_accept."
 _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
-_FOR_CLAMPS = (
-    "Or ask for a larger epsilon, give all records one public weight below 1 (weights public and "
-    "c), nominal columns a coefficient_sd, and numbers a public range nearer to what you expect of "
-    "them (smallest_sd, largest_kappa and their like), or try engine ensemble, which needs no "
-    "gradient (pip install 'pyvws[ensemble]')."
+_OF_CLAMPS = (
+    "give all records one public weight below 1 (weights public and c), nominal columns a "
+    "coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
+    "largest_kappa and their like), {more}or try engine ensemble, which needs no gradient "
+    "(pip install 'pyvws[ensemble]')."
 )
+_FOR_CLAMPS = f"Or ask for a larger epsilon, {_OF_CLAMPS.format(more='')}"
 _STOPPED = (
     "The chains fail their diagnostics, so their draws may not be those of the posterior that the "
-    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, give all "
-    "records one public weight below 1 (weights public and c), nominal columns a coefficient_sd, "
-    "and numbers a public range nearer to what you expect of them (smallest_sd, largest_kappa and "
-    "their like), raise draws, warmup or target_accept, or try engine ensemble, which needs no "
-    "gradient (pip install 'pyvws[ensemble]'). --accept-unconverged (accept_unconverged=True in "
-    "Python) releases them with the guarantee none."
+    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, "
+    + _OF_CLAMPS.format(more="raise draws, warmup or target_accept, ")
+    + " --accept-unconverged (accept_unconverged=True in Python) releases them with the guarantee "
+    "none."
 )
 _PRIOR = (
     "epsilon clamps every record at every draw, so the posterior is the prior and the synthetic "

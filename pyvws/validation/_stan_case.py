@@ -27,8 +27,8 @@ from pyvws.validation.report import Measurement, Row, Verdict
 
 __all__ = [
     "CLAMPED",
+    "COMPARED",
     "FAMILIES",
-    "OTHER_PRIORS",
     "SAMPLED",
     "UNSATURATED",
     "Judgement",
@@ -173,8 +173,11 @@ CLAMPED: Final = tuple(
 FAMILIES: Final = tuple(name for name in _OUTCOMES if name != "normal-mixture")
 """Regressions that `seeded_target` makes outcomes for; the mixture has separate cases."""
 
-OTHER_PRIORS: Final[dict[str, str | Model]] = {"nominal-normal-prior": Nominal(coefficient_sd=2.0)}
-"""Families under a prior that a setting chooses, by the name of their cases."""
+COMPARED: Final[dict[str, str | Model]] = {
+    **{name: name for name in FAMILIES},
+    "nominal-normal-prior": Nominal(coefficient_sd=2.0),
+}
+"""By the name of their cases: these regressions, and some under a prior that a setting chooses."""
 
 
 def seeded_target(

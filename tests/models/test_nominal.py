@@ -28,6 +28,14 @@ def table(seed: int, n: int = 40, K: int = 3, L: int = 4, sd: float | None = Non
     return rng, X, y, model, make_cells(y, X)
 
 
+def assert_gradient(density, q):
+    gradient = density(q)[1]
+    for d in range(len(q)):
+        step = 1e-6 * (np.arange(len(q)) == d)
+        slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
+        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
 def test_three_records_by_hand():
     model = Nominal(levels=("a", "b", "c"))
     cells = make_cells(np.array([1.0, 2.0, 3.0]), np.ones((3, 1)))
@@ -86,11 +94,7 @@ def test_density_is_prior_and_weighted_likelihood_and_its_gradient_is_exact(seed
     points = 0.5 * rng.normal(size=(3, model.dimension(K)))
     values = [density(q)[0] - expected(q) for q in points]
     assert np.allclose(values, values[0], atol=1e-8)
-    q, gradient = points[0], density(points[0])[1]
-    for d in range(len(q)):
-        step = 1e-6 * (np.arange(len(q)) == d)
-        slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
-        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert_gradient(density, points[0])
 
 
 @few
@@ -109,11 +113,7 @@ def test_with_an_sd_the_prior_is_normal_and_the_density_concave(seed, K, L, sd):
     assert points.shape[1] == K * (L - 1)
     values = [density(q)[0] - expected(q) for q in points]
     assert np.allclose(values, values[0], atol=1e-8)
-    q, gradient = points[0], density(points[0])[1]
-    for d in range(len(q)):
-        step = 1e-6 * (np.arange(len(q)) == d)
-        slope = (density(q + step)[0] - density(q - step)[0]) / 2e-6
-        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert_gradient(density, points[0])
     middle = density(points[:2].mean(axis=0))[0]
     assert middle >= (density(points[0])[0] + density(points[1])[0]) / 2.0
 
@@ -147,12 +147,8 @@ def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L, sd):
         return value + jacobian, gradient, q
 
     z = rng.normal(size=target.dimension)
-    _, gradient, q = on_scale(z)
-    assert np.allclose(scale.inverse(q), z, atol=1e-8)
-    for d in range(len(z)):
-        step = 1e-6 * (np.arange(len(z)) == d)
-        slope = (on_scale(z + step)[0] - on_scale(z - step)[0]) / 2e-6
-        assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert np.allclose(scale.inverse(on_scale(z)[2]), z, atol=1e-8)
+    assert_gradient(on_scale, z)
     q = np.empty(len(z))
     scale.restore(np.zeros(len(z)), q)
     assert np.allclose(q, start.centre, atol=1e-9)

@@ -22,13 +22,7 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
-from pyvws.validation._stan_case import (
-    FAMILIES,
-    OTHER_PRIORS,
-    Judgement,
-    StanCase,
-    seeded_target,
-)
+from pyvws.validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
 
 __all__ = [
     "CASES",
@@ -189,6 +183,6 @@ CASES: Final = tuple(
         shapes=_SHAPES,
         judge=partial(_judgement, model, engine),
     )
-    for name, model in ({name: name for name in FAMILIES} | OTHER_PRIORS).items()
+    for name, model in COMPARED.items()
     for engine in ("pystan", "rstan")
 )

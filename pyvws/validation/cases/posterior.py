@@ -25,13 +25,7 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import (
-    FAMILIES,
-    OTHER_PRIORS,
-    Judgement,
-    StanCase,
-    seeded_target,
-)
+from pyvws.validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
 
 __all__ = ["CASES", "compared", "largest_gap", "quantities"]
 
@@ -114,6 +108,6 @@ CASES: Final = tuple(
         shapes=((_RECORDS, _COLUMNS),),
         judge=partial(_judged, model, engine),
     )
-    for name, model in ({name: name for name in FAMILIES} | OTHER_PRIORS).items()
+    for name, model in COMPARED.items()
     for engine in ("laplace", *(_STAN if name in _PAPERS else _STAN[:1]))
 )

@@ -179,6 +179,7 @@ def neighbouring_tables(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
     staged = {"stage_epsilon": 0.5} if weights == "staged" else {}
     chosen: dict[str, Any] = {
         "schema": Schema(columns),
+        "sampling": draw(st.sampled_from(["independent", "systematic"])),
         "datasets": draw(st.integers(1, 2)),
         "settings": SamplerSettings(draws=4, chains=1),
         "mechanism": Censored(

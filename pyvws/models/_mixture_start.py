@@ -2,7 +2,8 @@
 
 Groups of equal weight alone leave a few outcomes far from the others in one group with many near
 ones, and EM steps do not part them. So groups around spread-out outcomes compete with them, by the
-weighted log-likelihood after a few steps.
+weighted log-likelihood after a few steps. Most of them miss a group of very few records, hence
+their number.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.cells import Cells
 
 __all__ = ["RoughMixture", "rough_mixture"]
 
-_STEPS = 40
+_STEPS = 30
+_STEPS_OF_TRIAL = 10
 MOST_CELLS = 50_000
-_BEFORE_DROPPING = 10
+_MOST_OF_TRIAL = 5_000
 _RIDGE = 1e-3
-_SPREAD_OUT = 8  # Groupings around outcomes that are drawn apart from each other.
+_SPREAD_OUT = 40  # Groupings around outcomes that are drawn apart from each other.
+_KNOWN = 3.0  # Records for each coefficient, from which on a component's information counts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class RoughMixture:
     standard deviations (C,).
 
     `information` (C, K, K) is that on each component's coefficients from the records' shares in it.
+    It is 0 for a component of few records: their spread is too uncertain to count on, and steps
+    that trust it are far too short.
     """
 
     weight: Floats
@@ -42,64 +46,81 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
     """Weighted EM from groups of neighbouring outcomes; components of under one record go empty.
 
     Records have weights (N,); no standard deviation is under `floor`. Of very many cells, some
-    evenly placed among the ordered outcomes stand for all.
+    evenly placed among the ordered outcomes stand for all, and fewer while groupings compete.
     """
-    C, K, R = components, cells.n_coefficients, len(cells.rows)
-    w, y, row, X = cells.weight_sums(weights), cells.outcome, cells.row_of_cell, cells.rows
-    total = float(w.sum())
-    if total < 1.0:
+    C, K = components, cells.n_coefficients
+    w = cells.weight_sums(weights)
+    if w.sum() < 1.0:
         nothing = np.zeros(C), np.zeros((C, K)), np.full(C, 1.0 + floor), np.zeros((C, K, K))
         return RoughMixture(*nothing)
-    w, y, row = _fewer(w, y, row)
-    middle = float(w @ y) / total
-    spread = max(float(w @ (y - middle) ** 2) / total, floor**2, 1e-300)
-    ridge = _RIDGE * np.diag(np.maximum(np.abs(X).max(axis=0), 1e-150) ** 2)
+    some = _Sample(cells, w, C, floor, _MOST_OF_TRIAL)
+    rng = np.random.default_rng(0)  # The records alone decide the start.
+    groupings = [_quantile_groups(some.y, some.w, C)]
+    groupings += [_spread_out_groups(some.y, some.w, C, rng) for _ in range(_SPREAD_OUT)]
+    tried = [some.improved(share, _STEPS_OF_TRIAL, dropping=False) for share in groupings]
+    best, _ = max(tried, key=lambda one: one[1])
+    every = _Sample(cells, w, C, floor, MOST_CELLS)
+    found, _ = every.improved(every.shares(best)[0], _STEPS, dropping=True)
+    return found
 
-    def regression(part: Floats) -> tuple[Floats, Floats, float]:
-        """Coefficients, products of columns and squared residuals, records weighted by `part`."""
-        products = (X * np.bincount(row, weights=part, minlength=R)[:, None]).T @ X
-        pull = X.T @ np.bincount(row, weights=part * y, minlength=R)
-        beta = np.linalg.solve(products + ridge, pull)
-        squares = float(part @ (y - (X @ beta)[row]) ** 2)
-        return np.asarray(beta), products, squares
 
-    def improved(
-        share: Floats, steps: int, *, dropping: bool
-    ) -> tuple[RoughMixture, Floats, float]:
-        """The mixture after EM steps from shares, its shares and weighted log-likelihood."""
+class _Sample:
+    """Cells of positive weight w (cells,), evenly placed where there are more than `most`."""
+
+    def __init__(self, cells: Cells, w: Floats, C: int, floor: float, most: int) -> None:
+        total = float(w.sum())
+        used = np.flatnonzero(w)
+        order = used[np.argsort(cells.outcome[used], kind="stable")]
+        part = np.sort(order[:: -(-len(used) // most)])
+        rows, self.row = np.unique(cells.row_of_cell[part], return_inverse=True)
+        self.X, self.y = cells.rows[rows], cells.outcome[part]
+        self.w = w[part] * (total / w[part].sum())
+        self._C, self._floor = C, floor
+        middle = float(self.w @ self.y) / total
+        self._spread = max(float(self.w @ (self.y - middle) ** 2) / total, floor**2, 1e-300)
+        self._ridge = _RIDGE * np.diag(np.maximum(np.abs(cells.rows).max(axis=0), 1e-150) ** 2)
+
+    def improved(self, share: Floats, steps: int, *, dropping: bool) -> tuple[RoughMixture, float]:
+        """The mixture after EM steps from shares (cells, C), and its weighted log-likelihood."""
+        C, K = self._C, self.X.shape[1]
         weight, beta, sigma = np.zeros(C), np.zeros((C, K)), np.ones(C)
         information, height = np.zeros((C, K, K)), 0.0
         for _ in range(steps):
-            weight = share.T @ w
+            weight = share.T @ self.w
             if dropping:
                 weight[weight < 1.0] = 0.0
             for c in np.flatnonzero(weight):
-                beta[c], products, squares = regression(w * share[:, c])
+                beta[c], products, squares = self._regression(self.w * share[:, c])
                 # As if the component held a thousandth of a record of the overall spread.
-                variance = (squares + 1e-3 * spread) / (weight[c] + 1e-3)
-                sigma[c] = max(np.sqrt(variance), 1.02 * floor)
+                variance = (squares + 1e-3 * self._spread) / (weight[c] + 1e-3)
+                sigma[c] = max(np.sqrt(variance), 1.02 * self._floor)
                 information[c] = products / sigma[c] ** 2
-            share, heights = _responsibilities(weight, sigma, y[:, None] - (X @ beta.T)[row])
-            height = float(w @ heights)
+            share, heights = self.shares(RoughMixture(weight, beta, sigma, information))
+            height = float(self.w @ heights)
         empty = weight == 0.0
-        beta[empty], sigma[empty], information[empty] = 0.0, 1.0 + floor, 0.0
-        return RoughMixture(weight, beta, sigma, information), share, height
+        beta[empty], sigma[empty] = 0.0, 1.0 + self._floor
+        information[weight < _KNOWN * K] = 0.0
+        return RoughMixture(weight, beta, sigma, information), height
 
-    rng = np.random.default_rng(0)  # The records alone decide the start.
-    groupings = [_quantile_groups(y, w, C)]
-    groupings += [_spread_out_groups(y, w, C, rng) for _ in range(_SPREAD_OUT)]
-    tried = [improved(share, _BEFORE_DROPPING, dropping=False) for share in groupings]
-    _, share, _ = max(tried, key=lambda one: one[2])
-    return improved(share, _STEPS - _BEFORE_DROPPING, dropping=True)[0]
+    def shares(self, rough: RoughMixture) -> tuple[Floats, Floats]:
+        """Responsibilities (cells, C), and the log densities (cells,) up to one constant."""
+        residuals = self.y[:, None] - (self.X @ rough.beta.T)[self.row]
+        with np.errstate(divide="ignore"):
+            height = np.log(rough.weight / rough.weight.sum()) - np.log(rough.sigma)
+        terms = height - 0.5 * (residuals / rough.sigma) ** 2
+        top = terms.max(axis=1, keepdims=True)
+        shares = np.exp(terms - top)
+        total = shares.sum(axis=1, keepdims=True)
+        return np.asarray(shares / total), np.asarray((top + np.log(total))[:, 0])
 
-
-def _fewer(w: Floats, y: Floats, row: NDArray[np.intp]) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """The cells; of very many cells, every n-th by outcome, with their weights scaled up."""
-    if len(y) <= MOST_CELLS:
-        return w, y, row
-    used = np.flatnonzero(w)
-    part = used[np.argsort(y[used], kind="stable")][:: -(-len(used) // MOST_CELLS)]
-    return w[part] * (w.sum() / w[part].sum()), y[part], row[part]
+    def _regression(self, part: Floats) -> tuple[Floats, Floats, float]:
+        """Coefficients, products of columns and squared residuals, records weighted by `part`."""
+        X, R = self.X, len(self.X)
+        products = (X * np.bincount(self.row, weights=part, minlength=R)[:, None]).T @ X
+        pull = X.T @ np.bincount(self.row, weights=part * self.y, minlength=R)
+        beta = np.linalg.solve(products + self._ridge, pull)
+        squares = float(part @ (self.y - (X @ beta)[self.row]) ** 2)
+        return np.asarray(beta), products, squares
 
 
 def _quantile_groups(y: Floats, w: Floats, C: int) -> Floats:
@@ -124,14 +145,3 @@ def _spread_out_groups(y: Floats, w: Floats, C: int, rng: np.random.Generator) -
         chance = far / far.sum()
     middles.sort()
     return np.eye(C)[np.searchsorted(0.5 * (middles[1:] + middles[:-1]), y)]
-
-
-def _responsibilities(weight: Floats, sigma: Floats, residuals: Floats) -> tuple[Floats, Floats]:
-    """Shares (cells, C), and the log densities (cells,) up to one constant."""
-    with np.errstate(divide="ignore"):
-        height = np.log(weight / weight.sum()) - np.log(sigma)
-    terms = height - 0.5 * (residuals / sigma) ** 2
-    top = terms.max(axis=1, keepdims=True)
-    shares = np.exp(terms - top)
-    total = shares.sum(axis=1, keepdims=True)
-    return np.asarray(shares / total), np.asarray((top + np.log(total))[:, 0])

@@ -18,6 +18,7 @@ from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
 from pyvws.models._gamma import log_gamma
+from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._mixture_terms import FAR, log_terms
 from pyvws.models._priors import (
@@ -28,7 +29,6 @@ from pyvws.models._priors import (
 )
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.regression import linear, linear_predictor
-from pyvws.models.sampled_scale import mixture_scale
 from pyvws.tables.cells import Cells
 
 __all__ = ["LABELS", "NormalMixture"]

@@ -6,12 +6,6 @@ beta = B R^-T (R^-1 B' H b + x) for x ~ N(0, I). Sampling (x, log s, ...) instea
 (beta, log s, ...) removes the funnel of small scales where coefficients are near 0, and the
 correlation and units of predictors. This change of variables has log |d beta / d x| =
 sum log B_kk - sum log R_kk, so the target stays the same however rough H and b are.
-
-A mixture's raw coefficients x_k, beta_k = B x_k, are taken alike: x_k = R_k^-T (R_k^-1 B' H_k b_k
-+ z_k), with the rough fit's H_k and b_k of each component. Where H_k outweighs the prior, beta_k is
-near b_k + H_k^-1/2 z_k whatever the scales s are, so well-known coefficients do not tie the scales
-down. A component that starts empty has H_k = 0 and x_k = z_k. Where components swap their roles the
-target stays the same, and steps fit it less well.
 """
 
 from __future__ import annotations
@@ -33,7 +27,7 @@ from pyvws.models._small_matrices import (
 )
 from pyvws.models.model import SampledScale, Start
 
-__all__ = ["mixture_scale", "pull_back_conditional", "restore_conditional", "sampled_scale"]
+__all__ = ["pull_back_conditional", "restore_conditional", "sampled_scale"]
 
 
 @kernel
@@ -91,84 +85,6 @@ def pull_back_conditional(
         gradient[K + i] += total
         gradient[i] = by_sum[i]
     pull_back_factor(q, 2 * K, by_B, gradient)
-
-
-@kernel
-def _restore_mixture(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple[float, Any]:
-    """Fill q (D,) from z (D,), whose first C K entries are z_k; the log Jacobian and a state."""
-    C, K = pull.shape
-    for d in range(len(z)):
-        q[d] = z[d] + offset[d]
-    B = scaled_factor(q, C * K, K)
-    R, HB, centre = np.empty((C, K, K)), np.empty((C, K, K)), np.empty((C, K))
-    e = np.empty(K)
-    jacobian = 0.0
-    for c in range(C):
-        R[c], HB[c], centre[c] = conditional_factors(B, H[c], pull[c])
-        for k in range(K):
-            e[k] = centre[c, k] + q[c * K + k]
-            jacobian -= math.log(R[c, k, k])
-        solve_upper(R[c], e)
-        for k in range(K):
-            q[c * K + k] = e[k]
-    return jacobian, (B, R, HB, centre)
-
-
-@kernel
-def _pull_back_mixture(state: Any, q: Any, _offset: Any, _H: Any, pull: Any, gradient: Any) -> None:
-    """Turn the gradient in q (D,) into the gradient in z, as `pull_back_conditional` does."""
-    B, R, HB, centre = state
-    C, K = pull.shape
-    at = C * K
-    by_right, by_R, by_B = np.empty(K), np.empty((K, K)), np.zeros((K, K))
-    for c in range(C):
-        by_z = gradient[c * K : (c + 1) * K]
-        solve_lower(R[c], by_z)
-        for k in range(K):
-            by_right[k] = by_z[k]
-        solve_upper(R[c], by_right)  # The gradient in B' H_k b_k.
-        for i in range(K):
-            for j in range(K):
-                by_R[i, j] = -q[c * K + i] * by_z[j] - by_right[i] * centre[c, j]
-            by_R[i, i] -= 1.0 / R[c, i, i]
-        own = pull_back_factors(R[c], HB[c], by_R)
-        for i in range(K):
-            for j in range(K):
-                by_B[i, j] += own[i, j] + pull[c, i] * by_right[j]
-    for i in range(K):
-        scale = math.exp(q[at + i])
-        for j in range(K):
-            if j <= i:
-                gradient[at + i] += by_B[i, j] * B[i, j]
-            by_B[i, j] *= scale
-    pull_back_factor(q, at + K, by_B, gradient)
-
-
-def mixture_scale(centre: Floats, H: Floats, b: Floats) -> SampledScale:
-    """z -> q for components' H (C, K, K) and b (C, K); z = 0 gives the rough fit `centre` (D,).
-
-    q holds raw coefficients (C K), log s (K), partial correlations and what follows.
-    """
-    H = np.ascontiguousarray(H)
-    pull = np.einsum("cij,cj->ci", H, b)
-    offset = centre.copy()
-    offset[: b.size] = 0.0
-
-    def raw(q: Floats) -> Floats:
-        """z_k (C K,) of raw coefficients."""
-        nowhere = np.zeros(len(q))
-        _, (_, R, _, middle) = _restore_mixture(nowhere, q, H, pull, q.copy())
-        x = q[: b.size].reshape(b.shape)
-        return np.asarray((np.einsum("ci,cij->cj", x, R) - middle).ravel())
-
-    offset[: b.size] = raw(centre)
-
-    def inverse(q: Floats) -> Floats:
-        z = q.copy()
-        z[: b.size] = raw(q)
-        return z - offset
-
-    return SampledScale((_restore_mixture, _pull_back_mixture), (offset, H, pull), inverse)
 
 
 @kernel

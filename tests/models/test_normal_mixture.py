@@ -17,10 +17,10 @@ from scipy.special import logsumexp
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.models import _mixture_start
+from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
-from pyvws.models.sampled_scale import mixture_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells, make_cells
 

@@ -23,17 +23,16 @@ MOST_CELLS = 50_000
 _MOST_OF_TRIAL = 5_000
 _RIDGE = 1e-3
 _SPREAD_OUT = 40  # Groupings around outcomes that are drawn apart from each other.
-_KNOWN = 3.0  # Records for each coefficient, from which on a component's information counts.
 
 
 @dataclass(frozen=True, slots=True)
 class RoughMixture:
     """C components with `weight` (C,) of records each (0 = empty), their coefficients (C, K) and
-    standard deviations (C,).
+    standard deviations (C,); heavier components come first, so that components of two fits agree.
 
     `information` (C, K, K) is that on each component's coefficients from the records' shares in it.
-    It is 0 for a component of few records: their spread is too uncertain to count on, and steps
-    that trust it are far too short.
+    It takes a component's variance as if K more residuals were 1, the size that the prior expects:
+    the spread of few records around K coefficients is far too small to count on.
     """
 
     weight: Floats
@@ -94,13 +93,15 @@ class _Sample:
                 # As if the component held a thousandth of a record of the overall spread.
                 variance = (squares + 1e-3 * self._spread) / (weight[c] + 1e-3)
                 sigma[c] = max(np.sqrt(variance), 1.02 * self._floor)
-                information[c] = products / sigma[c] ** 2
+                information[c] = products / (sigma[c] ** 2 + K / weight[c])
             share, heights = self.shares(RoughMixture(weight, beta, sigma, information))
             height = float(self.w @ heights)
         empty = weight == 0.0
         beta[empty], sigma[empty] = 0.0, 1.0 + self._floor
-        information[weight < _KNOWN * K] = 0.0
-        return RoughMixture(weight, beta, sigma, information), height
+        information[empty] = 0.0
+        by_weight = np.argsort(-weight, kind="stable")
+        parts = (part[by_weight] for part in (weight, beta, sigma, information))
+        return RoughMixture(*parts), height
 
     def shares(self, rough: RoughMixture) -> tuple[Floats, Floats]:
         """Responsibilities (cells, C), and the log densities (cells,) up to one constant."""

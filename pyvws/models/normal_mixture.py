@@ -260,14 +260,16 @@ class NormalMixture(Family):
     Gamma variables have the Dirichlet's law without the edges of a simplex: for gamma / C well
     below 1 most of the mass of some pi_k is below any double that a sum to 1 keeps.
 
-    Labels may switch, so parameters of a component mean nothing across draws, and posteriors of
-    more components than needed have many modes: look at R-hat of `diagnosed` and allow for long
-    chains.
+    Labels may switch, so parameters of a component mean nothing across draws. A component beyond
+    what the data clearly show can follow any of several small features, and each is a mode of the
+    posterior that chains leave rarely: look at R-hat of `diagnosed`, and take fewer components
+    where chains disagree.
 
     Parameters
     ----------
     components : int
-        C, more components than the data need; the components in excess stay nearly empty.
+        C, which the paper leaves open: more follow the outcome's law more closely, take longer and
+        can give posteriors of many modes; components in excess stay nearly empty.
     gamma_shape, gamma_rate : float
         Shape and rate of gamma's prior, which the paper leaves open; larger gamma = more
         components in use.
@@ -295,7 +297,9 @@ class NormalMixture(Family):
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
     public_settings: ClassVar[tuple[str, ...]] = ("smallest_sd",)
-    components: int = setting(10, "Components of the mixture; those not needed stay empty.")
+    components: int = setting(
+        4, "Components of the mixture: more follow finer features, and mix worse."
+    )
     gamma_shape: float = setting(1.0, "Shape of the prior of gamma.")
     gamma_rate: float = setting(1.0, "Rate of the prior of gamma.")
     smallest_sd: float = setting(scales.SMALLEST_SD, scales.DECLARED_SD)

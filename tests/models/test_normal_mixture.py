@@ -15,12 +15,14 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import pyvws as vws
+from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import InputError
 from pyvws.models import _mixture_start
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
+from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells, make_cells
 
@@ -215,6 +217,40 @@ def test_it_starts_at_the_groups_there_are():
     assert rough.sigma[at_zero & (rough.weight > 0)].max() < 0.1
     start = NormalMixture(components=4).start(make_cells(y, np.ones((400, 1))), np.zeros(400))
     assert np.isfinite(start.centre).all()
+
+
+def test_heavier_components_come_first_and_few_records_have_little_information() -> None:
+    rng = np.random.default_rng(6)
+    y = np.r_[rng.normal(10.0, 0.5, 300), np.zeros(80), -9.0 + rng.normal(0.0, 0.3, 4)]
+    X = np.column_stack([np.ones(len(y)), rng.integers(0, 2, len(y))])
+    rough = rough_mixture(make_cells(y, X), np.ones(len(y)), components=4, floor=0.05)
+    assert (np.diff(rough.weight) <= 0).all()
+    losses = np.abs(rough.beta @ np.array([1.0, 0.5]) + 9.0) < 1.0
+    assert rough.weight[losses].sum() == pytest.approx(4.0, abs=0.1)
+    assert (rough.information[losses, 0, 0] <= 4.1**2 / 2).all()
+    heaviest = rough.information[0, 0, 0] * 0.5**2
+    assert heaviest == pytest.approx(rough.weight[0], rel=0.25)
+
+
+@pytest.mark.runs
+def test_chains_agree_on_incomes_with_zeros_losses_and_two_humps() -> None:
+    rng = np.random.default_rng(7)
+    n, places = 1200, 60
+    X = np.column_stack([np.ones(n), rng.integers(0, 2, (n, 3))])
+    y = X @ [10.5, -0.6, 0.5, 0.9] + 0.65 * rng.normal(size=n)
+    low, zero = rng.random(n) < 0.15, rng.random(n) < 0.08
+    y[low] = 8.5 + 1.4 * rng.normal(size=low.sum())
+    y[zero] = 0.0
+    y[:4] = [-11.6, -10.9, -8.2, -8.0]
+    model, settings = NormalMixture(), vws.SamplerSettings(draws=500, warmup=500, chains=4)
+    cells = make_cells(y, X)
+    target = PseudoPosterior(model, cells, np.ones(n))
+    posterior = NativeEngine().sample(target, settings, seed=1)
+    assert posterior.diagnostics.rhat_max < 1.02
+    assert posterior.diagnostics.ess_bulk_min > 300  # log gamma had 7 before sizes had a total.
+    part = cells.part(np.linspace(0, cells.n_cells - 1, places).astype(np.intp))
+    log_density = model.log_likelihood(posterior.draws, part)
+    assert diagnose(log_density.reshape(4, 500, places), 0).rhat_max < 1.02
 
 
 def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -> None:

@@ -122,6 +122,10 @@ class Model(Protocol):
         """The caveats that the family adds to the privacy statement."""
 
     @property
+    def remedy(self) -> str:
+        """A sentence on which of the family's settings to change where chains fail; often empty."""
+
+    @property
     def log_density(self) -> Callable[..., float]: ...
 
     @property
@@ -235,6 +239,10 @@ class Family:
     @property
     def caveats(self) -> tuple[Phrase, ...]:
         return ()
+
+    @property
+    def remedy(self) -> str:
+        return ""
 
     def encode(self, outcome: Floats) -> Floats:
         return outcome

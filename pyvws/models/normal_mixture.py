@@ -332,6 +332,15 @@ class NormalMixture(Family):
             return unit, unlimited
         return unit, Phrase("smallest-sd", {"smallest_sd": self.smallest_sd})
 
+    @property
+    def remedy(self) -> str:
+        if self.components == 1:
+            return ""
+        return (
+            f"Take fewer components than {self.components} of normal-mixture: those beyond what "
+            "the data clearly show give many modes, and chains rarely leave a mode."
+        )
+
     def prepare(self, outcome: Floats, column: str) -> NormalMixture:
         scales.check_scale(outcome, column, self.outcome_scale, self.name)
         return self

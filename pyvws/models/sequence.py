@@ -207,6 +207,11 @@ class TableModel:
             found += [said for said in one.model.caveats if said not in found]
         return tuple(found)
 
+    @property
+    def remedy(self) -> str:
+        """The families' remedies, each once."""
+        return " ".join(dict.fromkeys(filter(None, (one.model.remedy for one in self.columns))))
+
     def log_likelihood(self, draws: Draws, cells: TableCells) -> Floats:
         """sum_k l_ik of each distinct record at each joint draw, shape (S, C), in nats."""
         return self._summed(

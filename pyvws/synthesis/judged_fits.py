@@ -46,7 +46,7 @@ def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bo
     remedies = [_REMEDY, _FOR_CLAMPS] if clamped else [_REMEDY]
     if any(fit.posterior.approximated for fit in loop.fits):
         remedies = [_OF_APPROXIMATION]
-    remedies.insert(0, design_remedy(loop.cells.rows))
+    remedies[:0] = [design_remedy(loop.cells.rows), loop.model.remedy]
     warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
 
 

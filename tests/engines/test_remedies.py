@@ -74,3 +74,23 @@ def test_a_warning_speaks_of_scale_where_it_is_the_matter(size: float) -> None:
             datasets=1, draws=20, warmup=100, chains=1, seed=1,
         )  # fmt: skip
     assert (_SCALE in str(caught[0].message)) == (size > 1e3)
+
+
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_mixture_whose_chains_fail_has_fewer_components_to_take(
+    components: int, whole: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({"y": rng.normal(size=80)})
+    own = {"components": components, "labels": "prior"}
+    how: dict[str, Any] = {"outcome": "y", "model": "normal-mixture", **own}
+    if whole:
+        column = vws.Column(model="normal-mixture", range=(-9, 9), settings=own)
+        how = {"schema": vws.Schema({"y": column})}
+    with pytest.warns(vws.ConvergenceWarning, match="Raise draws") as caught:
+        vws.synthesize(
+            table, **how, mechanism="unweighted", datasets=1, draws=20, warmup=100, chains=1, seed=1
+        )
+    said = f"Take fewer components than {components} of normal-mixture"
+    assert (said in str(caught[0].message)) == (components > 1)

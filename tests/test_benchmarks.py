@@ -23,10 +23,11 @@ from typer.testing import CliRunner
 sys.path.append(str(ROOT))
 
 from benchmarks import __main__ as command
-from benchmarks import _report, engines, households, scale, tables
+from benchmarks import _report, engines, households, mixture, scale, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
+from pyvws import NormalMixture, SamplerSettings
 from pyvws._base import resources as _resources
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.commands.cli import app
@@ -223,6 +224,17 @@ def test_the_survey_s_file_keeps_its_rules_its_missing_pairs_and_its_pairs_of_co
     assert found["points"] < 1.0
     assert found["k_marginal"] >= 923.0
     assert found["k_marginal"] > found["independent"] + 30.0
+
+
+@pytest.mark.runs
+@pytest.mark.draws
+@needs_survey
+def test_chains_of_the_mixture_agree_on_the_incomes_of_a_survey() -> None:
+    settings = SamplerSettings(draws=400, warmup=300, target_accept=0.9)
+    found = mixture.mixture_figures(mixture.FILE, NormalMixture().components, settings)
+    assert found["records"] == 5571
+    assert found["rhat"] < 1.03  # At most 1.01 of four chains of 1,000 draws (docs/speed.md).
+    assert found["ess"] > 200
 
 
 @needs_survey

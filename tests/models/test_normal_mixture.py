@@ -234,6 +234,7 @@ def test_heavier_components_come_first_and_few_records_have_little_information()
 
 
 @pytest.mark.runs
+@pytest.mark.draws
 def test_chains_agree_on_incomes_with_zeros_losses_and_two_humps() -> None:
     rng = np.random.default_rng(7)
     n, places = 1200, 60
@@ -243,7 +244,7 @@ def test_chains_agree_on_incomes_with_zeros_losses_and_two_humps() -> None:
     y[low] = 8.5 + 1.4 * rng.normal(size=low.sum())
     y[zero] = 0.0
     y[:4] = [-11.6, -10.9, -8.2, -8.0]
-    model, settings = NormalMixture(), vws.SamplerSettings(draws=500, warmup=500, chains=4)
+    model, settings = NormalMixture(), vws.SamplerSettings(draws=1000, warmup=500, chains=4)
     cells = make_cells(y, X)
     target = PseudoPosterior(model, cells, np.ones(n))
     posterior = NativeEngine().sample(target, settings, seed=1)
@@ -251,7 +252,7 @@ def test_chains_agree_on_incomes_with_zeros_losses_and_two_humps() -> None:
     assert posterior.diagnostics.ess_bulk_min > 300  # log gamma had 7 before sizes had a total.
     part = cells.part(np.linspace(0, cells.n_cells - 1, places).astype(np.intp))
     log_density = model.log_likelihood(posterior.draws, part)
-    assert diagnose(log_density.reshape(4, 500, places), 0).rhat_max < 1.02
+    assert diagnose(log_density.reshape(4, 1000, places), 0).rhat_max < 1.02
 
 
 def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -> None:

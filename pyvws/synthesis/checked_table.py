@@ -29,7 +29,6 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
 from pyvws.tables.cells import distinct_rows
 from pyvws.tables.column import part_of
-from pyvws.tables.dates import EPOCH, moved
 from pyvws.tables.design import make_design
 from pyvws.tables.frame import (
     OutcomeKind,
@@ -188,7 +187,6 @@ def _several_outcomes(
         found = follows(schema, name, values)
         if first is not None and name in schema.of_unit:
             found = Follows(found.modelled & first, found.valued & first, found.breaking & first)
-        start = schema.columns[name].days_since
         like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
         if name not in schema.derived:  # The size of units is no column of the table.
             like, column = frame[name], schema.columns[name]
@@ -196,11 +194,12 @@ def _several_outcomes(
             if name in written or (number and has_words(column)):  # Not only if a record has one.
                 like = type_by_schema(column, like)
         shown[name] = ReleasedColumn(
-            y=values[name] if start is None else moved(values[name], start, EPOCH),
+            y=values[name],
             kind=_levels(schema, name, like),
             written=_decoder(schema, name, like),
             breaking=how_many(found.breaking, counts),
             keeping=~found.breaking if found.breaking.any() else None,
+            days_since=schema.columns[name].days_since,
         )
         for one, (y, has) in conditionals(schema, name, values, found).items():
             if is_drawn(schema, one):

@@ -17,6 +17,7 @@ from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import make_cells
+from pyvws.tables.dates import EPOCH, moved
 from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
 from pyvws.tables.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.row_order import RowNumbers
@@ -100,8 +101,8 @@ class ReleasedColumn:
     Attributes
     ----------
     y : ndarray, shape (N,)
-        The confidential values before any rounding, codes of categories, or days since 1970 of
-        dates; NaN where missing.
+        The confidential values before any rounding, codes of categories, or days of dates since
+        `days_since`; NaN where missing.
     kind : OutcomeKind
         What the values are; of categories, the levels that the codes stand for.
     written : function of synthetic values by column and a backend of narwhals
@@ -110,6 +111,8 @@ class ReleasedColumn:
         The number of records that break a rule of the column.
     keeping : ndarray of bool, shape (N,), optional
         Whether a record keeps the rules of the column; all do if not given.
+    days_since : str, optional
+        The date, as ISO text, since which the days of dates are counted.
     """
 
     y: Floats
@@ -117,6 +120,12 @@ class ReleasedColumn:
     written: Callable[[Mapping[str, Floats], Any], nw.Series[Any]]
     breaking: int = 0
     keeping: NDArray[np.bool_] | None = None
+    days_since: str | None = None
+
+    @property
+    def sought(self) -> Floats:
+        """What a search for copies compares (N,): the values, and of dates the days since 1970."""
+        return self.y if self.days_since is None else moved(self.y, self.days_since, EPOCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,7 @@ class ConfidentialTable:
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:
         """What a search for copies of each outcome compares: its values before rounding."""
-        return {name: (one.y, one.kind) for name, one in self.synthesized.items()}
+        return {name: (one.sought, one.kind) for name, one in self.synthesized.items()}
 
     @property
     def breaking(self) -> dict[str, int]:

@@ -90,6 +90,19 @@ def test_the_same_column_with_its_point_of_mass_is_not_told_of() -> None:
     assert {one["trouble"] for one in checks["columns"]["pay"]} == {""}
 
 
+def test_dates_are_compared_since_the_start_of_the_schema() -> None:
+    days = np.random.default_rng(6).normal(3000, 400, N).round().astype(int)
+    born = pl.Series("born", np.datetime64("1990-01-01") + days.astype("timedelta64[D]"))
+    said = Column(model="normal", days_since="1990-01-01", range=("1990-01-01", "2010-12-31"))
+    release = vws.synthesize(
+        pl.DataFrame({"born": born}), schema=Schema({"born": said}), mechanism="lw", **QUICK, seed=3
+    )
+    rows = {one["name"]: one for one in release.summary["column_checks"]["columns"]["born"]}
+    mean = rows["mean"]
+    assert mean["data"] == pytest.approx(days.mean())
+    assert abs(mean["mean"] - mean["data"]) < 100
+
+
 def test_a_range_that_cuts_much_of_a_family_off_is_told_of() -> None:
     """Numbers outside are drawn again, and the likelihood has no normaliser for that."""
     waits = pl.DataFrame({"y": np.random.default_rng(1).exponential(size=2000)})

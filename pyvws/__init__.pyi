@@ -125,6 +125,8 @@ def synthesize(
     engine: str | Engine = "native",
     program: UserProgram | None = None,
     outcome_scale: str | None = None,
+    outcome_centre: float | None = None,
+    outcome_unit: float | None = None,
     smallest_sd: float | None = None,
     range: tuple[float, float] | None = None,
     largest_shape: float | None = None,

@@ -34,7 +34,7 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     out = tmp_path / "schema.toml"
     run = run_here("schema", table, "--out", out)
     assert (run.code, run.err) == (0, "")
-    for word in ("person", "drop", "nominal", "levels", "looked at the table: 7 entries", "review"):
+    for word in ("person", "drop", "nominal", "levels", "looked at the table: 8 entries", "review"):
         assert word in run.out, word
     for value in (_CANARY, str(_NUMBER), "quote", "002"):
         assert value not in run.out
@@ -42,15 +42,16 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     assert found.columns["zip"].levels == ("000", "001", "002", "003")
     assert found.columns["note"].levels == (_CANARY, 'a "quote"', "a, b", "two\nlines")
     assert found.columns["pay"].range == (0.0, 9_000_000.0)
-    assert len(found.to_review) == 7
+    assert len(found.to_review) == 8
     assert [path.name for path in tmp_path.iterdir() if path != table] == ["schema.toml"]
 
 
 def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     run = run_here("schema", table, "--out", tmp_path / "s.toml", "--json")
     told = json.loads(run.out)
-    assert told["to_review"] == 7
-    assert told["columns"]["pay"]["review"] == ["model", "range", "decimals", "outcome_scale"]
+    assert told["to_review"] == 8
+    scaled = ["model", "range", "decimals", "outcome_scale", "outcome_unit"]
+    assert told["columns"]["pay"]["review"] == scaled
     assert _CANARY not in run.out
     assert run_here("schema", table, "--out", tmp_path / "t.toml", "--quiet").out == ""
 

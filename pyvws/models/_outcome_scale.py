@@ -1,43 +1,58 @@
 """The scale on which a family models a continuous outcome, and the scale's effect on bounds.
 
 The supplement of [risk2024] models the logarithm of income; "signed-log" does the same for outcomes
-of either sign. The likelihood is of the encoded outcome and has no Jacobian of the scale.
+of either sign. A public centre and unit move the outcome to where the priors are. The likelihood is
+of the encoded outcome and has no Jacobian of the scale.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice
+from pyvws._base.checks import Floats, choice, finite_number, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.tables.cells import Cells
 
 __all__ = [
+    "CENTRE",
     "DECLARED",
     "DECLARED_SD",
     "OUTCOME_SCALES",
     "SMALLEST_SD",
-    "check_scale",
-    "decode",
-    "encode",
+    "UNIT",
+    "OutcomeScale",
     "highest_normal",
-    "known_scale",
-    "scale_caveats",
+    "representable",
 ]
 
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
-"""y as it is, log y for y > 0, and sign(y) log(1 + |y|)."""
+"""x as it is, log x for x > 0, and sign(x) log(1 + |x|), for x = (y - centre) / unit."""
 
 DECLARED: Final = about(
     "Scale on which the outcome is modelled: identity, log or signed-log.", choices=OUTCOME_SCALES
 )
 """The setting `outcome_scale` of each family that takes it."""
+
+CENTRE: Final = about(
+    "Public number that is taken off the outcome before the scale, known without looking at the "
+    "data.",
+)
+"""The setting `outcome_centre` of each family with an outcome scale."""
+
+UNIT: Final = about(
+    "Public number above 0 by which the outcome is divided before the scale, known without looking "
+    "at the data.",
+    more="Priors expect numbers of moderate size, so days want a unit of years, and signed-log is "
+    "straight within one unit of the centre. Bounds are of the outcome in this unit.",
+)
+"""The setting `outcome_unit` of each family with an outcome scale."""
 
 SMALLEST_SD: Final = 0.05
 DECLARED_SD: Final = about(
@@ -60,43 +75,87 @@ _DECODE: Final[dict[str, Callable[[Floats], Floats]]] = {
 }
 
 
-def known_scale(scale: str) -> str:
-    """The scale, one of OUTCOME_SCALES; underscores count as hyphens."""
-    return choice(str(scale).replace("_", "-"), "outcome_scale", OUTCOME_SCALES)
+class _Scaled(Protocol):
+    """A family with an outcome scale."""
+
+    @property
+    def outcome_scale(self) -> str: ...
+
+    @property
+    def outcome_centre(self) -> float: ...
+
+    @property
+    def outcome_unit(self) -> float: ...
 
 
-def check_scale(outcome: Floats, column: str, scale: str, model: str) -> None:
-    """Raise InputError where an outcome (N,) has no value on the scale."""
-    not_positive = int((outcome <= 0).sum())
-    if scale == "log" and not_positive:
-        raise InputError(
-            f"Column {column!r} has {not_positive} values that are not above 0; {model} with "
-            "outcome scale log needs them above 0. Make 0 a point of mass in a "
-            "schema (mass = [0]); for negative amounts use --outcome-scale identity "
-            "(outcome_scale='identity' in Python)."
-        )
+@dataclass(frozen=True, slots=True)
+class OutcomeScale:
+    """The outcome y as v = s((y - centre) / unit), s the scale `name`, one of OUTCOME_SCALES.
+
+    Raises InputError for another name, a centre that is no finite number and a unit not above 0.
+    Underscores of the name count as hyphens.
+    """
+
+    name: str = "identity"
+    centre: float = 0.0
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        name = choice(str(self.name).replace("_", "-"), "outcome_scale", OUTCOME_SCALES)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "centre", finite_number(self.centre, "outcome_centre"))
+        positive(self.unit, "outcome_unit")
+        object.__setattr__(self, "unit", float(self.unit))
+
+    @classmethod
+    def of(cls, family: _Scaled) -> OutcomeScale:
+        """The scale that a family's settings name."""
+        return cls(family.outcome_scale, family.outcome_centre, family.outcome_unit)
+
+    def settle(self, family: _Scaled) -> None:
+        """Keep the checked settings in the family that gave them."""
+        object.__setattr__(family, "outcome_scale", self.name)
+        object.__setattr__(family, "outcome_centre", self.centre)
+        object.__setattr__(family, "outcome_unit", self.unit)
+
+    def check(self, outcome: Floats, column: str, model: str) -> None:
+        """Raise InputError where an outcome (N,) has no value on the scale."""
+        too_low = int((outcome <= self.centre).sum())
+        if self.name == "log" and too_low:
+            least = "0" if self.centre == 0.0 else f"outcome_centre = {self.centre:g}"
+            raise InputError(
+                f"Column {column!r} has {too_low} values that are not above {least}; {model} with "
+                "outcome scale log needs them above it. Make 0 a point of mass in a "
+                "schema (mass = [0]); for negative amounts use --outcome-scale identity "
+                "(outcome_scale='identity' in Python)."
+            )
+
+    def encode(self, outcome: Floats) -> Floats:
+        """Outcomes (N,) on the scale of the likelihood."""
+        return _ENCODE[self.name]((outcome - self.centre) / self.unit)
+
+    def decode(self, encoded: Floats) -> Floats:
+        """The inverse of `encode`. Raises ConvergenceError for an outcome beyond any float."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return representable(self.centre + self.unit * _DECODE[self.name](encoded))
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """The caveats of the privacy statement about a density on the scale."""
+        plain = (self.centre, self.unit) == (0.0, 1.0)
+        at = {"centre": self.centre, "unit": self.unit}
+        moved = () if plain else (Phrase("centre-and-unit", at),)
+        return Phrase(f"unit-{self.name}"), *moved, Phrase("no-upper-limit")
 
 
-def encode(outcome: Floats, scale: str) -> Floats:
-    """Outcomes (N,) on the scale of the likelihood."""
-    return _ENCODE[scale](outcome)
-
-
-def decode(encoded: Floats, scale: str) -> Floats:
-    """The inverse of `encode`. Raises ConvergenceError where an outcome is beyond any float."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        outcome = _DECODE[scale](encoded)
+def representable(outcome: Floats) -> Floats:
+    """The outcomes. Raises ConvergenceError where one is beyond any float."""
     if not np.isfinite(outcome).all():
         raise ConvergenceError(
             "A posterior draw predicts outcomes beyond any number: the weights leave too little of "
             "the data. Raise c or g, or the bound to meet."
         )
     return outcome
-
-
-def scale_caveats(scale: str) -> tuple[Phrase, ...]:
-    """The caveats of the privacy statement about a density on the scale."""
-    return Phrase(f"unit-{scale}"), Phrase("no-upper-limit")
 
 
 def highest_normal(cells: Cells, smallest_sd: float) -> Floats:

@@ -15,7 +15,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models._gamma import stirling_gap
-from pyvws.models._outcome_scale import decode, scale_caveats
+from pyvws.models._outcome_scale import OutcomeScale, representable
 from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.model import Draws, Start
 from pyvws.models.regression import (
@@ -114,7 +114,7 @@ class Gamma(Regression):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        return scale_caveats("identity")
+        return OutcomeScale().caveats
 
     def prepare(self, outcome: Floats, column: str) -> Gamma:
         not_positive = int((outcome <= 0).sum())
@@ -166,5 +166,5 @@ class Gamma(Regression):
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         shape = float(draw["shape"][0])
-        made = decode(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape), "identity")
+        made = representable(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape))
         return np.maximum(made, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.

@@ -82,9 +82,11 @@ class Normal(Regression):
     Parameters
     ----------
     outcome_scale : {"identity", "log", "signed-log"}
-        v is y, log y (y above 0), or sign(y) log(1 + |y|). The likelihood, and so every Lipschitz
-        bound, is of v, as in the supplement of [risk2024]; synthetic outcomes are y again.
-        Priors are on the scale of v: on "identity" choose a unit that makes v of moderate size.
+        v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
+        likelihood, and so every Lipschitz bound, is of v, as in the supplement of [risk2024];
+        synthetic outcomes are y again. Priors are on the scale of v.
+    outcome_centre, outcome_unit : float
+        Public numbers that give v moderate size, where the priors are.
     smallest_sd : float
         The least sigma of the public range that the deviance clamp takes, in the unit of v; the
         model itself has no least sigma. A record loses log(sigma / smallest_sd) nats of epsilon.
@@ -99,22 +101,29 @@ class Normal(Regression):
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
     public_settings: ClassVar[tuple[str, ...]] = ("smallest_sd",)
     outcome_scale: str = setting("identity", scales.DECLARED)
+    outcome_centre: float = setting(0.0, scales.CENTRE)
+    outcome_unit: float = setting(1.0, scales.UNIT)
     smallest_sd: float = setting(scales.SMALLEST_SD, scales.DECLARED_SD)
 
     def __post_init__(self) -> None:
         positive(self.smallest_sd, "smallest_sd")
-        object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
+        self.measured.settle(self)
+
+    @property
+    def measured(self) -> scales.OutcomeScale:
+        """How v follows from the outcome."""
+        return scales.OutcomeScale.of(self)
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        return scales.scale_caveats(self.outcome_scale)
+        return self.measured.caveats
 
     def prepare(self, outcome: Floats, column: str) -> Normal:
-        scales.check_scale(outcome, column, self.outcome_scale, self.name)
+        self.measured.check(outcome, column, self.name)
         return self
 
     def encode(self, outcome: Floats) -> Floats:
-        return scales.encode(outcome, self.outcome_scale)
+        return self.measured.encode(outcome)
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, mean, within = _moments(cells, weights)
@@ -151,7 +160,7 @@ class Normal(Regression):
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         made = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
-        return scales.decode(made, self.outcome_scale)
+        return self.measured.decode(made)
 
 
 def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:

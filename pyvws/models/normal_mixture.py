@@ -284,10 +284,12 @@ class NormalMixture(Family):
         nothing of that value, and the package claims no differential privacy. Under
         "prior" a synthetic value does not depend on the confidential value in this way.
     outcome_scale : {"identity", "log", "signed-log"}
-        v is y, log y (y above 0, the paper's), or sign(y) log(1 + |y|). Likelihood, bounds and
-        priors are on the scale of v, which should be of moderate size. A record whose component
+        v is x, log x (x above 0, the paper's), or sign(x) log(1 + |x|), for x = (y - centre) /
+        unit. Likelihood, bounds and priors are on the scale of v. A record whose component
         holds few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond
         any real one: one record can ruin a dataset's mean, though not its quantiles.
+    outcome_centre, outcome_unit : float
+        Public numbers that give v moderate size, where the priors are.
     """
 
     name: ClassVar[str] = "normal-mixture"
@@ -310,6 +312,8 @@ class NormalMixture(Family):
         choices=LABELS,
     )
     outcome_scale: str = setting("identity", scales.DECLARED)
+    outcome_centre: float = setting(0.0, scales.CENTRE)
+    outcome_unit: float = setting(1.0, scales.UNIT)
 
     def __post_init__(self) -> None:
         components = whole_number(self.components, "components", least=1)
@@ -319,7 +323,12 @@ class NormalMixture(Family):
         non_negative(self.smallest_sd, "smallest_sd")
         labels = choice(str(self.labels).replace("_", "-"), "labels", LABELS)
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
+        self.measured.settle(self)
+
+    @property
+    def measured(self) -> scales.OutcomeScale:
+        """How v follows from the outcome."""
+        return scales.OutcomeScale.of(self)
 
     @property
     def reads_outcome(self) -> bool:
@@ -327,10 +336,10 @@ class NormalMixture(Family):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        unit, unlimited = scales.scale_caveats(self.outcome_scale)
+        *unit, unlimited = self.measured.caveats
         if self.smallest_sd == 0:
-            return unit, unlimited
-        return unit, Phrase("smallest-sd", {"smallest_sd": self.smallest_sd})
+            return *unit, unlimited
+        return *unit, Phrase("smallest-sd", {"smallest_sd": self.smallest_sd})
 
     @property
     def remedy(self) -> str:
@@ -342,11 +351,11 @@ class NormalMixture(Family):
         )
 
     def prepare(self, outcome: Floats, column: str) -> NormalMixture:
-        scales.check_scale(outcome, column, self.outcome_scale, self.name)
+        self.measured.check(outcome, column, self.name)
         return self
 
     def encode(self, outcome: Floats) -> Floats:
-        return scales.encode(outcome, self.outcome_scale)
+        return self.measured.encode(outcome)
 
     def stan_settings(self) -> dict[str, Any]:
         return {
@@ -471,4 +480,4 @@ class NormalMixture(Family):
         label = np.minimum((reached <= drawn[:, None]).sum(axis=1), self.components - 1)
         mean = np.take_along_axis(eta, label[:, None], axis=1)[:, 0]
         made = mean + sigma[label] * rng.standard_normal(len(mean))
-        return scales.decode(made, self.outcome_scale)
+        return self.measured.decode(made)

@@ -161,8 +161,10 @@ class TruncatedNormal(Regression):
         L and U in the outcome's unit, known without looking at the data; the wider, the nearer to
         `Normal`. An outcome outside is an error, never moved. Synthetic outcomes lie in the range.
     outcome_scale : {"identity", "log", "signed-log"}
-        v is y, log y (y above 0), or sign(y) log(1 + |y|). The likelihood, and so every Lipschitz
-        bound, is of v; synthetic outcomes are y again.
+        v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
+        likelihood, and so every Lipschitz bound, is of v; synthetic outcomes are y again.
+    outcome_centre, outcome_unit : float
+        Public numbers that give v moderate size, where the priors are.
 
     Raises
     ------
@@ -182,26 +184,33 @@ class TruncatedNormal(Regression):
         (0.0, 1.0), "Public range of the outcome, known without looking at the data."
     )
     outcome_scale: str = setting("identity", scales.DECLARED)
+    outcome_centre: float = setting(0.0, scales.CENTRE)
+    outcome_unit: float = setting(1.0, scales.UNIT)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "range", known_range(self.range))
-        object.__setattr__(self, "outcome_scale", scales.known_scale(self.outcome_scale))
-        if self.outcome_scale == "log" and not self.range[0] > 0.0:
+        self.measured.settle(self)
+        if self.outcome_scale == "log" and not self.range[0] > self.outcome_centre:
             raise InputError(
-                f"range must lie above 0 under outcome scale log. Got {self.range}. Give the "
-                "smallest amount that can be."
+                f"range must lie above {self.outcome_centre:g} under outcome scale log. Got "
+                f"{self.range}. Give the smallest amount that can be."
             )
 
     @property
+    def measured(self) -> scales.OutcomeScale:
+        """How v follows from the outcome."""
+        return scales.OutcomeScale.of(self)
+
+    @property
     def caveats(self) -> tuple[Phrase, ...]:
-        return Phrase("public-range"), *scales.scale_caveats(self.outcome_scale)
+        return Phrase("public-range"), *self.measured.caveats
 
     def prepare(self, outcome: Floats, column: str) -> TruncatedNormal:
         check_within(outcome, column, self.range, self.name)
         return self
 
     def encode(self, outcome: Floats) -> Floats:
-        return scales.encode(outcome, self.outcome_scale)
+        return self.measured.encode(outcome)
 
     def stan_settings(self) -> dict[str, Any]:
         least, most = self._ends()
@@ -245,9 +254,9 @@ class TruncatedNormal(Regression):
             share = np.log1p(rng.random(len(eta)) * np.expm1(log_ndtr(-b) - tail))
         z = -ndtri_exp(tail + share)
         made = np.clip(eta + sigma * np.where(below, -z, z), low, high)
-        return np.clip(scales.decode(made, self.outcome_scale), *self.range)
+        return np.clip(self.measured.decode(made), *self.range)
 
     def _ends(self) -> tuple[float, float]:
         """L and U on the scale of v."""
-        low, high = scales.encode(np.array(self.range), self.outcome_scale)
+        low, high = self.measured.encode(np.array(self.range))
         return float(low), float(high)

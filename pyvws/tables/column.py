@@ -42,6 +42,8 @@ CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
 PARTED: Final = ("nominal", "table")
 """Families of the category of a number's parts."""
 
+_NORMAL: Final = ("outcome_scale", "outcome_centre", "outcome_unit", "smallest_sd")
+
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "nominal": ("coefficient_sd",),
     "ordinal": (),
@@ -49,13 +51,11 @@ FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "table": ("concentration",),
     "poisson": (),
     "negative-binomial": (),
-    "normal": ("outcome_scale", "smallest_sd"),
-    "truncated-normal": ("outcome_scale",),
+    "normal": _NORMAL,
+    "truncated-normal": _NORMAL[:-1],
     "gamma": ("largest_shape",),
     "beta": ("squeeze", "largest_kappa"),
-    "normal-mixture": (
-        *("components", "gamma_shape", "gamma_rate", "smallest_sd", "labels", "outcome_scale"),
-    ),
+    "normal-mixture": ("components", "gamma_shape", "gamma_rate", "labels", *_NORMAL),
 }
 """Each family with its settings beyond `levels` and `range`; `models/` has the families."""
 
@@ -112,9 +112,9 @@ class Column:
         How the value follows from other columns, as `pyvws.tables.rules` says, such as
         "missing where age < 15". The first rule whose condition holds fixes the value.
     outcome_scale : str, optional
-        Scale of the outcome of the families normal and normal-mixture.
+        Scale of the outcome of the normal families.
     settings : dict
-        Further settings of the family, such as smallest_sd.
+        Further settings of the family, such as outcome_unit; of dates that is in days.
     note : str, optional
         A remark on the column, such as why a proposal drops it.
     review : tuple of str

@@ -8,14 +8,16 @@ rounded outwards, so that its ends are none.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
+from scipy.special import ndtr
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import MOST_LEVELS, Column
+from pyvws.tables.column import ENTRIES, MOST_LEVELS, Column
 from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of
 
@@ -38,7 +40,10 @@ _RECORDS_OF_A_CODE: Final = 10  # So many records have each,
 _CODES_SPAN: Final = 20.0  # or one that is no further from it.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
 _MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
+_OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal")
+_SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
+_UNITS: Final = 4  # And at least so many units of the outcome.
 
 
 _ONE: Final = "one value in all records"
@@ -79,7 +84,7 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
     """
     shared: list[str] = []
     for name, column in found.items():
-        kind = column.model in ("negative-binomial", "normal") and frame[name].dtype.is_integer()
+        kind = column.model in _OF_NUMBERS and frame[name].dtype.is_integer()
         if not (kind or (has_labels(frame[name]) and column.note in (None, _TEXT))):
             continue
         own = distinct(frame[name])[0]
@@ -212,15 +217,24 @@ def _dates(days: Floats, missing: dict[str, Any]) -> Column:
     found = days[~np.isnan(days)]
     if len(found) < 2 or found.min() == found.max():
         return _dropped(_ONE, "role")
-    first, last = (iso_of(day, EPOCH)[:4] for day in (found.min(), found.max()))
+    first, last = (int(iso_of(day, EPOCH)[:4]) for day in (found.min(), found.max()))
+    ends = f"{first:04}-01-01", f"{last:04}-12-31"
     entries: dict[str, Any] = {
-        "days_since": f"{first}-01-01",
-        "range": (f"{first}-01-01", f"{last}-12-31"),
+        "days_since": f"{(first + last + 1) // 2:04}-01-01",  # Priors expect days around 0.
+        "range": ends,
+        "outcome_unit": _step(365.0 * (last - first + 1) / _UNITS),
         **missing,
     }
     if len(points := _points(found)):
         entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
-    return Column(model="normal", **entries, review=("model", *entries))
+    return _column({"model": "normal", **entries})
+
+
+def _column(entries: Mapping[str, Any], note: str | None = None) -> Column:
+    """A column of entries, each of which is to be reviewed."""
+    fields = {name: value for name, value in entries.items() if name in ENTRIES}
+    settings = {name: value for name, value in entries.items() if name not in ENTRIES}
+    return Column(**fields, settings=settings, note=note, review=tuple(entries))
 
 
 def _points(values: Floats) -> Floats:
@@ -268,28 +282,77 @@ def _family(values: Floats, words: list[Any], labels: list[str] | None = None) -
     decimals = next(
         (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
     )
-    entries: dict[str, Any] = {"range": _rounded(low, high), "decimals": decimals, **missing}
-    if decimals == 0 and low >= 0 and high <= _COUNT:
-        entries["model"] = "negative-binomial"
-        entries["mass"] = tuple(x for x in _points(values).tolist() if _towers(x, values))
+    points = _points(values)
+    count = decimals == 0 and low >= 0 and high <= _COUNT
+    if count:
+        points = points[[_towers(x, values) for x in points]]
+    elif low == 0 and high > _MODERATE:  # The scale log has no 0.
+        points = np.union1d(points, [0.0])
+    ends = _rounded(low, high)
+    if len(points) and points[-1] == high:  # A top code ends the range.
+        ends = ends[0], high
+    others = values[~np.isin(values, points)]
+    if not count:
+        model, scale = "normal", _scale(others, ends)
+    elif len(np.unique(others)) < 2 or _is_count(others):
+        model, scale = "negative-binomial", {}
     else:
-        entries["model"] = "normal"
-        points = _points(values)
-        if low == 0 and high > _MODERATE:  # The scale log has no 0.
-            points = np.union1d(points, [0.0])
-        if len(points):
-            entries["mass"] = tuple(points.tolist())
-            known = np.setdiff1d(known, points)
-        if max(-low, high) > _MODERATE:
-            entries["outcome_scale"] = "log" if known[0] > 0 else "signed-log"
-    if high in entries.get("mass", ()):  # A top code ends the range.
-        entries["range"] = (entries["range"][0], high)
-    reviewed = [
-        name
-        for name in ("model", "range", "decimals", *missing, "mass", "outcome_scale")
-        if entries.get(name) not in (None, ())
-    ]
-    return Column(**entries, note=_CODES if spelled else None, review=tuple(reviewed))
+        model, scale = "truncated-normal", _around(ends)
+    entries: dict[str, Any] = {
+        "model": model,
+        "range": ends,
+        "decimals": decimals,
+        **missing,
+        "mass": tuple(points.tolist()),
+        **scale,
+    }
+    given = {name: value for name, value in entries.items() if value not in (None, ())}
+    return _column(given, note=_CODES if spelled else None)
+
+
+def _is_count(values: Floats) -> bool:
+    """Whether whole numbers (n,) from 0 on lean to the right, as counts do and ages do not.
+
+    A negative binomial (or a Poisson) law of mean m and variance v has the skewness
+    (2 v - m) / (m v^(1/2)). Counts have half of it or more.
+    """
+    m = float(values.mean())
+    v = max(float(values.var()), m)
+    leaning = float(((values - m) ** 3).mean()) / float(values.std()) ** 3
+    return leaning >= (v - m / 2) / (m * math.sqrt(v))
+
+
+def _around(ends: tuple[float, float]) -> dict[str, Any]:
+    """The settings that bring numbers within `ends` to where a normal family's priors are."""
+    centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
+    return {"outcome_centre": centre, "outcome_unit": _step(width / _UNITS)}
+
+
+def _scale(values: Floats, ends: tuple[float, float]) -> dict[str, Any]:
+    """The same for a normal family of numbers (n,) of any size, by a logarithm of large ones."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if max(-low, high) <= _MODERATE or low > high / 2:
+        return _around(ends)
+    if low > 0:
+        return {"outcome_scale": "log", "outcome_unit": _step(float(np.median(values)))}
+    return {"outcome_scale": "signed-log", "outcome_unit": _signed_unit(values)}
+
+
+def _signed_unit(values: Floats) -> float:
+    """The unit of the scale signed-log under which a normal follows numbers (n,) best.
+
+    Of the powers of ten under which a normal has nearly as many values below 0 as the numbers, it
+    is that of the largest likelihood.
+    """
+    size = np.abs(values)
+    found = []
+    for power in range(math.ceil(math.log10(size.max()))):
+        v = np.sign(values) * np.log1p(size / 10.0**power)
+        below = float(ndtr(-v.mean() / v.std()))
+        gap = max(abs(below - float((values < 0).mean())), _SHARE_BELOW_0)
+        log_density = -math.log(float(v.std())) - float(np.log(10.0**power + size).mean())
+        found.append((-gap, log_density, 10.0**power))
+    return max(found)[2]
 
 
 def _towers(point: float, values: Floats) -> bool:
@@ -300,9 +363,15 @@ def _towers(point: float, values: Floats) -> bool:
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
     """A range of round numbers around the lowest and highest, which are values of records."""
-    power = math.floor(math.log10((high - low) / _STEPS))
-    largest = max(unit for unit in (1, 2, 5) if unit * 10.0**power <= (high - low) / _STEPS)
-    step = largest * 10.0**power
-    below = round(math.floor(low / step + 1e-9) * step, max(0, -power))
-    above = round(math.ceil(high / step - 1e-9) * step, max(0, -power))
+    step = _step((high - low) / _STEPS)
+    digits = max(0, -math.floor(math.log10(step)))
+    below = round(math.floor(low / step + 1e-9) * step, digits)
+    above = round(math.ceil(high / step - 1e-9) * step, digits)
     return min(low, below), max(high, above)
+
+
+def _step(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not above `most`."""
+    power = math.floor(math.log10(most))
+    largest = max(unit for unit in (1, 2, 5) if unit * 10.0**power <= most)
+    return largest * 10.0**power if power >= 0 else largest / 10.0**-power

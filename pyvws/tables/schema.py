@@ -31,6 +31,7 @@ from pyvws.tables.levels import (
 from pyvws.tables.members import Members, read_members
 from pyvws.tables.numbers import is_whole, numbers_and_codes, numbers_with_codes, type_by_schema
 from pyvws.tables.proposal import proposed_columns
+from pyvws.tables.proposed_rules import proposed_rules
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.short_conditionals import short_conditionals
 
@@ -235,14 +236,14 @@ class Schema:
 
         Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
         of at most 20 different values nominal, others negative-binomial if they are small counts;
-        all other numbers and dates normal. A column with one value, or with text that differs from
-        record to record, is dropped. Where regressions on all earlier columns would be too long,
-        categories become conditional tables of at most two earlier columns that tell most of them,
-        and a column that the levels of another decide becomes a lookup.
+        all other numbers and dates normal. A column with one value, or with text that always
+        differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
+        conditional tables where regressions on all earlier columns would be too long.
         """
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
-        return cls(short_conditionals(columns, cls(columns).coded(table)))
+        coded = cls(columns).coded(table)
+        return cls(proposed_rules(short_conditionals(columns, coded), columns, coded))
 
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again."""
@@ -369,8 +370,8 @@ class Schema:
         with groups, "group of NAME". Columns that are `written` as text may have any levels.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
-        for numbers outside their public range. The message counts the records: a row stands for
-        `counts` (N,) of them, or for one.
+        for numbers outside their range. The message counts records: a row stands for `counts` (N,)
+        of them, or for one.
         """
         table = open_frame(frame, least=1)
         own = [name for name in self.used if name not in self.derived]

@@ -34,6 +34,8 @@ _MOST_DIGITS: Final = 16
 _SPAN: Final = 120  # Whole numbers within so many values become levels of a table.
 _RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
+_UNSCALED: Final[Mapping[str, Any]] = {"outcome_scale": None, "settings": {}, "mass": ()}
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
@@ -63,8 +65,7 @@ def short_conditionals(
             continue
         one = (_seen if short else _as_it_is)(column, values[name], values.get(part_of(name)))
         if lookup := _decided_by(one, seen):
-            entries = {"model": None, "outcome_scale": None, "mass": (), "cuts": None}
-            made[name] = _changed(column, **entries, lookup=lookup)
+            made[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
         made[name] = one.column
         if short:
@@ -94,8 +95,9 @@ def _values(column: Column) -> tuple[str | None, ...]:
 
 def _changed(column: Column, **entries: Any) -> Column:
     """The column with other entries, each of which is to be reviewed."""
-    emptied = {name for name, value in entries.items() if value is None or value == ()}
-    kept = [name for name in column.review if name not in entries]
+    emptied = {name for name, value in entries.items() if value in (None, (), {})}
+    gone = {*entries, *(column.settings if "settings" in entries else ())}
+    kept = [name for name in column.review if name not in gone]
     review = (*kept, *(name for name in entries if name not in emptied - {"predictors"}))
     return replace(column, **entries, review=review)
 
@@ -118,7 +120,7 @@ def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:
         levels = tuple(label_of(x) for x in np.arange(low, high + 1.0))
-        gone = {"range": None, "decimals": None, "mass": (), "outcome_scale": None}
+        gone: dict[str, Any] = {**_UNSCALED, "range": None, "decimals": None}
         whole = _changed(column, **gone, model="table", levels=levels, cuts=tuple(cuts))
         missing = np.isnan(own)
         code = 0.0 if part is None else part - 2.0 - len(column.mass)

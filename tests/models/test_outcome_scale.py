@@ -3,61 +3,69 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pyvws as vws
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.models._outcome_scale import (
-    OUTCOME_SCALES,
-    check_scale,
-    decode,
-    encode,
-    known_scale,
-    scale_caveats,
-)
+from pyvws.models._outcome_scale import OUTCOME_SCALES, OutcomeScale
 from pyvws.statement.words import caveat
+
+NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
+UNITS = st.floats(1e-3, 1e6)
 
 
 def test_three_records_by_hand():
     y = np.array([np.e**2, 1.0, np.e - 1.0])
-    assert encode(y, "identity").tolist() == y.tolist()
-    np.testing.assert_allclose(encode(y, "log")[:2], [2.0, 0.0], rtol=1e-15)
-    np.testing.assert_allclose(encode(-y, "signed-log")[1:], [-np.log(2.0), -1.0], rtol=1e-15)
-    assert encode(np.zeros(1), "signed-log").tolist() == [0.0]
+    signed = OutcomeScale("signed-log")
+    assert OutcomeScale().encode(y).tolist() == y.tolist()
+    np.testing.assert_allclose(OutcomeScale("log").encode(y)[:2], [2.0, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(signed.encode(-y)[1:], [-np.log(2.0), -1.0], rtol=1e-15)
+    assert signed.encode(np.zeros(1)).tolist() == [0.0]
+    assert OutcomeScale("identity", 10.0, 4.0).encode(np.array([2.0, 12.0])).tolist() == [-2.0, 0.5]
+    assert OutcomeScale("log", -1.0, 2.0).encode(np.array([1.0])).tolist() == [0.0]
 
 
-@given(st.sampled_from(OUTCOME_SCALES), st.floats(-1e12, 1e12, allow_subnormal=False))
-def test_decode_undoes_encode(scale, value):
-    y = np.array([abs(value) + 1e-9 if scale == "log" else value])
-    # A rounding of the logarithm, of size up to 28, is passed on as a share of y.
-    assert decode(encode(y, scale), scale)[0] == pytest.approx(y[0], rel=2e-14)
+@given(
+    st.sampled_from(OUTCOME_SCALES), st.floats(-1e12, 1e12, allow_subnormal=False), NUMBERS, UNITS
+)
+def test_decode_undoes_encode(name, value, centre, unit):
+    scale = OutcomeScale(name, centre, unit)
+    y = np.array([centre + abs(value) + 1e-3 if name == "log" else value])
+    # A rounding of the logarithm, of size up to 35, is passed on as a share of y - centre.
+    room = 2e-14 * (abs(y[0]) + 2 * abs(centre))
+    assert scale.decode(scale.encode(y))[0] == pytest.approx(y[0], rel=0.0, abs=room)
 
 
 @given(st.sampled_from(OUTCOME_SCALES), st.floats(0.1, 1e6), st.floats(1.001, 10.0))
 def test_order_is_kept(scale, value, ratio):
-    low, high = encode(np.array([value, value * ratio]), scale)
+    low, high = OutcomeScale(scale).encode(np.array([value, value * ratio]))
     assert low < high
 
 
 def test_the_logarithm_needs_values_above_zero():
     y = np.array([3.0, 0.0, -1.0])
-    check_scale(y, "income", "identity", "normal")
-    check_scale(y, "income", "signed-log", "normal")
-    check_scale(y[:1], "income", "log", "normal")
+    OutcomeScale().check(y, "income", "normal")
+    OutcomeScale("signed-log").check(y, "income", "normal")
+    OutcomeScale("log").check(y[:1], "income", "normal")
+    OutcomeScale("log", -1.5).check(y, "income", "normal")
     with pytest.raises(InputError) as caught:
-        check_scale(y, "income", "log", "normal")
+        OutcomeScale("log").check(y, "income", "normal")
     assert str(caught.value) == (
         "Column 'income' has 2 values that are not above 0; normal with outcome scale log needs "
-        "them above 0. Make 0 a point of mass in a schema (mass = [0]); for negative amounts use "
+        "them above it. Make 0 a point of mass in a schema (mass = [0]); for negative amounts use "
         "--outcome-scale identity (outcome_scale='identity' in Python)."
     )
+    with pytest.raises(InputError, match="3 values that are not above outcome_centre = 3; normal"):
+        OutcomeScale("log", 3.0).check(y, "income", "normal")
 
 
 def test_names():
-    assert known_scale("signed_log") == "signed-log"
+    assert OutcomeScale("signed_log").name == "signed-log"
     with pytest.raises(InputError) as caught:
-        known_scale("sqrt")
+        OutcomeScale("sqrt")
     assert str(caught.value) == (
         "outcome_scale must be one of identity, log, signed-log. Got 'sqrt'."
     )
@@ -66,11 +74,72 @@ def test_names():
 @pytest.mark.parametrize("scale", ["log", "signed-log"])
 def test_an_outcome_beyond_any_number_is_an_error(scale):
     with pytest.raises(ConvergenceError, match="predicts outcomes beyond any number"):
-        decode(np.array([1.0, 800.0]), scale)
+        OutcomeScale(scale).decode(np.array([1.0, 800.0]))
 
 
 def test_only_the_logarithm_is_free_of_the_unit():
-    said = {scale: [caveat(of) for of in scale_caveats(scale)] for scale in OUTCOME_SCALES}
+    said = {scale: [caveat(of) for of in OutcomeScale(scale).caveats] for scale in OUTCOME_SCALES}
     free = {scale: "does not depend" in said[scale][0] for scale in OUTCOME_SCALES}
     assert free == {"identity": False, "log": True, "signed-log": False}
     assert all("no upper limit" in said[scale][1] for scale in OUTCOME_SCALES)
+
+
+def test_the_statement_names_a_centre_and_a_unit():
+    said = [caveat(of) for of in OutcomeScale("identity", 40.0, 2.5).caveats]
+    assert len(said) == 3
+    assert "(y - 40) / 2.5" in said[1]
+
+
+@pytest.mark.parametrize("model", ["normal", "truncated-normal", "normal-mixture"])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"outcome_unit": 0.0}, "outcome_unit must be above 0"),
+        ({"outcome_unit": float("nan")}, "outcome_unit"),
+        ({"outcome_centre": float("inf")}, "outcome_centre"),
+    ],
+)
+def test_what_is_no_centre_and_no_unit(model, settings, said):
+    with pytest.raises(InputError, match=said):
+        vws.synthesize(pd.DataFrame({"y": [1.0, 2.0]}), outcome="y", model=model, **settings)
+
+
+@pytest.mark.runs
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("normal", {}),
+        ("truncated-normal", {"range": (0.0, 4.0)}),
+        ("normal-mixture", {"labels": "prior", "components": 2}),
+    ],
+)
+def test_a_centre_and_a_unit_are_an_outcome_in_that_unit(model, settings):
+    """The run equals, bit for bit, that on (y - 16) / 8: weights, bound, draws and datasets."""
+    rng = np.random.default_rng(4)
+    x = np.round(64 * np.clip(rng.normal(2.0, 0.6, 80), 0.1, 3.9)) / 64  # 16 + 8 x is exact.
+    table = pd.DataFrame({"x": x, "g": rng.choice(["a", "b"], 80)})
+    whole = table.assign(x=16.0 + 8.0 * x)
+    quick = {"draws": 40, "warmup": 100, "chains": 2, "datasets": 2, "seed": 5}
+
+    def run(frame, **own):
+        return vws.synthesize(
+            frame,
+            outcome="x",
+            formula="~ g",
+            mechanism="lw",
+            model=model,
+            **{**settings, **own},
+            **quick,
+        )
+
+    plain = run(table)
+    moved = {"outcome_centre": 16.0, "outcome_unit": 8.0}
+    if "range" in settings:
+        moved["range"] = (16.0, 48.0)
+    other = run(whole, **moved)
+    assert other.privacy["lipschitz_bound"] == plain.privacy["lipschitz_bound"]
+    for one, two in zip(plain.datasets, other.datasets, strict=True):
+        np.testing.assert_allclose(two["x"], 16.0 + 8.0 * one["x"], rtol=1e-14)
+    said = "(y - 16) / 8"
+    assert [said in " ".join(run.privacy["caveats"]) for run in (plain, other)] == [False, True]

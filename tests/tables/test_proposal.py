@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from scipy.stats import norm
 
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
@@ -38,20 +39,44 @@ def test_kinds_by_hand():
     )
     assert proposed(["10", "9", "N"] * 20).levels == ("9", "10", "N")
     assert proposed([0, 2**53 + 1] * 20).levels == ("0", "9007199254740993")
-    assert proposed([*range(N), 3]) == Column(
+    visits = [int(-20 * np.log(1 - (x + 0.5) / 200)) for x in range(200)]
+    assert proposed(visits) == Column(
         model="negative-binomial",
-        range=(0, 60),
+        range=(0, 120),
         decimals=0,
         review=("model", "range", "decimals"),
     )
+    around = ("model", "range", "decimals", "outcome_centre", "outcome_unit")
+    assert proposed([*range(N), 3]) == Column(
+        model="truncated-normal",
+        range=(0, 60),
+        decimals=0,
+        settings={"outcome_centre": 30.0, "outcome_unit": 10.0},
+        review=around,
+    )
     assert proposed([0.25 * x for x in range(-10, N)]) == Column(
-        model="normal", range=(-4, 16), decimals=2, review=("model", "range", "decimals")
+        model="normal",
+        range=(-4, 16),
+        decimals=2,
+        settings={"outcome_centre": 6.0, "outcome_unit": 5.0},
+        review=around,
     )
-    large = ("model", "range", "decimals", "outcome_scale")
     assert proposed([1000 * x for x in range(1, N)]) == Column(
-        model="normal", range=(0, 60000), decimals=0, outcome_scale="log", review=large
+        model="normal",
+        range=(0, 60000),
+        decimals=0,
+        outcome_scale="log",
+        settings={"outcome_unit": 20000.0},
+        review=("model", "range", "decimals", "outcome_scale", "outcome_unit"),
     )
-    assert proposed([1000 * x for x in range(-3, N)]).outcome_scale == "signed-log"
+    z = norm.ppf((np.arange(200) + 0.5) / 200)
+    incomes = np.where(z < z[2], -100.0 - np.arange(200), np.exp(10 + z))
+    for values, unit in ((incomes, 1000.0), (1000 * np.sinh(2 * z), 1000.0), (20 * np.sinh(3 * z), 10.0)):
+        signed = proposed(values.round(2))
+        assert (signed.outcome_scale, signed.settings) == ("signed-log", {"outcome_unit": unit})
+    years = proposed([1900 + 2 * x for x in range(N)] * 2)
+    assert (years.model, years.outcome_scale, years.range) == ("normal", None, (1900, 2020))
+    assert years.settings == {"outcome_centre": 1960.0, "outcome_unit": 20.0}
     zero = proposed([1000 * x for x in range(N)])
     assert (zero.outcome_scale, zero.mass) == ("log", (0.0,))
 
@@ -105,14 +130,15 @@ def test_missing_values():
         )
     assert proposed([0.5, *range(N), None]).missing is True
     coded = proposed([*map(str, range(400)), "N", "N"])
-    assert (coded.model, coded.missing, coded.range) == ("negative-binomial", "N", (0, 400))
+    assert (coded.model, coded.missing, coded.range) == ("truncated-normal", "N", (0, 400))
 
 
 def test_points_of_mass():
     wages = [0] * 20 + [1000 * x for x in range(3, N)]
     found = proposed(wages)
     assert (found.mass, found.outcome_scale, found.range) == ((0.0,), "log", (0, 60000))
-    assert found.review == ("model", "range", "decimals", "mass", "outcome_scale")
+    of_scale = ("outcome_scale", "outcome_unit")
+    assert found.review == ("model", "range", "decimals", "mass", *of_scale)
     few = [500 if x == 0 else x for x in wages]
     assert proposed([*map(str, [*few, *range(10**6, 10**6 + 300)]), "N"]).mass == ()
     assert proposed([*map(str, [*wages, *range(10**6, 10**6 + 300)]), "N"]).mass == (0.0,)
@@ -127,7 +153,7 @@ def test_codes_that_stand_apart():
     used = [*ages, *[991] * 60, *[994] * 4]
     found = proposed(used)
     assert (found.missing, found.range, found.mass) == (("991", "994"), (5, 45), ())
-    assert found.model == "negative-binomial"
+    assert found.model == "truncated-normal"
     assert "missing" in found.review
     assert found.note.startswith("missing has numbers")
     assert proposed([float(x) for x in used]).missing == ("991", "994")
@@ -155,8 +181,8 @@ def test_codes_that_stand_apart():
 def test_points_of_mass_of_counts():
     ratio = [*range(400)] + [501] * 100
     found = proposed(ratio)
-    assert (found.model, found.mass, found.range) == ("negative-binomial", (501.0,), (0, 501))
-    assert found.review == ("model", "range", "decimals", "mass")
+    assert (found.model, found.mass, found.range) == ("truncated-normal", (501.0,), (0, 501))
+    assert found.settings == {"outcome_centre": 250.5, "outcome_unit": 100.0}
     weights = [*range(20, 420)] + [0] * 100
     assert proposed(weights).mass == (0.0,)
     top = proposed([*range(1000, 90_000, 1000), *[99_950] * 20])
@@ -201,9 +227,10 @@ def test_dates():
     days = [datetime.date(1999, 5, 1) + datetime.timedelta(days=9 * x) for x in range(N)]
     found = Column(
         model="normal",
-        days_since="1999-01-01",
+        days_since="2000-01-01",
         range=("1999-01-01", "2000-12-31"),
-        review=("model", "days_since", "range"),
+        settings={"outcome_unit": 100.0},
+        review=("model", "days_since", "range", "outcome_unit"),
     )
     spelled = [one.isoformat() for one in days]
     for values in (days, spelled, [datetime.datetime(*one.timetuple()[:3]) for one in days]):
@@ -212,7 +239,7 @@ def test_dates():
     coded = proposed([*spelled, "N", None])
     assert (coded.model, coded.missing) == ("normal", ("N", True))
     assert coded.review[-1] == "missing"
-    assert proposed([*days, *[days[3]] * 20]).mass == (147.0,)
+    assert proposed([*days, *[days[3]] * 20]).mass == (-218.0,)
     assert proposed(spelled[:3] * 20).model == "nominal"  # Few dates may be those of waves.
 
 

@@ -66,7 +66,7 @@ def test_a_narrow_table_has_lookups_and_stays_as_it_is_else() -> None:
     assert len(columns["rain"].lookup["area"]) == 40
     assert "lookup" in columns["rain"].review
     assert [columns[name].model for name in columns] == [
-        "nominal", None, "negative-binomial", "normal"
+        "nominal", None, "truncated-normal", "normal"
     ]  # fmt: skip
     assert columns["wage"].predictors is None
 

@@ -1,0 +1,142 @@
+"""Rules that a proposal finds: those the table was made by, kept by each record, none by chance."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import polars as pl
+from hypothesis import given, settings
+
+from pyvws.tables.rules import Fixed
+from pyvws.tables.schema import Schema
+
+N = 1200
+
+
+def survey(seed: int = 0) -> pl.DataFrame:
+    """Persons of whom some are not asked, and some have nothing."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 90, N)
+    area = rng.choice(["north", "two words", "it's"], N)
+    works = np.where(age < 15, None, rng.choice(["yes", "no"], N))
+    wage = np.where(works == "yes", rng.lognormal(9, 1, N).round(), 0.0)
+    wage = np.where((age < 15) | (rng.random(N) < 0.1), np.nan, wage)
+    joined = np.datetime64("2010-01-01") + rng.integers(0, 3000, N)
+    club = np.where(joined > np.datetime64("2016-06-30"), "N", rng.choice(["a", "b", "N"], N))
+    return pl.DataFrame(
+        {
+            "age at end": age,
+            "area": area,
+            "works": works,
+            "wage": wage,
+            "hours": np.where(works == "yes", rng.integers(1, 80, N), -9),
+            "rent": np.where(area == "it's", 0.0, rng.lognormal(6, 1, N).round()),
+            "joined": joined,
+            "club": club,
+            "noise": rng.choice(["1", "2", "3"], N),
+        },
+        strict=False,
+    ).with_columns(pl.col("wage").fill_nan(None))
+
+
+def test_the_rules_of_a_survey_by_hand() -> None:
+    table = survey()
+    columns = Schema.propose(table).columns
+    assert {name: one.rule for name, one in columns.items() if one.rule} == {
+        "works": "missing only where `age at end` < 15",
+        "wage": "missing where `age at end` < 15",
+        "hours": "-9 only where works != 'yes'",
+        "rent": '0 where area == "it\'s"',
+        "club": "N where joined > '2016-06-30'",
+    }
+    assert all(("rule" in one.review) == bool(one.rule) for one in columns.values())
+    assert Schema.propose(table.to_pandas()).columns["hours"].rule == columns["hours"].rule
+
+
+def test_two_conditions_are_one_rule() -> None:
+    table = survey().with_columns(
+        pl.when((pl.col("age at end") < 15) | (pl.col("area") == "north"))
+        .then(None)
+        .otherwise(pl.col("noise"))
+        .alias("asked")
+    )
+    rule = Schema.propose(table).columns["asked"].rule
+    assert rule == "missing only where area == 'north' or `age at end` < 15"
+
+
+def test_few_records_and_a_value_that_most_have_make_no_rule() -> None:
+    rng = np.random.default_rng(3)
+    rare = np.where(np.arange(N) < 4, "rare", rng.choice(["a", "b"], N))
+    often = np.where((rare == "a") | (rng.random(N) < 0.97), "0", "1")
+    table = pl.DataFrame(
+        {
+            "rare": rare,
+            "often": often,
+            "gone": np.where(rare == "rare", None, rng.choice(["x", "y", None], N)),
+        },
+        strict=False,
+    )
+    assert [one.rule for one in Schema.propose(table).columns.values()] == [None, None, None]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    """A table of independent columns, and one that is missing or 0 where another is small."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(60, 400))
+    names = draw(st.permutations(["x", "class", "a b", "missing", "`", "where", "é", "not"]))
+    labels = draw(st.lists(st.text(max_size=6), min_size=2, max_size=5, unique=True).filter(all))
+    number = rng.normal(0, 10.0 ** draw(st.integers(-3, 6)), n)
+    code = rng.integers(0, 40, n)
+    few = draw(st.booleans())
+    own = np.where(code < 12, np.nan, rng.lognormal(3, 1, n)) if few else rng.normal(0, 1, n)
+    return pd.DataFrame(
+        {
+            names[0]: rng.choice(labels, n),
+            names[1]: number,
+            names[2]: code,
+            names[3]: np.where(number < 0, None, rng.choice(labels, n)),
+            names[4]: own,
+            names[5]: np.where(code > 30, labels[0], rng.choice(labels[1:], n)),
+        }
+    )
+
+
+@given(tables())
+@settings(deadline=None)
+def test_each_record_keeps_each_rule(table: pd.DataFrame) -> None:
+    schema = Schema.propose(table)
+    for place, (name, column) in enumerate(schema.columns.items()):
+        values = Schema.coded(schema, table)
+        for rule in column.rules:
+            if not isinstance(rule, Fixed):
+                continue
+            assert set(rule.columns) <= set(list(schema.columns)[:place])
+            holds = rule.condition.holds(values, schema.columns)
+            cells = table[name][holds]
+            assert len(cells) >= 2
+            if rule.value is None:
+                assert cells.isna().all()
+                assert not rule.only or table[name][~holds].notna().all()
+            elif column.categorical:
+                assert (cells.astype(str) == rule.value).all()
+            else:
+                assert (cells == column.number_of(rule.value)).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_columns_that_tell_nothing_of_each_other_have_no_rule(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 600))
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "k": rng.integers(0, 50, n),
+            "g": rng.choice(list("abcdefgh"), n),
+            "y": np.where(rng.random(n) < rng.random(), np.nan, rng.normal(size=n)),
+            "h": np.where(rng.random(n) < rng.random(), None, rng.choice(list("ab"), n)),
+        }
+    )
+    assert [one.rule for one in Schema.propose(table).columns.values()] == [None] * 5

@@ -75,8 +75,17 @@ def _top_code() -> None:
 
 def _either_sign() -> None:
     _one(_RNG.normal(-1, 3, N), "normal")
-    made = _one(np.sinh(_RNG.normal(1, 2, N)), "normal", outcome_scale="signed-log")
-    assert (made < 0).any()
+    amounts = np.sinh(_RNG.normal(1, 2, N))
+    for y, unit in ((amounts, {}), (1000 * amounts, {"outcome_unit": 1000.0})):
+        assert (_one(y, "normal", outcome_scale="signed-log", **unit) < 0).any()
+
+
+def _far_from_0() -> None:
+    y = _RNG.normal(1960, 12, N).round()
+    public = {"outcome_centre": 1960.0, "outcome_unit": 20.0}
+    for model, more in (("normal", {}), ("truncated-normal", {"range": (1900, 2020)})):
+        made = _one(y, model, **public, **more, round=True)
+        assert made.median() == pytest.approx(np.median(y), abs=8)
 
 
 def _counts() -> None:
@@ -106,8 +115,11 @@ def _shares() -> None:
 
 def _dates() -> None:
     days = pl.Series(_RNG.integers(1, 729, N)).cast(pl.Int32).cast(pl.Date)
-    made = _schema(days, model="beta", days_since="1970-01-01", range=("1970-01-01", "1971-12-31"))
+    said: dict[str, Any] = {"range": ("1970-01-01", "1971-12-31")}
+    made = _schema(days, model="beta", days_since="1970-01-01", **said)
     assert made.dtype == pl.Date
+    said |= {"model": "truncated-normal", "settings": {"outcome_unit": 200.0}}
+    assert _schema(days, days_since="1971-01-01", **said).dtype == pl.Date
 
 
 def _missing() -> None:
@@ -195,6 +207,7 @@ ROWS = {
     "amounts that a public range cuts off, such as marks from 0 to 10 of which many are near "
     "10": _cut_off,
     "amounts of either sign": _either_sign,
+    "numbers far from 0, or far apart, such as years of birth": _far_from_0,
     "counts": _counts,
     "yes and no": _yes_and_no,
     "answers on a scale": _answers,

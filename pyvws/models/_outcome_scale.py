@@ -129,6 +129,13 @@ class OutcomeScale:
                 "schema (mass = [0]); for negative amounts use --outcome-scale identity "
                 "(outcome_scale='identity' in Python)."
             )
+        with np.errstate(over="ignore"):
+            too_large = int(np.isinf((outcome - self.centre) / self.unit).sum())
+        if too_large:
+            raise InputError(
+                f"Column {column!r} has {too_large} values beyond any number of units. Give a "
+                "larger outcome_unit."
+            )
 
     def encode(self, outcome: Floats) -> Floats:
         """Outcomes (N,) on the scale of the likelihood."""

@@ -85,8 +85,10 @@ class Normal(Regression):
         v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
         likelihood, and so every Lipschitz bound, is of v, as in the supplement of [risk2024];
         synthetic outcomes are y again. Priors are on the scale of v.
-    outcome_centre, outcome_unit : float
-        Public numbers that give v moderate size, where the priors are.
+    outcome_centre : float
+        A public number that is taken off y.
+    outcome_unit : float
+        A public number above 0 that y is divided by then: v gets moderate size, where priors are.
     smallest_sd : float
         The least sigma of the public range that the deviance clamp takes, in the unit of v; the
         model itself has no least sigma. A record loses log(sigma / smallest_sd) nats of epsilon.

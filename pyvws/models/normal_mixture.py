@@ -288,8 +288,10 @@ class NormalMixture(Family):
         unit. Likelihood, bounds and priors are on the scale of v. A record whose component
         holds few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond
         any real one: one record can ruin a dataset's mean, though not its quantiles.
-    outcome_centre, outcome_unit : float
-        Public numbers that give v moderate size, where the priors are.
+    outcome_centre : float
+        A public number that is taken off y.
+    outcome_unit : float
+        A public number above 0 that y is divided by then: v gets moderate size, where priors are.
     """
 
     name: ClassVar[str] = "normal-mixture"

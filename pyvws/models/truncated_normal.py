@@ -163,8 +163,10 @@ class TruncatedNormal(Regression):
     outcome_scale : {"identity", "log", "signed-log"}
         v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
         likelihood, and so every Lipschitz bound, is of v; synthetic outcomes are y again.
-    outcome_centre, outcome_unit : float
-        Public numbers that give v moderate size, where the priors are.
+    outcome_centre : float
+        A public number that is taken off y.
+    outcome_unit : float
+        A public number above 0 that y is divided by then: v gets moderate size, where priors are.
 
     Raises
     ------
@@ -207,6 +209,7 @@ class TruncatedNormal(Regression):
 
     def prepare(self, outcome: Floats, column: str) -> TruncatedNormal:
         check_within(outcome, column, self.range, self.name)
+        self.measured.check(np.array(self.range), column, self.name)
         return self
 
     def encode(self, outcome: Floats) -> Floats:

@@ -230,9 +230,8 @@ class Schema:
     def propose(cls, frame: Any) -> Schema:
         """A schema by the kinds of a table's columns and counts of their values.
 
-        `review` of each column lists the entries that come from the data: they are public only
-        once somebody who knows the survey has checked them and taken their names out of `review`.
-        Until then a run counts them as "not accounted".
+        `review` of each column lists the entries that come from the data: a run counts them as "not
+        accounted" until somebody who knows the survey has checked them and taken the names out.
 
         Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
         of at most 20 different values nominal, others negative-binomial if they are small counts;

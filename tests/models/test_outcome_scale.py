@@ -60,6 +60,8 @@ def test_the_logarithm_needs_values_above_zero():
     )
     with pytest.raises(InputError, match="3 values that are not above outcome_centre = 3; normal"):
         OutcomeScale("log", 3.0).check(y, "income", "normal")
+    with pytest.raises(InputError, match="'income' has 1 values beyond any number of units"):
+        OutcomeScale("identity", 0.0, 1e-300).check(np.array([1.0, 1e200]), "income", "normal")
 
 
 def test_names():

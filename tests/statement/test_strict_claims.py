@@ -91,6 +91,8 @@ FAMILIES: list[tuple[str, dict[str, Any], Any]] = [
     ("normal", {}, AMOUNTS),
     ("normal", {"outcome_scale": "signed-log"}, AMOUNTS),
     ("normal", {"outcome_scale": "log"}, POSITIVE),
+    ("normal", {"outcome_centre": 2.5, "outcome_unit": 1e-3}, AMOUNTS),
+    ("normal", {"outcome_scale": "log", "outcome_centre": -1.0, "outcome_unit": 10.0}, POSITIVE),
     ("gamma", {}, POSITIVE),
     ("logistic", {}, st.sampled_from([0, 1])),
     ("logistic", {}, st.booleans()),
@@ -514,7 +516,12 @@ LONGER = SamplerSettings(draws=5, chains=1)
         (
             {"model": find_model("normal", smallest_sd=0.5)},
             "deviance",
-            {"outcome_scale": "identity", "smallest_sd": 0.5},
+            {
+                "outcome_scale": "identity",
+                "outcome_centre": 0.0,
+                "outcome_unit": 1.0,
+                "smallest_sd": 0.5,
+            },
         ),
     ],
 )

@@ -71,7 +71,11 @@ def test_kinds_by_hand():
     )
     z = norm.ppf((np.arange(200) + 0.5) / 200)
     incomes = np.where(z < z[2], -100.0 - np.arange(200), np.exp(10 + z))
-    for values, unit in ((incomes, 1000.0), (1000 * np.sinh(2 * z), 1000.0), (20 * np.sinh(3 * z), 10.0)):
+    for values, unit in (
+        (incomes, 1000.0),
+        (1000 * np.sinh(2 * z), 1000.0),
+        (20 * np.sinh(3 * z), 10.0),
+    ):
         signed = proposed(values.round(2))
         assert (signed.outcome_scale, signed.settings) == ("signed-log", {"outcome_unit": unit})
     years = proposed([1900 + 2 * x for x in range(N)] * 2)

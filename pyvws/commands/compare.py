@@ -75,14 +75,19 @@ def compare(
     from pyvws.comparison.compare import compare as compared
     from pyvws.comparison.page import LOOKED, headings, notes, shown_row
     from pyvws.tables.files import read_table
+    from pyvws.tables.schema import Schema
 
     settings: dict[str, Any] = given_settings(context)
     source = read_table(table)
+    frame = source.frame
+    if "schema" in settings:
+        columns = Schema.read(settings["schema"]).columns
+        frame = source.with_text([name for name, one in columns.items() if one.categorical])
     asked = () if epsilons is None else read_numbers(epsilons, "--epsilons", two=False)
     with counted_progress("compare") as tick:
         try:
             found = compared(
-                source.frame if "schema" not in settings else source.spelled,
+                frame,
                 out,
                 epsilons=asked,
                 choices=choice or None,

@@ -125,7 +125,7 @@ class OutcomeScale:
             least = "0" if self.centre == 0.0 else f"outcome_centre = {self.centre:g}"
             raise InputError(
                 f"Column {column!r} has {too_low} values that are not above {least}; {model} with "
-                "outcome scale log needs them above it. Make 0 a point of mass in a "
+                f"outcome scale log needs them above {least}. Make 0 a point of mass in a "
                 "schema (mass = [0]); for negative amounts use --outcome-scale identity "
                 "(outcome_scale='identity' in Python)."
             )

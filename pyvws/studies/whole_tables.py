@@ -160,12 +160,18 @@ _CE: Final = {
     "Income": Column(
         model="normal",
         outcome_scale="signed-log",
+        settings={"outcome_unit": 1000.0},
         range=(-1e6, 5e6),
         scale=(5e4, 1e5),
         mass=(0,),
         decimals=0,
     ),
-    "Expenditure": Column(model="normal", outcome_scale="signed-log", decimals=0),
+    "Expenditure": Column(
+        model="normal",
+        outcome_scale="signed-log",
+        settings={"outcome_unit": 1000.0},
+        decimals=0,
+    ),
 }
 
 DESIGNS: Final[dict[str, Design]] = {

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,15 +98,27 @@ class TableFile:
         """
         return spelled(self.frame, self.as_written)
 
+    def with_text(self, names: Collection[str]) -> pl.DataFrame:
+        """`spelled`, with all whole numbers of the columns `names` as text.
 
-def spelled(frame: pl.DataFrame, written: pl.DataFrame) -> pl.DataFrame:
-    """A frame with whole numbers as they are `written`, where a cell is more than its number."""
+        So a category may have levels of text that no record of the file has.
+        """
+        return spelled(self.frame, self.as_written, names)
+
+
+def spelled(
+    frame: pl.DataFrame, written: pl.DataFrame, as_text: Collection[str] = ()
+) -> pl.DataFrame:
+    """A frame with whole numbers as they are `written`, where a cell is more than its number.
+
+    Those of the columns `as_text` are always text, if they are written as text.
+    """
     kept = []
     for name in frame.columns:
         number, text = frame[name], written[name]
         if number.dtype.is_integer() and text.dtype == pl.String:
             text = text.set(number.is_null(), None)
-            if not text.equals(number.cast(pl.String)):
+            if name in as_text or not text.equals(number.cast(pl.String)):
                 kept.append(text)
     return frame.with_columns(kept)
 

@@ -163,3 +163,17 @@ def test_the_command_prints_the_points_and_the_advice(tmp_path: Path) -> None:
     assert said["advice"]["2"].startswith("At epsilon 2 a dataset")
     wrong = CliRunner().invoke(app, [*words, "--mechanism", "lw"])
     assert "A comparison does not take mechanism. It goes into choices" in str(wrong.exception)
+
+
+def test_the_command_takes_a_level_of_text_that_no_record_has(tmp_path: Path) -> None:
+    people, schema = tmp_path / "people.csv", tmp_path / "people.toml"
+    codes = {"age": {"young": 1, "old": 2}, "job": {"yes": 1, "no": 2}}
+    coded = [pl.col(name).replace_strict(of) for name, of in codes.items()]
+    PEOPLE.with_columns(coded).write_csv(people)
+    levels = '["1", "2", "N"]'
+    schema.write_text(SCHEMA.replace('["young", "old"]', levels).replace('["yes", "no"]', levels))
+    words = ["compare", str(people), "--schema", str(schema), "--choice", "lw", "--seeds", "1"]
+    words += ["--jobs", "1", "--draws", "100", "--chains", "2", "--datasets", "2"]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 results" in done.output

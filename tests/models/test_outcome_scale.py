@@ -55,7 +55,7 @@ def test_the_logarithm_needs_values_above_zero():
         OutcomeScale("log").check(y, "income", "normal")
     assert str(caught.value) == (
         "Column 'income' has 2 values that are not above 0; normal with outcome scale log needs "
-        "them above it. Make 0 a point of mass in a schema (mass = [0]); for negative amounts use "
+        "them above 0. Make 0 a point of mass in a schema (mass = [0]); for negative amounts use "
         "--outcome-scale identity (outcome_scale='identity' in Python)."
     )
     with pytest.raises(InputError, match="3 values that are not above outcome_centre = 3; normal"):

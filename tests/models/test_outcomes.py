@@ -168,7 +168,9 @@ def test_settings_that_a_user_can_give():
     takes = {name: model_settings(MODELS[name]) for name in REGRESSIONS}
     taking = {"normal", "truncated-normal", "ordinal", "beta", "gamma"}
     assert {name for name, settings in takes.items() if settings} == taking
-    assert takes["normal"] == ("outcome_scale", "smallest_sd")
+    scaled = ("outcome_scale", "outcome_centre", "outcome_unit")
+    assert takes["normal"] == (*scaled, "smallest_sd")
+    assert takes["truncated-normal"] == ("range", *scaled)
     with pytest.raises(InputError, match=r"^outcome_scale must be one"):
         find_model("normal", outcome_scale="sqrt")
 

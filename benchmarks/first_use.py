@@ -30,6 +30,7 @@ _OUTCOMES: Final[dict[str, Callable[[np.random.Generator], Any]]] = {
     "normal": lambda rng: rng.normal(size=_N).round(2),
     "beta": lambda rng: rng.beta(2.0, 3.0, _N).round(3).clip(0.001, 0.999),
     "nominal": lambda rng: rng.choice(["a", "b", "c"], _N),
+    "normal-mixture": lambda rng: rng.normal(size=_N).round(2),
 }
 
 

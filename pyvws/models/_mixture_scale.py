@@ -62,7 +62,11 @@ def _restore_mixture(
     e = np.empty(K)
     jacobian = 0.0
     for c in range(C):
-        R[c], HB[c], centre[c] = conditional_factors(B, H[c], pull[c])
+        own_R, own_HB, own_centre = conditional_factors(B, H[c], pull[c])
+        for k in range(K):  # To assign whole slices takes seconds to compile.
+            centre[c, k] = own_centre[k]
+            for j in range(K):
+                R[c, k, j], HB[c, k, j] = own_R[k, j], own_HB[k, j]
         for k in range(K):
             e[k] = centre[c, k] + q[c * K + k]
             jacobian -= math.log(R[c, k, k])

@@ -80,7 +80,9 @@ def _places(C: int, K: int) -> tuple[int, int, int, int, int]:
 def _components(q: Any, C: int, K: int, floor: float) -> Any:
     """s (K,), L (K, K), beta (C, K), and of each component sigma - floor and 1 / sigma (C,)."""
     scales, partials, sigmas, _, _ = _places(C, K)
-    s = np.exp(q[scales:partials])
+    s = np.empty(K)
+    for k in range(K):
+        s[k] = math.exp(q[scales + k])
     L = cholesky_factor(q, partials, K)
     beta, above, inverse = np.empty((C, K)), np.empty(C), np.empty(C)
     for c in range(C):
@@ -225,11 +227,14 @@ def _cell_slopes(
 @kernel
 def _log_shares(v: Any) -> Any:
     """log pi (C,) of log sizes v (C,)."""
-    largest = v.max()
-    total = 0.0
+    largest, total, found = -np.inf, 0.0, np.empty(len(v))
+    for c in range(len(v)):
+        largest = max(largest, v[c])
     for c in range(len(v)):
         total += math.exp(v[c] - largest)
-    return v - (largest + math.log(total))
+    for c in range(len(v)):
+        found[c] = v[c] - (largest + math.log(total))
+    return found
 
 
 @kernel
@@ -239,8 +244,15 @@ def _constrained(q: Any, C: int, K: int) -> tuple[Any, Any, Any]:
     _, _, _, sizes, last = _places(C, K)
     beta, L, pi = np.empty((S, C, K)), np.empty((S, K, K)), np.empty((S, C))
     for d in range(S):
-        _, L[d], beta[d], _, _ = _components(q[d], C, K, 0.0)
-        pi[d] = np.exp(_log_shares(q[d, sizes:last]))
+        _, factor, own, _, _ = _components(q[d], C, K, 0.0)
+        log_pi = _log_shares(q[d, sizes:last])
+        for i in range(K):  # To assign whole slices takes seconds to compile.
+            for j in range(K):
+                L[d, i, j] = factor[i, j]
+        for c in range(C):
+            pi[d, c] = math.exp(log_pi[c])
+            for i in range(K):
+                beta[d, c, i] = own[c, i]
     return beta, L, pi
 
 

@@ -39,7 +39,7 @@ class WeightedFit:
     weights : ndarray, shape (N,) or (N, K)
         alpha_i in [0, 1], or alpha_ik of each column of a table.
     posterior : Posterior
-        S draws of the pseudo posterior.
+        S draws of the pseudo posterior; none of a fit that a search tried and left.
     bounds : LipschitzBounds
         Delta_{alpha,x_i} (N,), Delta_{alpha,x} and epsilon_x of these draws, in nats.
     maxima : ndarray, shape (N,)

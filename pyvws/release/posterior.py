@@ -154,6 +154,7 @@ def open_loop(
         seed=seed,
         listener=listener,
         reference=_reference(settings, table, log),
+        keeps_tries=False,
     )
 
 

@@ -28,7 +28,7 @@ from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
 from pyvws.tables.units import Units
 from pyvws.weights.reweight import reweight
-from pyvws.weights.search import LONGER, Try, Window, leveled, meet, stay_below
+from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "ReferenceFits", "SynthesisLoop"]
@@ -65,7 +65,8 @@ class SynthesisLoop:
     `model` and `cells` are one outcome's, or those of all columns of a table; `cells` are the units
     of a run that has units, and the weights and bounds are then theirs. `source` samples and
     computes the bounds. `reference` is there where a mechanism asks for public records. `shared`
-    has fits of an earlier loop on the table, by the key under which they are kept.
+    has fits of an earlier loop on the table, by the key under which they are kept. Unless the loop
+    `keeps_tries`, a search frees the draws of its fits but the latest: each may take gigabytes.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class SynthesisLoop:
         listener: Listener = SILENT,
         reference: ReferenceFits | None = None,
         shared: Mapping[Any, Callable[[], WeightedFit]] | None = None,
+        keeps_tries: bool = True,
     ) -> None:
         self.model: Any = model
         self.cells: Any = cells
@@ -91,6 +93,7 @@ class SynthesisLoop:
         self._kept: dict[Any, WeightedFit] = {}
         self._reference = reference
         self._shared = shared or {}
+        self._keeps_tries = keeps_tries
 
     def branch(self, *, seed: int, listener: Listener = SILENT) -> SynthesisLoop:
         """A loop on the same table under another seed, with this loop's unweighted and LW fits.
@@ -264,11 +267,21 @@ class SynthesisLoop:
         largest: float = _LARGEST_C,
     ) -> dict[str, Any]:
         """Arguments of both searches; `start` is the unweighted fit by default."""
+        begin = start or self.unweighted()
+        before = len(self.fits)
+
+        def fit(weights: Floats) -> Reached[WeightedFit]:
+            made = self.fit(weights, label)
+            if not self._keeps_tries:
+                for earlier in self.fits[before:-1]:
+                    earlier.posterior.draws.clear()
+            return made.reached
+
         return {
-            "fit": lambda weights: self.fit(weights, label).reached,
+            "fit": fit,
             "first": first,
             "largest": largest,
-            "start": (start or self.unweighted()).reached,
+            "start": begin.reached,
             "symbol": symbol,
             "label": label,
             "tell": partial(self._tell, len(self.tries)),

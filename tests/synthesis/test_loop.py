@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,15 @@ from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.tables.cells import make_cells
+from pyvws.weights.search import Window
 from pyvws.weights.weights import lipschitz_weights
 
 pytestmark = pytest.mark.draws
 
 
-def _loop(y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None) -> SynthesisLoop:
+def _loop(
+    y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None, **given: Any
+) -> SynthesisLoop:
     model, cells = MODELS["negative-binomial"], make_cells(y, np.ones((len(y), 1)))
     return SynthesisLoop(
         model,
@@ -35,6 +39,7 @@ def _loop(y: Floats, *, threshold: float = 1.0, lines: list[str] | None = None) 
         settings=SamplerSettings(draws=500, warmup=300, chains=2),
         seed=3,
         listener=Listener(fit=lambda label: None, line=(lines if lines is not None else []).append),
+        **given,
     )
 
 
@@ -174,3 +179,22 @@ def test_a_record_of_weight_zero_leaves_the_fit_as_if_it_were_not_there(y: Float
     gap = fit.posterior.draws["beta"].mean() - alone.posterior.draws["beta"].mean()
     sd = alone.posterior.draws["beta"].std()
     assert abs(gap) < 5 * sd * np.sqrt(2 / alone.posterior.diagnostics.ess_bulk_min)
+
+
+def _lw_weights(loop: SynthesisLoop, c: float) -> Floats:
+    return loop.lipschitz_weights(c=c, g=0.0)
+
+
+def test_a_search_frees_the_draws_that_nobody_reads_again(y: Floats) -> None:
+    found = []
+    for keeps in (True, False):
+        loop = _loop(y, keeps_tries=keeps)
+        loop.lipschitz()
+        weights_at = partial(_lw_weights, loop)
+        fit, _ = loop.below(weights_at, Window.below(6.0, 0.05), symbol="c", label="LW", first=0.2)
+        found.append((fit.bounds.database, fit.posterior.draws["phi"].tolist()))
+        empty = [not one.posterior.draws for one in loop.fits]
+        assert len(empty) > 4
+        tries = [False, False, *[not keeps] * (len(empty) - 4), False, False]
+        assert empty == tries  # Unweighted and LW stay, and so does the fit that is confirmed.
+    assert found[0] == found[1]

@@ -87,6 +87,7 @@ def run_chains(
         blocking=False,
     )
     try:
+        tick()
         while True:
             try:
                 return sampler.wait(timeout=_POLL_SECONDS)

@@ -100,6 +100,8 @@ class NativeEngine:
             parts.append(found)
             diverging += bad
             done += part.chains * (part.draws + part.warmup)
+        if progress is not None:
+            progress(total, total)
         q = np.concatenate(parts)
         if not np.isfinite(q).all():
             raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")

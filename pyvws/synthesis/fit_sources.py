@@ -285,7 +285,8 @@ class _Told:
     """Progress of several fits side by side, told as one; and the word that stops them all."""
 
     def __init__(self, progress: FitProgress | None, columns: Sequence[str]) -> None:
-        self._progress, self._columns, self._done = progress, columns, [0] * len(columns)
+        self._progress, self._columns = progress, columns
+        self._done: dict[int, int] = {}  # By place, of the fits that began.
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -300,12 +301,8 @@ class _Told:
                 raise KeyboardInterrupt
             self._done[place] = done
             if self._progress is not None:
-                now = [
-                    column
-                    for column, done in zip(self._columns, self._done, strict=True)
-                    if 0 < done < total
-                ]
-                self._progress(sum(self._done), total * len(self._done), now)
+                now = [self._columns[at] for at, done in list(self._done.items()) if done < total]
+                self._progress(sum(self._done.values()), total * len(self._columns), now)
 
         return tell
 

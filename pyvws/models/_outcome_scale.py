@@ -150,8 +150,7 @@ class OutcomeScale:
     def caveats(self) -> tuple[Phrase, ...]:
         """The caveats of the privacy statement about a density on the scale."""
         plain = (self.centre, self.unit) == (0.0, 1.0)
-        at = {"centre": self.centre, "unit": self.unit}
-        moved = () if plain else (Phrase("centre-and-unit", at),)
+        moved = () if plain else (Phrase("centre-and-unit"),)
         return Phrase(f"unit-{self.name}"), *moved, Phrase("no-upper-limit")
 
 

@@ -205,7 +205,7 @@ class TruncatedNormal(Regression):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        return Phrase("public-range"), *self.measured.caveats
+        return Phrase("truncated"), *self.measured.caveats
 
     def prepare(self, outcome: Floats, column: str) -> TruncatedNormal:
         check_within(outcome, column, self.range, self.name)

@@ -33,10 +33,12 @@ def _columns() -> dict[str, Any]:
     }
 
 
+_WITHIN = {"range": (-160, 160), "outcome_unit": 50.0}
+
 # Outcome, model, settings, type of the synthetic column, a sentence of the statement.
 _RUNS: list[tuple[str, str, dict[str, Any], Any, str]] = [
-    ("income", "gamma", {}, pl.Float64, "in its own unit"),
-    ("income", "normal", {"outcome_scale": "log"}, pl.Float64, "does not depend on the outcome's"),
+    ("income", "gamma", {}, pl.Float64, "as a number in one unit"),
+    ("income", "normal", {"outcome_scale": "log"}, pl.Float64, "through the priors alone"),
     ("balance", "normal", {"outcome_scale": "signed-log"}, pl.Float64, "sign(y) log(1 + |y|)"),
     ("works", "logistic", {"c": 0.7, "g": 0.3}, pl.Boolean, "deletion of one record"),
     (
@@ -47,6 +49,7 @@ _RUNS: list[tuple[str, str, dict[str, Any], Any, str]] = [
         "set of levels of the outcome",
     ),
     ("share", "beta", {"range": (0, 5)}, pl.Float64, "place in its public range"),
+    ("balance", "truncated-normal", _WITHIN, pl.Float64, "given that it lies in its"),
 ]
 
 
@@ -70,6 +73,8 @@ def test_pandas_and_polars_give_the_same_release(outcome, model, settings, dtype
     made = first.datasets[0][outcome].to_numpy()
     if model == "beta":
         assert ((made >= 0) & (made <= 5)).all()
+    if model == "truncated-normal":
+        assert (abs(made) <= 160).all()
     if model in ("gamma", "normal") and outcome == "income":
         assert (made > 0).all()
     if model == "ordinal":

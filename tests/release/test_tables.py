@@ -388,6 +388,7 @@ def test_progress_names_the_columns_that_are_sampled() -> None:
         return lambda *news: told.setdefault(label, []).append(news)
 
     synthesizer(draws=400).fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
+    assert told
     for news in told.values():
         named = {name for *_, doing in news for name in doing}
         assert named == {"edu", "pay", "visits"}

@@ -41,7 +41,8 @@ _CODES_SPAN: Final = 20.0  # or one that is no further from it.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
 _MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
 _OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal")
-_SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0.
+_SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0,
+_BY_CHANCE: Final = 2.0  # or by so many standard errors.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
 
@@ -335,24 +336,31 @@ def _scale(values: Floats, ends: tuple[float, float]) -> dict[str, Any]:
         return _around(ends)
     if low > 0:
         return {"outcome_scale": "log", "outcome_unit": _step(float(np.median(values)))}
-    return {"outcome_scale": "signed-log", "outcome_unit": _signed_unit(values)}
+    unit = _signed_unit(values)
+    if unit is None:
+        return _around(ends)
+    return {"outcome_scale": "signed-log", "outcome_unit": unit}
 
 
-def _signed_unit(values: Floats) -> float:
+def _signed_unit(values: Floats) -> float | None:
     """The unit of the scale signed-log under which a normal follows numbers (n,) best.
 
     Of the powers of ten under which a normal has nearly as many values below 0 as the numbers, it
-    is that of the largest likelihood.
+    is that of the largest likelihood; None where the numbers as they are have a larger one.
     """
-    size = np.abs(values)
+    size, share = np.abs(values), float((values < 0).mean())
+    near = max(_SHARE_BELOW_0, _BY_CHANCE * math.sqrt(share * (1.0 - share) / len(values)))
+    units = [10.0**power for power in range(math.ceil(math.log10(size.max())))]
     found = []
-    for power in range(math.ceil(math.log10(size.max()))):
-        v = np.sign(values) * np.log1p(size / 10.0**power)
+    for unit in (None, *units):
+        if unit is None:
+            v, slopes = values / size.max(), 1.0 / size.max()
+        else:
+            v, slopes = np.sign(values) * np.log1p(size / unit), 1.0 / (unit + size)
         below = float(ndtr(-v.mean() / v.std()))
-        gap = max(abs(below - float((values < 0).mean())), _SHARE_BELOW_0)
-        log_density = -math.log(float(v.std())) - float(np.log(10.0**power + size).mean())
-        found.append((-gap, log_density, 10.0**power))
-    return max(found)[2]
+        log_density = float(np.log(slopes).mean()) - math.log(float(v.std()))
+        found.append((-max(abs(below - share), near), log_density, unit))
+    return max(found, key=lambda one: one[:2])[2]
 
 
 def _towers(point: float, values: Floats) -> bool:

@@ -122,20 +122,22 @@ def _proposed(column: nw.Series[Any]) -> Column:
 def _category(column: nw.Series[Any]) -> Column:
     """Nominal with the levels found, ordinal if pandas orders them; an identifier is dropped."""
     places, labels = distinct(column)
-    empty = bool((places < 0).any())
+    empty, filled = bool((places < 0).any()), int((places >= 0).sum())
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if column.dtype == nw.Boolean:
         return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
+    most = MOST_LEVELS
     if isinstance(column.dtype, nw.Enum):  # Its levels are declared, and pandas' ones ordered.
         levels = tuple(label_of(level) for level in column.dtype.categories)
         ordered = column.implementation.is_pandas() and not empty
     else:
         levels, ordered = tuple(sorted(labels, key=_rising)), False
-        if len(labels) == int((places >= 0).sum()) and not _coded_dates(places, labels):
+        most = min(most, max(_FEW, filled // _RECORDS_A_CODE))
+        if len(labels) == filled and not _coded_dates(places, labels):
             return _dropped(_ID if len(labels) > 1 else _ONE, "role")
     if len(levels) > _FEW and (dates := _coded_dates(places, labels)):
         return dates
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > most:
         return _coded_numbers(places, labels) or _dropped(_TEXT, "role")
     if len(levels) < 2:
         return _dropped(_ONE, "role")
@@ -190,10 +192,13 @@ def _numbers_records(values: Floats, known: Floats) -> bool:
 def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
-    `places` (N,) say which label each cell has, -1 if it is empty.
+    Text such as 00512 is a code, as of postal areas: a number would lose its zeros. `places` (N,)
+    say which label each cell has, -1 if it is empty.
     """
     numbers = [as_number(label) for label in labels]
     codes: list[Any] = sorted(label for label in labels if as_number(label) is None)
+    if any(one.startswith("0") and one[1:].isdecimal() for one in labels):
+        return None
     if len(codes) > _MOST_CODES or len({one for one in numbers if one is not None}) < 2:
         return None
     codes += [True] if (places < 0).any() else []

@@ -100,6 +100,8 @@ def test_what_is_dropped():
         ([3] * N, "one value in all records"),
         ([f"id{x}" for x in range(N)], "every value differs, as in an id or free text"),
         ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code of very many levels"),
+        ([f"{x % 301:05d}" for x in range(3000)], "free text, or a code of very many levels"),
+        ([f"w{x % 31}" for x in range(61)], "free text, or a code of very many levels"),
     ):
         assert dropped(values) == dropped(values, pd.DataFrame) == (note, ("role",))
     other = "neither numbers, dates, text, truth values nor categories"
@@ -109,6 +111,15 @@ def test_what_is_dropped():
         assert dropped(values, pd.DataFrame) == (other, ())
     moments = [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)]
     assert dropped(moments) == dropped(moments, pd.DataFrame) == ("times of the day", ())
+
+
+def test_text_that_is_no_free_text():
+    for values in (
+        [f"w{x % 31}" for x in range(62)],
+        [f"w{x % 20}" for x in range(21)],
+        pl.Series([f"w{x % 31}" for x in range(61)], dtype=pl.Enum([f"w{x}" for x in range(31)])),
+    ):
+        assert proposed(values).model == "nominal"
 
 
 def test_ids():

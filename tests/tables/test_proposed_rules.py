@@ -84,7 +84,7 @@ def test_few_records_and_a_value_that_most_have_make_no_rule() -> None:
 def tables(draw: st.DrawFn) -> pd.DataFrame:
     """A table of independent columns, and one that is missing or 0 where another is small."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n = draw(st.integers(60, 400))
+    n = draw(st.integers(120, 400))
     names = draw(st.permutations(["x", "class", "a b", "missing", "`", "where", "é", "not"]))
     labels = draw(st.lists(st.text(max_size=6), min_size=2, max_size=5, unique=True).filter(all))
     number = rng.normal(0, 10.0 ** draw(st.integers(-3, 6)), n)

@@ -286,7 +286,7 @@ class _Told:
 
     def __init__(self, progress: FitProgress | None, columns: Sequence[str]) -> None:
         self._progress, self._columns = progress, columns
-        self._done: dict[int, int] = {}  # By place, of the fits that began.
+        self._done: list[int | None] = [None] * len(columns)  # None before a fit begins.
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -301,8 +301,13 @@ class _Told:
                 raise KeyboardInterrupt
             self._done[place] = done
             if self._progress is not None:
-                now = [self._columns[at] for at, done in list(self._done.items()) if done < total]
-                self._progress(sum(self._done.values()), total * len(self._columns), now)
+                began = [
+                    (column, done)
+                    for column, done in zip(self._columns, self._done, strict=True)
+                    if done is not None
+                ]
+                now = [column for column, done in began if done < total]
+                self._progress(sum(done for _, done in began), total * len(self._columns), now)
 
         return tell
 

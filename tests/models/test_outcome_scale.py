@@ -145,3 +145,5 @@ def test_a_centre_and_a_unit_are_an_outcome_in_that_unit(model, settings):
         np.testing.assert_allclose(two["x"], 16.0 + 8.0 * one["x"], rtol=1e-14)
     said = "outcome_centre and outcome_unit"
     assert [said in " ".join(run.privacy["caveats"]) for run in (plain, other)] == [False, True]
+    stated = other.privacy["relies_on"]["public_settings"]
+    assert (stated["outcome_centre"], stated["outcome_unit"]) == (16.0, 8.0)

@@ -236,7 +236,7 @@ def test_zeros_among_gains_and_losses():
     """A hundredth of zeros is a point of mass: no scale of a normal makes a value that repeats."""
     gains = [*range(1000, 1950), *range(-40, -20)]
     found = proposed([*gains, *[0] * 10])
-    assert (found.model, found.mass) == ("normal", (0.0,))
+    assert (found.model, found.outcome_scale, found.mass) == ("normal", None, (0.0,))
     assert proposed([*gains, *[0] * 9]).mass == ()
 
 

@@ -26,11 +26,12 @@ import numba
 from numba.core import event
 from platformdirs import user_cache_path
 
+from pyvws._base.kernel_parts import PartCompiler
+
 __all__ = [
     "callback",
     "compiling",
     "inlined_kernel",
-    "inner_kernel",
     "kernel",
     "kernel_of_kernels",
     "sources_digest",
@@ -103,23 +104,22 @@ def sources_digest(package: Path) -> str:
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile `function` on first use; division by zero gives IEEE results and never raises."""
-    return _kept_on_disk(function, _OPTIONS)
+    """Compile `function` on first use; division by zero gives IEEE results and never raises.
 
-
-def inner_kernel(function: _Function) -> _Function:
-    """Compile `function` for kernels that call it; a kernel is kept with all its inner ones."""
-    return _inner(function)
+    Kernels that call a kernel are compiled and kept together with it. Python that calls it gets it
+    compiled for that, and kept.
+    """
+    return _made(function)
 
 
 def inlined_kernel(function: _Function) -> _Function:
-    """Compile a small `inner_kernel` into each kernel that calls it: a call would cost more."""
-    return _inner(function, forceinline=True)
+    """Compile a small `kernel` into each kernel that calls it: a call would cost more."""
+    return _made(function, forceinline=True)
 
 
 def summing_kernel(function: _Function) -> _Function:
     """Compile as an `inlined_kernel`, and take its sums in any order: several terms at once."""
-    return _inner(function, forceinline=True, fastmath={"reassoc", "nsz"})
+    return _made(function, forceinline=True, fastmath={"reassoc", "nsz"})
 
 
 def kernel_of_kernels(function: _Function) -> _Function:
@@ -157,17 +157,17 @@ def _kept(function: Callable[..., Any]) -> bool:
     return next(Path(folder.CACHE_DIR).rglob(name), None) is not None
 
 
-class _Inner:
-    """A function without the layer that Python calls, which takes as long again to compile.
+class _Kernel:
+    """A function as a part of the kernels that call it, and as one that Python calls.
 
-    Python that calls the function all the same gets it compiled once more, with that layer.
+    Each of the two is compiled where it is first needed.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.py_func, self._options = function, options
-        within: Any = {**options, "no_cpython_wrapper": True}
-        self._within: Any = numba.njit(**within)(function)
-        self._numba_type_ = self._within._numba_type_  # What numba takes such a global for.
+        part: Any = {**options, "no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+        self._part: Any = numba.njit(**part)(function)
+        self._numba_type_ = self._part._numba_type_  # What numba takes such a global for.
 
     @cached_property
     def _from_python(self) -> Callable[..., Any]:
@@ -177,8 +177,8 @@ class _Inner:
         return self._from_python(*arguments)
 
 
-def _inner(function: _Function, **further: Any) -> _Function:
-    made: Any = _Inner(function, {**_OPTIONS, **further})
+def _made(function: _Function, **further: Any) -> _Function:
+    made: Any = _Kernel(function, {**_OPTIONS, **further})
     kept: _Function = made
     return kept
 

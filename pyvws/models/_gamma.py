@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inner_kernel
+from pyvws._base.kernels import kernel
 
 __all__ = [
     "LARGE_COUNT",
@@ -29,7 +29,7 @@ _LARGE = 10.0  # The series is used from here on; smaller arguments are moved up
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
-@inner_kernel
+@kernel
 def _tail(r: float) -> float:
     """Terms of log Gamma(1/r) beyond (x - 1/2) log x - x + log(2 pi)/2, in powers of r = 1/x."""
     q = r * r
@@ -38,7 +38,7 @@ def _tail(r: float) -> float:
     return r * (1 / 12 + q * near)
 
 
-@inner_kernel
+@kernel
 def _tail_slope(r: float) -> float:
     """Derivative of `_tail` in x = 1/r."""
     q = r * r
@@ -47,7 +47,7 @@ def _tail_slope(r: float) -> float:
     return -q * (1 / 12 + q * near)
 
 
-@inner_kernel
+@kernel
 def log_gamma(x: float) -> tuple[float, float]:
     """log Gamma(x) and its derivative for x > 0."""
     product = 1.0
@@ -64,7 +64,7 @@ def log_gamma(x: float) -> tuple[float, float]:
     return value, slope + log_x - 0.5 * r + _tail_slope(r)
 
 
-@inner_kernel
+@kernel
 def stirling_gap(x: float) -> tuple[float, float]:
     """x log x - x - log Gamma(x) and its derivative log x - digamma(x), for x > 0.
 
@@ -94,7 +94,7 @@ def log_factorial(y: Floats) -> Floats:
     return np.where(large, rest, gammaln(np.where(large, 0.0, y) + 1.0))
 
 
-@inner_kernel
+@kernel
 def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[float, float]:
     """log Gamma(y + phi) - log Gamma(phi) and its derivative in phi; `base` is log_gamma(phi).
 
@@ -121,7 +121,7 @@ def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[fl
     return value, slope
 
 
-@inner_kernel
+@kernel
 def log_rising_sum(y: Any, weight: Any, phi: float) -> tuple[float, float]:
     """sum_v weight_v log_rising(y_v, phi) and its derivative in phi; y, weight (V,)."""
     base, base_slope = log_gamma(phi)

@@ -31,6 +31,7 @@ from pyvws.models._small_matrices import (
     solve_upper,
 )
 from pyvws.models.model import SampledScale
+from pyvws.models.sampled_scale import conditional_parts, prior_factor
 
 __all__ = ["mixture_scale"]
 
@@ -90,7 +91,7 @@ def _log_sum(q: Any, first: int, end: int) -> float:
     """log of the sum of exp(q) over the entries from `first` up to `end`."""
     top, total = q[first], 0.0
     for c in range(first, end):
-        top = max(top, q[c])
+        top = q[c] if q[c] > top else top
     for c in range(first, end):
         total += math.exp(q[c] - top)
     return top + math.log(total)
@@ -104,7 +105,10 @@ def _pull_back_mixture(
     B, R, HB, centre, t, total, slope = state
     C, K = pull.shape
     at = C * K
-    by_right, by_R, by_B = np.empty(K), np.empty((K, K)), np.zeros((K, K))
+    by_right, by_R, by_B = np.empty(K), np.empty((K, K)), np.empty((K, K))
+    for i in range(K):
+        for j in range(K):
+            by_B[i, j] = 0.0
     for c in range(C):
         by_z = gradient[c * K : (c + 1) * K]
         solve_lower(R[c], by_z)
@@ -154,8 +158,8 @@ def mixture_scale(centre: Floats, H: Floats, b: Floats) -> SampledScale:
 
     def seen(q: Floats) -> Floats:
         """What stands in the place of q (D,) before `offset` is taken off."""
-        nowhere, z = np.zeros(len(q)), q.copy()
-        _, (_, R, _, middle, *_) = _restore_mixture(nowhere, q, H, pull, large, q.copy())
+        z = q.copy()
+        R, middle = conditional_parts(prior_factor(q[b.size :], b.shape[1]), H, pull)
         x = q[: b.size].reshape(b.shape)
         z[: b.size] = (np.einsum("ci,cij->cj", x, R) - middle).ravel()
         v, gamma = q[sizes], math.exp(q[-1])

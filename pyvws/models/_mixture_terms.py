@@ -28,11 +28,10 @@ _EXPONENT = 52  # Where a double keeps the exponent of 2.
 
 @inlined_kernel
 def _exponentials(x: Any, out: Any, n: int) -> None:
-    """exp(x) (n,) for x between -700 and 0, within one ulp and a half; overwrites x.
+    """exp(x) (n,) for x between -700 and 0, within one ulp and a half.
 
     exp(x) = 2^k exp(r) for a whole k and |r| below log(2) / 2, by the series of exp(r).
     """
-    bits, out_bits = x.view(np.int64), out.view(np.int64)
     for i in range(n):
         shifted = x[i] * _LOG2_E + _TO_WHOLE
         k = shifted - _TO_WHOLE
@@ -50,10 +49,9 @@ def _exponentials(x: Any, out: Any, n: int) -> None:
         p = p * r + 1.0 / 6.0
         p = p * r + 0.5
         p = p * r + 1.0
-        out[i] = p * r + 1.0
-        x[i] = shifted
-    for i in range(n):
-        out_bits[i] += bits[i] << _EXPONENT
+        p = p * r + 1.0
+        exponent = np.float64(shifted).view(np.int64) << _EXPONENT
+        out[i] = np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
 @inlined_kernel
@@ -98,14 +96,16 @@ def _near(y: Any, lines: Any, near: Any) -> int:
     C = len(inverse)
     low, high = y[0], y[0]
     for i in range(len(y)):
-        low, high = min(low, y[i]), max(high, y[i])
+        low = y[i] if y[i] < low else low
+        high = y[i] if y[i] > high else high
     highest = np.empty(C)
     surely = -np.inf
     for c in range(C):
         a, b = low * inverse[c] - scaled[c], high * inverse[c] - scaled[c]
         at_low, at_high = log_height[c] - 0.5 * a * a, log_height[c] - 0.5 * b * b
-        surely = max(surely, min(at_low, at_high))
-        highest[c] = log_height[c] if a < 0.0 < b else max(at_low, at_high)
+        lower, upper = (at_low, at_high) if at_low < at_high else (at_high, at_low)
+        surely = lower if lower > surely else surely
+        highest[c] = log_height[c] if a < 0.0 < b else upper
     count = 0
     for c in range(C):
         if not highest[c] - surely <= FAR:

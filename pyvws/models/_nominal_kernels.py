@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 SCALE_DF: Final = 3.0
 
 
-@inner_kernel
+@kernel
 def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
     """Log prior of n levels' coefficients under one scale and correlation, with log Jacobians.
 
@@ -85,7 +85,7 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
     return logp
 
 
-@inner_kernel
+@kernel
 def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
     """Log density of normal coefficients q (K n,) of one sd, without constants; adds its slope."""
     logp, precision = 0.0, 1.0 / (sd * sd)
@@ -95,7 +95,7 @@ def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
     return logp
 
 
-@inner_kernel
+@kernel
 def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: Any) -> None:
     """Fill eta (n + 1,) of row r, 0 for the first level; beta (K n,) is by coefficient.
 
@@ -122,7 +122,7 @@ def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: A
         eta[level] = a
 
 
-@inner_kernel
+@kernel
 def _add_slopes(
     n: int, start: Any, column: Any, value: Any, r: int, by_eta: Any, grad: Any
 ) -> None:
@@ -143,7 +143,7 @@ def _add_slopes(
         level += 1
 
 
-@inner_kernel
+@kernel
 def _shares(eta: Any, p: Any) -> float:
     """Fill p (n + 1,) with P(level) at eta (n + 1,); the log of the sum of exponentials of eta."""
     top = 0.0
@@ -265,7 +265,7 @@ def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H:
                         H[i + a, j + b] += x * W[a, b]
 
 
-@inner_kernel
+@kernel
 def _turned(A: Any, z: Any) -> Any:
     """A' z (m,) of a lower triangle A (m, m) and the first m entries of z."""
     m = len(A)
@@ -276,7 +276,7 @@ def _turned(A: Any, z: Any) -> Any:
     return t
 
 
-@inner_kernel
+@kernel
 def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
     """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_turned`."""
     for i in range(len(A)):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._small_matrices import solve_lower, solve_upper
 
 __all__ = [
@@ -43,28 +43,28 @@ def coefficient_dimension(K: int) -> int:
     return 2 * K + K * (K - 1) // 2
 
 
-@inner_kernel
+@kernel
 def log_half_t(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-t(3, 0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
     return u - 2.0 * math.log1p(squared / 3.0), 1.0 - 4.0 * squared / (3.0 + squared)
 
 
-@inner_kernel
+@kernel
 def log_half_cauchy(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-Cauchy(0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
     return u - math.log1p(squared), 1.0 - 2.0 * squared / (1.0 + squared)
 
 
-@inner_kernel
+@kernel
 def log_sech_squared(y: float) -> float:
     """log(1 - tanh(y)^2) without cancellation."""
     a = abs(y)
     return 2.0 * (math.log(2.0) - a - math.log1p(math.exp(-2.0 * a)))
 
 
-@inner_kernel
+@kernel
 def cholesky_factor(q: Any, first: int, K: int) -> Any:
     """L (K, K) from the unconstrained partial correlations, entries of q from `first` on."""
     L = np.empty((K, K))
@@ -125,7 +125,7 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
     return logp
 
 
-@inner_kernel
+@kernel
 def scaled_factor(q: Any, first: int, K: int) -> Any:
     """B = diag(s) L (K, K), from log s (K,) and what L takes, entries of q from `first` on."""
     B = cholesky_factor(q, first + K, K)
@@ -136,7 +136,7 @@ def scaled_factor(q: Any, first: int, K: int) -> Any:
     return B
 
 
-@inner_kernel
+@kernel
 def pull_back_factor(q: Any, first: int, by_L: Any, grad: Any) -> None:
     """Add to grad the gradient in y that follows from by_L (K, K), the gradient in L.
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.kernels import inner_kernel
+from pyvws._base.kernels import kernel
 
 __all__ = ["conditional_factors", "pull_back_factors", "solve_lower", "solve_upper"]
 
 
-@inner_kernel
+@kernel
 def solve_lower(R: Any, right: Any) -> None:
     """Replace right (K,) by R^-1 right, for lower-triangular R (K, K)."""
     for i in range(len(R)):
@@ -26,7 +26,7 @@ def solve_lower(R: Any, right: Any) -> None:
         right[i] = total / R[i, i]
 
 
-@inner_kernel
+@kernel
 def solve_upper(R: Any, right: Any) -> None:
     """Replace right (K,) by R^-T right, for lower-triangular R (K, K)."""
     K = len(R)
@@ -37,7 +37,7 @@ def solve_upper(R: Any, right: Any) -> None:
         right[i] = total / R[i, i]
 
 
-@inner_kernel
+@kernel
 def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
     """R with R R' = I + B' H B, H B, both (K, K), and R^-1 B' pull (K,).
 
@@ -73,7 +73,7 @@ def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
     return R, HB, centre
 
 
-@inner_kernel
+@kernel
 def pull_back_factors(R: Any, HB: Any, by_R: Any) -> Any:
     """The gradient in B (K, K) from by_R (K, K), that in R of `conditional_factors`.
 

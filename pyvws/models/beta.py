@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, polygamma, psi
 
 from pyvws._base.checks import Floats, finite_number, positive
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import ConvergenceError, InputError
@@ -38,7 +38,7 @@ _FAR, _HALVINGS = 50.0, 60  # logit mu is sought in [-50, 50], to 1e-16.
 _CAUCHY_SCALE = 5.0  # 1/kappa ~ half-Cauchy(0, 5), as 1/phi of the negative binomial.
 
 
-@inner_kernel
+@kernel
 def _row(eta: float, kappa: float, whole: Any) -> Any:
     """The parts of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the gap's
     derivatives in logit m and in kappa; `whole` is stirling_gap(kappa).
@@ -55,7 +55,7 @@ def _row(eta: float, kappa: float, whole: Any) -> Any:
     return m, r, log_m, log_r, gap_a + gap_b - whole[0], by_eta, by_kappa
 
 
-@inner_kernel
+@kernel
 def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float, float, float]:
     """log Beta(v | m kappa, r kappa) from `_row`'s m, r, log m, log r and gap, and what its
     derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).

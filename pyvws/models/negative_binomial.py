@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import (
     LARGE_COUNT,
@@ -36,7 +36,7 @@ __all__ = ["NegativeBinomial"]
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
 
 
-@inner_kernel
+@kernel
 def _log_share(eta: float, mu: float, phi: float, u: float, none: float) -> float:
     """log mu / (mu + phi), for u = -log phi and none = log1p(mu / phi); a large count times it
     keeps its digits.

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
-from pyvws._base.kernels import inlined_kernel, inner_kernel, kernel
+from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -23,6 +23,7 @@ from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._mixture_terms import FAR, log_terms
 from pyvws.models._priors import (
     cholesky_factor,
+    constrain_scales,
     log_sech_squared,
     pull_back_factor,
     unconstrain_coefficients,
@@ -45,7 +46,7 @@ def _shares(share: Any) -> tuple[float, float]:
     """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
     largest, height = -np.inf, 0.0
     for c in range(len(share)):
-        largest = max(largest, share[c])
+        largest = share[c] if share[c] > largest else largest
     for c in range(len(share)):
         gap = share[c] - largest
         share[c] = math.exp(gap) if gap > FAR else 0.0
@@ -53,7 +54,7 @@ def _shares(share: Any) -> tuple[float, float]:
     return largest, height
 
 
-@inner_kernel
+@kernel
 def _log_sizes_prior(v: Any, log_gamma_now: float, by_v: Any) -> tuple[float, float]:
     """Log density of log sizes v (C,) given log gamma; adds its gradient, returns that in gamma."""
     C = len(v)
@@ -96,7 +97,7 @@ def _components(q: Any, C: int, K: int, floor: float) -> Any:
     return s, L, beta, above, inverse
 
 
-@inner_kernel
+@kernel
 def _log_prior(
     q: Any, C: int, K: int, s: Any, above: Any, floor: float, shape: float, rate: float, grad: Any
 ) -> float:
@@ -145,11 +146,20 @@ def _add_terms(
     log_pi = _log_shares(q[sizes:last])
     for c in range(C):
         log_height[c] = log_pi[c] + math.log(inverse[c])
-    by_beta, by_log_sigma, by_log_pi = np.zeros((C, K)), np.zeros(C), np.zeros(C)
+    by_beta, by_log_sigma, by_log_pi = np.empty((C, K)), np.empty(C), np.empty(C)
+    for c in range(C):  # np.zeros, sum and max take longer to compile.
+        by_log_sigma[c], by_log_pi[c] = 0.0, 0.0
+        for i in range(K):
+            by_beta[c, i] = 0.0
     slopes = by_beta, by_log_sigma, by_log_pi
     total = log_terms((beta, inverse, log_height), rows, y, weight, row_of_cell, slopes)
-    everything = by_log_pi.sum()
-    by_L = np.zeros((K, K))
+    everything = 0.0
+    for c in range(C):
+        everything += by_log_pi[c]
+    by_L = np.empty((K, K))
+    for i in range(K):
+        for j in range(i + 1):
+            by_L[i, j] = 0.0
     for c in range(C):
         grad[sigmas + c] += by_log_sigma[c] * inverse[c] * above[c]
         grad[sizes + c] += by_log_pi[c] - everything * math.exp(log_pi[c])
@@ -229,31 +239,12 @@ def _log_shares(v: Any) -> Any:
     """log pi (C,) of log sizes v (C,)."""
     largest, total, found = -np.inf, 0.0, np.empty(len(v))
     for c in range(len(v)):
-        largest = max(largest, v[c])
+        largest = v[c] if v[c] > largest else largest
     for c in range(len(v)):
         total += math.exp(v[c] - largest)
     for c in range(len(v)):
         found[c] = v[c] - (largest + math.log(total))
     return found
-
-
-@kernel
-def _constrained(q: Any, C: int, K: int) -> tuple[Any, Any, Any]:
-    """beta (S, C, K), L (S, K, K) and pi (S, C) of unconstrained draws (S, D)."""
-    S = len(q)
-    _, _, _, sizes, last = _places(C, K)
-    beta, L, pi = np.empty((S, C, K)), np.empty((S, K, K)), np.empty((S, C))
-    for d in range(S):
-        _, factor, own, _, _ = _components(q[d], C, K, 0.0)
-        log_pi = _log_shares(q[d, sizes:last])
-        for i in range(K):  # To assign whole slices takes seconds to compile.
-            for j in range(K):
-                L[d, i, j] = factor[i, j]
-        for c in range(C):
-            pi[d, c] = math.exp(log_pi[c])
-            for i in range(K):
-                beta[d, c, i] = own[c, i]
-    return beta, L, pi
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,16 +410,19 @@ class NormalMixture(Family):
     def constrain(self, q: Floats, K: int) -> Draws:
         C = self.components
         scale, first = C * K, C * K + K + K * (K - 1) // 2
-        beta, L, pi = _constrained(np.ascontiguousarray(q), C, K)
+        scales = constrain_scales(q[:, scale:], K)
+        log_size = q[:, first + C : -1].copy()
+        sizes = np.exp(log_size - log_size.max(axis=1, keepdims=True))
+        raw_beta = q[:, :scale].reshape(-1, C, K).copy()
+        B = scales["sigma_beta"][:, :, None] * scales["L_beta"]
         return {
-            "raw_beta": q[:, :scale].reshape(-1, C, K).copy(),
-            "sigma_beta": np.exp(q[:, scale : scale + K]),
-            "L_beta": L,
+            "raw_beta": raw_beta,
+            **scales,
             "sigma": self.smallest_sd + np.exp(q[:, first : first + C]),
-            "log_size": q[:, first + C : -1].copy(),
+            "log_size": log_size,
             "concentration": np.exp(q[:, -1]),
-            "beta": beta,
-            "pi": pi,
+            "beta": np.einsum("sij,scj->sci", B, raw_beta),
+            "pi": sizes / sizes.sum(axis=1, keepdims=True),
         }
 
     def unconstrain(self, draws: Draws) -> Floats:

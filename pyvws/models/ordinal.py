@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats, finite_vector, told
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -35,7 +35,7 @@ _MOST_LEVELS = 50
 _GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).
 
 
-@inner_kernel
+@kernel
 def _cuts(gaps: Any) -> tuple[Any, Any]:
     """Cuts (J - 1,) from 0 up by the gaps (J - 2,), and log(1 - exp(-gap)) of each level (J,)."""
     J = len(gaps) + 2
@@ -46,7 +46,7 @@ def _cuts(gaps: Any) -> tuple[Any, Any]:
     return cuts, inner
 
 
-@inner_kernel
+@kernel
 def _level(level: int, eta: float, cuts: Any) -> tuple[float, float, float]:
     """Log-likelihood but for `inner`, and its derivatives in the cuts above and below.
 

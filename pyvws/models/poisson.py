@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models._priors import log_coefficient_prior
@@ -23,7 +23,7 @@ __all__ = ["Poisson"]
 _LARGE_TOTAL = 1e9  # From here on a sum of weighted counts would drown what the parameters change.
 
 
-@inner_kernel
+@kernel
 def _weighted(eta: float, mu: float, count: float, total: float, large: float) -> float:
     """Sum of alpha (y eta - mu) for records of one eta, from the sums of alpha and of alpha y.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inlined_kernel, inner_kernel, kernel
+from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.models._priors import (
     coefficient_dimension,
     constrain_coefficients,
@@ -65,7 +65,7 @@ def add_slope(gradient: Any, slope: float, rows: Any, r: int) -> None:
         gradient[k] += slope * rows[r, k]
 
 
-@inner_kernel
+@kernel
 def predictors(q: Any, rows: Any) -> Any:
     """eta of each design row, (R,)."""
     eta = np.empty(len(rows))
@@ -74,7 +74,7 @@ def predictors(q: Any, rows: Any) -> Any:
     return eta
 
 
-@inner_kernel
+@kernel
 def log_sigmoid(eta: float) -> tuple[float, float]:
     """log p for p = 1 / (1 + exp(-eta)), and its derivative 1 - p.
 
@@ -86,7 +86,7 @@ def log_sigmoid(eta: float) -> tuple[float, float]:
     return eta - math.log1p(small), 1.0 / (1.0 + small)
 
 
-@inner_kernel
+@kernel
 def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
     """p = 1 / (1 + exp(-eta)), 1 - p, log p and log(1 - p)."""
     log_p, rest = log_sigmoid(eta)

@@ -18,7 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws._base.kernels import kernel
-from pyvws.models._priors import pull_back_factor, scaled_factor
+from pyvws.models._priors import constrain_scales, pull_back_factor, scaled_factor
 from pyvws.models._small_matrices import (
     conditional_factors,
     pull_back_factors,
@@ -27,7 +27,13 @@ from pyvws.models._small_matrices import (
 )
 from pyvws.models.model import SampledScale, Start
 
-__all__ = ["pull_back_conditional", "restore_conditional", "sampled_scale"]
+__all__ = [
+    "conditional_parts",
+    "prior_factor",
+    "pull_back_conditional",
+    "restore_conditional",
+    "sampled_scale",
+]
 
 
 @kernel
@@ -100,6 +106,22 @@ def _pull_back_shifted(_state: Any, _q: Any, _offset: Any, _gradient: Any) -> No
     """The gradient in z equals the gradient in q, so nothing is to do."""
 
 
+def prior_factor(scales: Floats, K: int) -> Floats:
+    """B = diag(s) L (K, K), from the part of q that starts with log s (K,)."""
+    found = constrain_scales(scales[None], K)
+    return np.asarray(found["sigma_beta"][0, :, None] * found["L_beta"][0])
+
+
+def conditional_parts(B: Floats, H: Floats, pull: Floats) -> tuple[Floats, Floats]:
+    """R and R^-1 B' pull as `conditional_factors`, of H (..., K, K) and pull (..., K); or NaN."""
+    with np.errstate(all="ignore"), steady_sums():
+        try:
+            R = np.linalg.cholesky(np.eye(len(B)) + B.T @ H @ B)
+        except np.linalg.LinAlgError:
+            return np.full_like(H, np.nan), np.full_like(pull, np.nan)
+        return np.asarray(R), np.linalg.solve(R, (pull @ B)[..., None])[..., 0]
+
+
 def sampled_scale(start: Start) -> SampledScale:
     """The scale around a start: a model's own, or coefficients given their scales."""
     if start.scale is not None:
@@ -116,8 +138,8 @@ def sampled_scale(start: Start) -> SampledScale:
         pull = information @ start.centre[:K]
 
     def inverse(q: Floats) -> Floats:
-        _, state = restore_conditional(np.zeros(len(q)), q, information, pull, q.copy())
-        B, R, _, centre, _ = state
+        B = prior_factor(q[K:], K)
+        R, centre = conditional_parts(B, information, pull)
         e, x = q[:K].copy(), np.zeros(K)
         with np.errstate(all="ignore"):  # Where a scale is 0 or overflows, z is not finite.
             for k in range(K):  # e becomes B^-1 e, and x is R' e.

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import inner_kernel, kernel
+from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -33,7 +33,7 @@ _NARROW = 1e-3
 _SIGMA_SCALE = 1.0  # sigma ~ half-t(3, 0, 1), as `normal`
 
 
-@inner_kernel
+@kernel
 def _beyond(x: float) -> float:
     """phi(x) / P(Z > x) - x for x >= 5, by the tail's continued fraction."""
     rest = 0.0
@@ -42,7 +42,7 @@ def _beyond(x: float) -> float:
     return rest
 
 
-@inner_kernel
+@kernel
 def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, float, float, Any]:
     """What the cells of a design row share: side, t, the normaliser, and its slopes G and F.
 

@@ -67,8 +67,11 @@ def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(monkeypatch: pytest.M
 
 
 _WITHIN = """
-from pyvws._base.kernels import inlined_kernel, inner_kernel, kernel, summing_kernel
-@inner_kernel
+from numba.core.codegen import JITCPUCodegen
+from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
+added, add = [], JITCPUCodegen._add_module
+JITCPUCodegen._add_module = lambda self, module: (added.append(module.name), add(self, module))[1]
+@kernel
 def double(x):
     return 2.0 * x
 @inlined_kernel
@@ -84,14 +87,21 @@ assert whole(3.0) == 14.0
 """
 
 
-def test_a_kernel_is_kept_with_its_inner_ones(tmp_path: Path) -> None:
-    """So they need no layer for calls from Python, and get one only where Python calls them."""
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [("", {"whole"}), ("assert double(3.0) == 6.0\n", {"whole", "double"})],
+    ids=["calls of kernels alone", "a call from Python"],
+)
+def test_a_kernel_is_kept_with_those_that_it_calls(
+    more: str, kept: set[str], tmp_path: Path
+) -> None:
+    """So these get machine code of their own, and a layer for Python, only where Python calls."""
+    program = tmp_path / "program.py"
+    own = "{name for name in added if name in ('double', 'more', 'sum_of', 'whole')}"
+    program.write_text(f"{_WITHIN}{more}assert {own} == {kept}, added\n")
     cache = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    for more, kept in (("", {"whole"}), ("assert double(3.0) == 6.0\n", {"whole", "double"})):
-        program = tmp_path / "program.py"
-        program.write_text(_WITHIN + more)
-        subprocess.run([sys.executable, program], env=cache, check=True)
-        assert {path.name.split("-")[0].split(".")[-1] for path in tmp_path.rglob("*.nbi")} == kept
+    subprocess.run([sys.executable, program], env=cache, check=True)
+    assert {path.name.split("-")[0].split(".")[-1] for path in tmp_path.rglob("*.nbi")} == kept
 
 
 _FIT = """

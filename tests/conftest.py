@@ -30,6 +30,7 @@ from pyvws.posterior import prediction
 from pyvws.r.bridge import r_available
 from pyvws.r.session import Session
 from pyvws.release import large
+from pyvws.tables import table_writers
 
 QUICK_ROOMS = (
     *("architecture", "r_numbers", "tables", "models", "posterior", "bounds", "risks", "weights"),
@@ -135,6 +136,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def records(most: int) -> None:
         monkeypatch.setattr(large, "AT_ONCE", most)
         monkeypatch.setattr(prediction, "AT_ONCE", most)
+        monkeypatch.setattr(table_writers, "AT_ONCE", most)
 
     return records
 

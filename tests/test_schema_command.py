@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 
 import polars as pl
@@ -34,6 +35,7 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     out = tmp_path / "schema.toml"
     run = run_here("schema", table, "--out", out)
     assert (run.code, run.err) == (0, "")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600  # Its levels are values of the table.
     for word in ("person", "drop", "nominal", "levels", "looked at the table: 8 entries", "review"):
         assert word in run.out, word
     for value in (_CANARY, str(_NUMBER), "quote", "002"):

@@ -37,6 +37,27 @@ def run(*words: Any) -> Any:
     return CliRunner().invoke(app, ["utility", *map(str, words)])
 
 
+def test_a_first_record_in_place_of_names_is_not_shown(tmp_path: Path) -> None:
+    """Of a table without a header, by the commands that name its columns to a dataset."""
+    bare, synthetic = str(tmp_path / "bare.csv"), str(tmp_path / "synthetic.csv")
+    Path(bare).write_text(
+        "900.77,Ann,yes\n" + "".join(f"{i}.5,{chr(66 + i % 2)},no\n" for i in range(40))
+    )
+    pl.DataFrame({"pay": [1.5, 2.5], "who": ["Ann", "Bob"], "ill": ["no", "yes"]}).write_csv(
+        synthetic
+    )
+    for words in (
+        ["utility", bare, synthetic],
+        ["risk", bare, bare, "--keys", "zz"],
+    ):
+        made = CliRunner().invoke(app, words)
+        said = f"{made.output} {made.exception}"
+        assert made.exit_code != 0
+        for value in ("900.77", "Ann", "yes"):
+            assert value not in said, said
+        assert "columns 1" in said
+
+
 def test_scores_columns_and_pairs_are_printed(files: list[str]) -> None:
     people, _, permuted = files
     made = run(people, permuted)

@@ -223,11 +223,15 @@ def private_write(path: Path, content: bytes) -> None:
         raise
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name and rename it, so that no reader meets half of the file."""
+def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a file under another name and rename it, so that no reader meets half of the file.
+
+    A `private` file can be read by its owner alone (mode 0600).
+    """
+    rights = 0o600 if private else FILE_RIGHTS
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_RIGHTS)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, rights)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()

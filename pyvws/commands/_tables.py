@@ -173,10 +173,10 @@ def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers |
 def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
     check_columns(frame, [outcome], role=path.name)
     if not frame[outcome].dtype.is_numeric():
+        kind = str(frame[outcome].dtype).partition("(")[0]
         raise InputError(
-            f"{path.name}: outcome {outcome!r} is not numeric (its type is "
-            f"{frame[outcome].dtype}). A radius and a distance need numbers; a category can be a "
-            "known column."
+            f"{path.name}: outcome {outcome!r} is not numeric (its type is {kind}). A radius and a "
+            "distance need numbers; a category can be a known column."
         )
     return numeric_column(frame, outcome, role=path.name)
 

@@ -113,7 +113,8 @@ def plain_tables(
     given = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, given, role="bins")
     for number, frame in enumerate(others, start=1):
-        check_columns(frame, names, role=f"synthetic dataset {number}")
+        role = f"synthetic dataset {number}"
+        check_columns(frame, names, role=role, header=first.columns)
     tables: list[dict[str, NDArray[Any]]] = [{} for _ in range(len(others) + 1)]
     edges, gone = {}, {}
     for name in names:

@@ -135,7 +135,8 @@ def k_marginal(
     edges = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, [*names, *edges], role="original")
     for number, frame in enumerate(others, start=1):
-        check_columns(frame, names, role=f"synthetic dataset {number}")
+        role = f"synthetic dataset {number}"
+        check_columns(frame, names, role=role, header=first.columns)
     data, *codes = _coded([first, *others], names, edges)
     return coded_k_marginal(data, codes, names, replicates=replicates, seed=seed)
 

@@ -20,6 +20,8 @@ from pyvws.errors import InputError
 from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.closest_records import closest_distances, share_nearer
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.tables.frame import open_frame
+from pyvws.tables.headers import named
 from pyvws.tables.schema import Schema
 
 __all__ = ["RiskScore", "TableRisk", "table_risk"]
@@ -189,9 +191,10 @@ def table_risk(
     tables = plain_tables(original, given, schema=schema, bins=bins, least=1)
     for name in (*known, *targets):
         if name not in tables.names:
+            usable = named(tables.names, open_frame(original, least=1).columns)
             raise InputError(
                 f"Column {name!r} is not in the table, or is constant, dropped or an identifier. "
-                f"Columns that can be used: {', '.join(tables.names)}."
+                f"Columns that can be used: {usable}."
             )
     held = tables.synthetic[-1] if holdout is not None else None
     datasets = tables.synthetic[:-1] if holdout is not None else tables.synthetic

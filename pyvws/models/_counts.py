@@ -34,7 +34,7 @@ def check_counts(outcome: Floats, column: str, *, model: str) -> None:
             f"Column {column!r} has {fractional} values with a fraction; {model} takes counts. "
             "Use --round (round=True in Python) to round to whole numbers."
         )
-    if outcome.max() > 2.0**53:
+    if (outcome > 2.0**53).any():
         raise InputError(
             f"Column {column!r} has counts above 2^53, which floats cannot hold exactly. Rescale."
         )

@@ -180,7 +180,7 @@ def scoring_start(
     information regular where rows carry no weight, and a stronger one where predictors separate
     the outcomes.
     """
-    size = np.abs(rows).max(axis=0)
+    size = np.abs(rows).max(axis=0, initial=0.0)
     size[size == 0] = 1.0
     X = rows / size
     K = X.shape[1]
@@ -191,7 +191,7 @@ def scoring_start(
             slope, working = scores(mean if eta is first else link.mean(eta))
             information = (X * working[:, None]).T @ X + ridge * np.eye(K)
             found = np.linalg.solve(information, X.T @ (working * eta + slope))
-            step = np.abs(X @ (found - beta)).max()
+            step = np.abs(X @ (found - beta)).max(initial=0.0)
             beta = found if step <= reach else beta + reach / step * (found - beta)
             eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
         if np.abs(beta).max() <= link.largest_eta:

@@ -19,10 +19,10 @@ from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.tables.members import Members
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
+from pyvws.tables.table_writers import AT_ONCE
 
-__all__ = ["AT_ONCE", "UnitsDrawn", "predicted", "predicted_units", "unit_steps"]
+__all__ = ["UnitsDrawn", "predicted", "predicted_units", "unit_steps"]
 
-AT_ONCE: Final = 1 << 20  # Records a step.
 _TRIES: Final = 50  # Draws of a value within its limits, before the nearest limit is taken.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.
 

@@ -29,7 +29,7 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.posterior.prediction import AT_ONCE, UnitsDrawn, unit_steps
+from pyvws.posterior.prediction import UnitsDrawn, unit_steps
 from pyvws.release.column_checks import Sample, check_columns, sampled
 from pyvws.release.output import Output, open_output
 from pyvws.release.posterior import FittedRun, fitted_run
@@ -59,7 +59,7 @@ from pyvws.tables.row_order import (
     released_rows,
     row_order,
 )
-from pyvws.tables.table_writers import TableWriter
+from pyvws.tables.table_writers import AT_ONCE, TableWriter
 from pyvws.tables.units import UnitTally
 
 __all__ = ["large_release"]

@@ -121,7 +121,7 @@ class Release:
 
         first = nw.from_native(self.datasets[0], eager_only=True)
         before = open_frame(original, least=1)
-        check_columns(before, first.columns, role="The release")
+        check_columns(before, first.columns, role="original", header=first.columns)
         if len(first.columns) > 1:
             columns = before.select(first.columns).to_native()
             return table_utility(columns, self.datasets, s_pmse=False).plot()

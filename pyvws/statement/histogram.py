@@ -72,6 +72,7 @@ class HistogramStatement(Statement):
             "within-bins": True,
             "other-releases": True,
             "records": self._replaces,
+            "certified-for-replacement": self._replaces and self.guarantee != "none",
             "bins-from-records": self.bins_from_records,
             "edges-from-data": self.edges_from_data,
             "compared": self.compared,

@@ -40,9 +40,9 @@ from pyvws.tables.frame import (
     plain_columns,
     unit_codes,
 )
-from pyvws.tables.levels import coded_column, how_many
+from pyvws.tables.levels import coded_column, how_many, type_of_levels
 from pyvws.tables.members import places_in
-from pyvws.tables.numbers import has_words, type_by_schema
+from pyvws.tables.numbers import released_type
 from pyvws.tables.parts import (
     Follows,
     conditionals,
@@ -71,12 +71,14 @@ def check_table(
     `counts` (N,) are the records that each row of a tally stands for, and `units` (N,) the kinds of
     units that the rows belong to, where there are units. A tally lacks the columns that are only
     released. The file has text in the columns `written`, whose types here follow from the cells, so
-    that no type of a released column may follow from them.
+    that no type of a released column may follow from them. Under a strict claim that holds for
+    every table.
     """
     frame = open_frame(table, least=2 if counts is None else 1)
+    by_schema = frame.columns if settings.strict else written
     if settings.public_table is not None:
-        return _several_outcomes(frame, settings, settings.public_table, counts, units, written)
-    return _one_outcome(frame, settings, counts, units, written)
+        return _several_outcomes(frame, settings, settings.public_table, counts, units, by_schema)
+    return _one_outcome(frame, settings, counts, units, by_schema)
 
 
 def _one_outcome(
@@ -84,7 +86,7 @@ def _one_outcome(
     settings: RunSettings,
     counts: Floats | None,
     units: NDArray[np.intp] | None,
-    written: Collection[str],
+    by_schema: Collection[str],
 ) -> ConfidentialTable:
     outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
@@ -92,8 +94,7 @@ def _one_outcome(
     labels = model.outcome_labels if modelled else None
     coded = None
     if labels is not None:
-        text = nw.new_series(outcome, ["1"], nw.String, backend=frame.implementation)
-        like = text if outcome in written else None
+        like = type_of_levels(labels, frame[outcome]) if outcome in by_schema else None
         coded = coded_column(frame, outcome, labels, role="outcome", counts=counts, like=like)
     found = outcome_column(frame, outcome) if coded is None else coded.codes
     y = np.rint(found) if round else found
@@ -172,10 +173,10 @@ def _several_outcomes(
     schema: Schema,
     counts: Floats | None,
     units: NDArray[np.intp] | None,
-    written: Collection[str],
+    by_schema: Collection[str],
 ) -> ConfidentialTable:
     mechanism = cast(Mechanism, settings.mechanism)
-    values = schema.coded(frame, counts=counts, written=written)
+    values = schema.coded(frame, counts=counts, by_schema=by_schema)
     whole = modelled_schema(schema)
     units, first = _units(frame, settings, schema.synthesized, counts, units), None
     members = schema.members
@@ -189,10 +190,8 @@ def _several_outcomes(
             found = Follows(found.modelled & first, found.valued & first, found.breaking & first)
         like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
         if name not in schema.derived:  # The size of units is no column of the table.
-            like, column = frame[name], schema.columns[name]
-            number = not column.categorical and column.days_since is None
-            if name in written or (number and has_words(column)):  # Not only if a record has one.
-                like = type_by_schema(column, like)
+            column = schema.columns[name]
+            like = released_type(column, frame[name], by_schema=name in by_schema)
         shown[name] = ReleasedColumn(
             y=values[name],
             kind=_levels(schema, name, like),
@@ -203,8 +202,9 @@ def _several_outcomes(
         )
         for one, (y, has) in conditionals(schema, name, values, found).items():
             if is_drawn(schema, one):
-                grouped = schema.columns[name].group_by is not None  # A group may have no record.
-                if not (found.modelled if grouped else has).any():
+                # A group may have no record, and a refusal would tell a strict run's data.
+                grouped = schema.columns[name].group_by is not None
+                if not (settings.strict or (found.modelled if grouped else has).any()):
                     raise InputError(
                         f"No record has a value of column {one!r} that its rules leave open, so "
                         "nothing can be fitted. Drop the column, or change its rules."

@@ -95,6 +95,11 @@ def read_reference(
         coded = None if labels is None else coded_column(public, outcome, labels, role="outcome")
         found = outcome_column(public, outcome) if coded is None else coded.codes
         found = np.rint(found) if round else found
+        if len(found) == len(y) and (np.sort(found) == np.sort(y)).all():
+            raise InputError(
+                "it has as many records as the table, with the same outcomes. A reference is "
+                "public. Name a release of other records, such as last year's."
+            )
         prepared = model.prepare(found, outcome)
         recoded = recoded_design(public, frame, formula, outcome=outcome)
     except InputError as error:

@@ -108,8 +108,9 @@ def factor_values(source: Any, column: Any, *, role: str) -> Any:
         return column.to_numpy(dtype=np.int64 if kind == "integer" else np.float64)
     if kind == "string":
         return column.astype(object).to_numpy()
+    kind_of = str(source.dtype).partition("(")[0]
     raise InputError(
-        f"{role} uses column {source.name!r}, whose type {source.dtype} is neither number, text, "
+        f"{role} uses column {source.name!r}, whose type {kind_of} is neither number, text, "
         "truth value nor category. Convert the column first."
     )
 

@@ -110,10 +110,20 @@ class HasColumns(Protocol):
     def columns(self) -> list[str]: ...
 
 
-def check_columns(frame: HasColumns, names: Iterable[str], *, role: str) -> None:
-    """Raise InputError for a column that is not there; the message offers the nearest names."""
+def check_columns(
+    frame: HasColumns, names: Iterable[str], *, role: str, header: Sequence[str] = ()
+) -> None:
+    """Raise InputError for a column that is not there; the message offers the nearest names.
+
+    The `header` is that of the table which the names come from, if they come from one.
+    """
     for name in names:
         if name not in frame.columns:
+            if record_instead(header):
+                raise InputError(
+                    f"{role} lacks {placed([name], header)} of the table, whose first line looks "
+                    "like a record. A file needs a header, and commas between cells."
+                )
             header = frame.columns
             near = (
                 []

@@ -31,6 +31,7 @@ __all__ = [
     "labelled",
     "level_codes",
     "native_levels",
+    "type_of_levels",
     "whole_numbers",
 ]
 
@@ -201,6 +202,41 @@ def native_levels(levels: Sequence[str | None], name: str, like: nw.Series[Any])
     except (ArithmeticError, TypeError, ValueError):
         raise _other_type(name) from None
     return column
+
+
+def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.Series[Any]:
+    """A column of the type that public levels give, of the name and the package of `values`.
+
+    Levels that all spell whole numbers, other numbers or truth values give numbers or truth values,
+    unless `values` are text; other levels give text. A single cell, such as 1.0, "N" or an empty
+    one, changes the type of a column that was read, but not this type.
+    """
+    labels = [label for label in levels if label is not None]
+    kinds: dict[str, tuple[Any, Any]] = {
+        "text": (nw.String, "1"),
+        "truth values": (nw.Boolean, True),
+        "whole numbers": (nw.Int64, 1),
+        "numbers": (nw.Float64, 1.0),
+    }
+    dtype, value = kinds["text" if _holds_text(values) else _spelled(labels)]
+    return nw.new_series(values.name, [value], dtype, backend=values.implementation)
+
+
+def _spelled(labels: Sequence[str]) -> str:
+    """What all labels spell as `label_of` does: truth values, whole numbers, numbers or text."""
+    if all(label in ("true", "false") for label in labels):
+        return "truth values"
+    numbers = [as_number(label) for label in labels]
+    if any(x is None or label_of(x) != label for x, label in zip(numbers, labels, strict=True)):
+        return "text"
+    return "whole numbers" if all(x is not None and x.is_integer() for x in numbers) else "numbers"
+
+
+def _holds_text(column: nw.Series[Any]) -> bool:
+    """Whether a column's cells, or its categories, are text."""
+    if column.dtype == nw.Categorical:
+        return _objects(column) not in ("boolean", "integer", "floating", "mixed-integer")
+    return column.dtype in (nw.String, nw.Enum)
 
 
 def _other_type(name: str) -> InputError:

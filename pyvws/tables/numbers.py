@@ -13,9 +13,17 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
 from pyvws.tables.dates import as_days, dates_like, days_of, holds_dates, iso_of
-from pyvws.tables.levels import as_number, distinct, has_labels, how_many, label_of, whole_numbers
+from pyvws.tables.levels import (
+    as_number,
+    distinct,
+    has_labels,
+    how_many,
+    label_of,
+    type_of_levels,
+    whole_numbers,
+)
 
-__all__ = ["has_words", "is_whole", "numbers_and_codes", "numbers_with_codes", "type_by_schema"]
+__all__ = ["has_words", "is_whole", "numbers_and_codes", "numbers_with_codes", "released_type"]
 
 _COUNTS: Final = ("poisson", "negative-binomial")
 
@@ -30,13 +38,32 @@ def has_words(column: Column) -> bool:
     return any(as_number(code) is None for code in column.missing_codes if code is not None)
 
 
-def type_by_schema(column: Column, values: nw.Series[Any]) -> nw.Series[Any]:
+def released_type(
+    column: Column, values: nw.Series[Any], *, by_schema: bool = False
+) -> nw.Series[Any]:
+    """A column of the type that synthetic values come out in: that of `values`, or by the schema.
+
+    A missing code that is a word makes text of numbers, whether a record has it or not.
+    """
+    dates = column.days_since is not None
+    if by_schema or (not column.categorical and not dates and has_words(column)):
+        return _type_by_schema(column, values)
+    if dates and not (holds_dates(values) or has_labels(values)):  # All cells are empty.
+        return _type_by_schema(column, values)
+    return values
+
+
+def _type_by_schema(column: Column, values: nw.Series[Any]) -> nw.Series[Any]:
     """A column of the type that a schema gives synthetic values, of a kind and name as `values`.
 
-    It is for a file of text. The types that a reader gives such a file follow from its cells: one
-    cell with a fraction makes floats of whole numbers, and one code such as N makes text of them.
+    The types that a reader gives a table follow from its cells: one cell with a fraction, or an
+    empty one, makes floats of whole numbers, and one code such as N makes text of them.
     """
-    if column.categorical or column.days_since is not None or has_words(column):
+    if column.categorical:
+        return type_of_levels(column.coded_levels, values)
+    if column.days_since is not None and holds_dates(values) and not has_words(column):
+        return values
+    if column.days_since is not None or has_words(column):
         return nw.new_series(values.name, ["1"], nw.String, backend=values.implementation)
     kind = nw.Int64 if is_whole(column) else nw.Float64
     return nw.new_series(values.name, [1], kind, backend=values.implementation)
@@ -59,7 +86,10 @@ def numbers_and_codes(
     """
     codes = {code: place for place, code in enumerate(missing, start=2)}
     read = as_number if start is None else partial(as_days, start=start)
-    if has_labels(column):
+    if column.null_count() == len(column):  # A reader gives such a column any type.
+        numbers = np.full(len(column), np.nan)
+        found = np.full(len(column), float(codes.get(None, -1)))
+    elif has_labels(column):
         numbers, found = _spelled(column, codes, read)
     elif start is not None and holds_dates(column):
         numbers, found = _coded(days_of(column, start, name), codes, read)

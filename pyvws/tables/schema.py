@@ -15,21 +15,11 @@ from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
-from pyvws.tables.column import ENTRIES, Column, part_of
-from pyvws.tables.dates import dates_like
+from pyvws.tables.coding import coded_columns, decoded_column
+from pyvws.tables.column import ENTRIES, Column
 from pyvws.tables.formula import read_formula
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.groups import group_codes, group_of
-from pyvws.tables.levels import (
-    has_labels,
-    how_many,
-    labelled,
-    level_codes,
-    native_levels,
-    whole_numbers,
-)
+from pyvws.tables.frame import open_frame
 from pyvws.tables.members import Members, read_members
-from pyvws.tables.numbers import is_whole, numbers_and_codes, numbers_with_codes, type_by_schema
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.proposed_rules import proposed_rules
 from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
@@ -245,8 +235,11 @@ class Schema:
         return cls(proposed_rules(short_conditionals(columns, coded), columns, coded))
 
     def write(self, path: str | Path) -> None:
-        """Write the schema as TOML; `Schema.read` gives the same schema again."""
-        write_whole(Path(path), self.text)
+        """Write the schema as TOML; `Schema.read` gives the same schema again.
+
+        A proposal that nobody has reviewed can be read by its owner alone (mode 0600).
+        """
+        write_whole(Path(path), self.text, private=bool(self.to_review))
 
     @property
     def text(self) -> str:
@@ -360,52 +353,25 @@ class Schema:
         return None if self.survey_weight in self.synthesized else self.survey_weight
 
     def coded(
-        self, frame: Any, *, counts: Floats | None = None, written: Collection[str] = ()
+        self, frame: Any, *, counts: Floats | None = None, by_schema: Collection[str] = ()
     ) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
         A missing number is NaN. A number with missing values or points of mass has a second entry,
         "part of NAME": codes 1 to P of its parts, 1 for a value that is neither. So has a category
-        with groups, "group of NAME". Columns that are `written` as text may have any levels.
+        with groups, "group of NAME". Columns of `by_schema` may have levels of any type.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their range. The message counts records: a row stands for `counts` (N,)
         of them, or for one.
         """
-        table = open_frame(frame, least=1)
         own = [name for name in self.used if name not in self.derived]
-        check_columns(table, [*self.public, *own], role="The schema")
-        found: dict[str, Floats] = {}
-        for name in own:
-            column, values = self.columns[name], table[name]
-            if column.categorical:
-                like = type_by_schema(column, values) if name in written else values
-                found[name] = level_codes(values, column.coded_levels, name, counts, like)
-                if column.group_by is not None:
-                    groups = group_codes(column)
-                    found[group_of(name)] = groups[found[name].astype(np.intp) - 1]
-                continue
-            found[name], missing = numbers_and_codes(
-                values, column.missing_codes, name, counts, start=column.days_since
-            )
-            self._check_range(name, found[name], counts)
-            if column.days_since is not None and not has_labels(values):  # Can they come out?
-                codes = map(column.number_of, filter(None, column.missing_codes))
-                days = [*(column.range or ()), *(day for day in codes if day is not None)]
-                dates_like(np.array(days), column.days_since, name, values)
-            if column.parts:
-                found[part_of(name)] = _with_mass(missing, found[name], column)
-        return found
-
-    def _check_range(self, name: str, numbers: Floats, counts: Floats | None) -> None:
-        """Raise InputError for numbers (N,) outside the column's public range."""
-        low, high = self.columns[name].range or (-np.inf, np.inf)
-        outside = how_many((numbers < low) | (numbers > high), counts)
-        if outside:
-            raise InputError(
-                f"Column {name!r} has {outside} records outside the range of the schema. Widen "
-                "the range to every possible number, or recode the records."
-            )
+        return coded_columns(
+            *(self.columns, own, open_frame(frame, least=1)),
+            public=self.public,
+            counts=counts,
+            by_schema=by_schema,
+        )
 
     def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""
@@ -424,36 +390,7 @@ class Schema:
         in. Numbers are rounded to `decimals`; whole numbers stay whole numbers if `like` has them.
         A missing number has the code that its part says, the first code without `parts` (M,).
         """
-        source = nw.from_native(like, series_only=True)
-        column = self.columns[name]
-        if column.categorical:
-            return labelled(values, native_levels(column.coded_levels, name, source))
-        numbers = np.asarray(values, dtype=np.float64)
-        if column.decimals is not None:
-            numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
-        whole = is_whole(column)
-        if column.missing_codes or column.days_since is not None:
-            missing = np.isnan(numbers)
-            which = np.zeros(missing.sum(), np.intp)
-            if parts is not None:
-                which = parts[missing].astype(np.intp) - 2 - len(column.mass)
-            codes = [(column.missing_codes or (None,))[place] for place in which]
-            start = column.days_since
-            return numbers_with_codes(numbers, codes, name, source, whole=whole, start=start)
-        if has_labels(source):
-            return numbers_with_codes(numbers, [], name, source, whole=whole)
-        if whole and source.dtype.is_integer():
-            return whole_numbers(np.rint(numbers), name, source)
-        kind: Any = nw.Float32 if source.dtype == nw.Float32 else nw.Float64
-        return nw.new_series(name, numbers, kind, backend=source.implementation)
-
-
-def _with_mass(missing: Floats, numbers: Floats, column: Column) -> Floats:
-    """The codes (N,) of a number's parts, from codes of missing values, 1 where there is one."""
-    found = np.where(missing > 1.0, missing + len(column.mass), 1.0)
-    for code, point in enumerate(column.mass, start=2):
-        found[numbers == point] = code
-    return found
+        return decoded_column(self.columns[name], name, values, like=like, parts=parts)
 
 
 class _named:

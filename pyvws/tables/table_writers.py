@@ -16,7 +16,9 @@ from pyvws.tables.files import write_table
 from pyvws.tables.headers import named
 from pyvws.tables.hidden_values import without_hidden
 
-__all__ = ["NO_PLACE", "TableWriter", "no_place", "table_writer"]
+__all__ = ["AT_ONCE", "NO_PLACE", "TableWriter", "no_place", "table_writer"]
+
+AT_ONCE: Final = 1 << 20  # Records a step.
 
 # Errors for a column whose type a file or polars lacks. The words of Arrow's errors hold a value.
 NO_PLACE: Final = (
@@ -47,28 +49,33 @@ def table_writer(
 ) -> Iterator[TableWriter]:
     """Open a new file of the given rights, and yield the function that appends rows.
 
-    The rows of one call make one parquet row group or Arrow batch. With `whole` one call brings all
-    rows, and a file takes every type that polars writes. Without `whole` the writer turns
-    categories into text for Arrow. The writer never writes hidden values of a batch's memory. The
-    function raises InputError for a column whose type the file lacks.
+    Each `AT_ONCE` rows of one call make one parquet row group or Arrow batch. With `whole` one call
+    brings all rows, and a file takes every type that polars writes. Without `whole` the writer
+    turns categories into text for Arrow. Other columns give the same bytes either way, so that a
+    file does not tell whether the table was read in steps. The writer never writes hidden values of
+    a batch's memory. The function raises InputError for a column whose type the file lacks.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    laid_out = without_hidden if whole else partial(_arrow, format=format)
+    in_arrow = partial(_arrow, text=format == "arrow" and not whole)
     with os.fdopen(handle, "wb") as file, ExitStack() as opened:
-        first, writer = True, None
+        first, by_polars, writer = True, False, None
 
         def append(batch: pl.DataFrame) -> None:
-            nonlocal first, writer
+            nonlocal first, by_polars, writer
             if first:
-                _refuse_types(batch, format, laid_out)
-            if whole:
+                strange = _without_place(batch, format, in_arrow)
+                if strange and whole and format != "csv":
+                    by_polars, strange = True, _without_place(batch, format, without_hidden)
+                if strange:
+                    raise no_place(strange, batch.columns, format)
+            if by_polars:
                 write_table(batch, file, format=format)
             elif format == "csv":
                 batch.write_csv(file, include_header=first)
             else:
-                rows = laid_out(batch)
+                rows = in_arrow(batch)
                 writer = writer or opened.enter_context(_batch_writer(file, rows.schema, format))
-                writer.write_table(rows)
+                writer.write_table(rows, AT_ONCE)
             first = False
 
         yield append
@@ -84,16 +91,18 @@ def _batch_writer(file: IO[bytes], schema: Any, format: str) -> Any:
     return pa.ipc.new_file(file, schema, options=packed)
 
 
-def _arrow(batch: pl.DataFrame, format: str) -> Any:
+def _arrow(batch: pl.DataFrame, *, text: bool) -> Any:
+    """A batch as Arrow; its categories as `text`, since batches of a file share one dictionary."""
     batch = without_hidden(batch)
-    if format == "arrow":  # An Arrow file has one dictionary for all batches.
+    if text:
         batch = batch.with_columns(pl.col(pl.Categorical).cast(pl.String))
     return batch.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _refuse_types(
+def _without_place(
     batch: pl.DataFrame, format: str, laid_out: Callable[[pl.DataFrame], Any]
-) -> None:
+) -> list[str]:
+    """The columns whose type a file of the format lacks."""
     strange = set()
     kinds = batch.schema
     for kind in set(kinds.values()):  # A posterior has ten thousands of columns of one type.
@@ -105,6 +114,4 @@ def _refuse_types(
                 laid_out(empty_cell)
         except NO_PLACE:
             strange.add(kind)
-    if strange:
-        names = [name for name, kind in kinds.items() if kind in strange]
-        raise no_place(names, batch.columns, format)
+    return [name for name, kind in kinds.items() if kind in strange]

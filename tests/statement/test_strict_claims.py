@@ -13,11 +13,12 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -41,6 +42,7 @@ from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.statement.ledger import figure
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.column import Column
+from pyvws.tables.files import write_table
 from pyvws.tables.schema import Schema
 
 pytestmark = pytest.mark.runs
@@ -97,6 +99,7 @@ FAMILIES: list[tuple[str, dict[str, Any], Any]] = [
     ("logistic", {}, st.sampled_from([0, 1])),
     ("logistic", {}, st.booleans()),
     ("ordinal", {"levels": (1, 2, 3, 9)}, st.sampled_from([1, 2, 3, 9])),
+    ("nominal", {"levels": ("1", "2", "x")}, st.sampled_from([1, 2, 2.0])),
     ("beta", {}, SHARES),
     ("beta", {"range": (-2, 2)}, SHARES.map(lambda v: 4 * v - 2)),
 ]
@@ -147,29 +150,67 @@ def neighbours(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
 
 
 LEVELS = ("low", "mid", "high", "never seen")
+DAYS = st.sampled_from([None, "2001-01-01", "2001-06-30", "2001-12-31"])
 COLUMNS: dict[str, tuple[Column, Any]] = {
     "grade": (Column(model="ordinal", levels=LEVELS), st.sampled_from(LEVELS[:3])),
     "ill": (Column(model="logistic", levels=("no", "yes")), st.sampled_from(["no", "yes"])),
     "pay": (Column(model="normal", range=(-1e9, 1e12), decimals=1), AMOUNTS),
     "visits": (Column(model="poisson", range=(0, 2.0**53)), COUNTS),
+    "kind": (
+        Column(model="nominal", levels=(1, 2, 3), missing=True),
+        st.sampled_from([None, 1, 2]),
+    ),
+    "own": (
+        Column(model="nominal", levels=("true", "false"), missing=True),
+        st.sampled_from([None, True]),
+    ),
+    "gain": (
+        Column(model="normal", range=(-5, 99), decimals=0, mass=(0,), missing=("N", True)),
+        st.sampled_from([None, None, 0, 7.0, 99]),
+    ),
+    "born": (
+        Column(
+            model="normal",
+            days_since="2001-06-01",
+            range=("2001-01-01", "2001-12-31"),
+            missing=True,
+        ),
+        DAYS,
+    ),
+}
+HALF = {
+    "share": (
+        Column(model="truncated-normal", range=(0, 1), missing=True),
+        st.sampled_from([None, 0, 0.5, 1]),
+    )
+}
+TYPES = {
+    "pay": pl.Float64,
+    "visits": pl.Int64,
+    "gain": pl.Float64,
+    "born": pl.String,
+    "share": pl.Float64,
 }
 
 
 @st.composite
 def neighbouring_tables(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
     """Settings of a strict run on several columns, and two tables that differ in one record."""
-    names = draw(st.permutations(list(COLUMNS)))[: draw(st.integers(2, 4))]
+    clamp = draw(st.sampled_from(["deviance", "half"]))
+    known = COLUMNS if clamp == "deviance" else {**COLUMNS, **HALF}
+    names = draw(st.permutations(list(known)))[: draw(st.integers(2, 4))]
     loo = draw(st.booleans())
-    columns = {name: COLUMNS[name][0] for name in names}
+    columns = {name: known[name][0] for name in names}
+    if "kind" in names and "ill" in names[: names.index("kind")]:
+        columns["kind"] = replace(columns["kind"], rule="missing where ill == 'no'")
     size = draw(st.integers(3, 6))
-    record = st.tuples(*(COLUMNS[name][1] for name in names))
+    record = st.tuples(*(known[name][1] for name in names))
     rows = [draw(record) for _ in range(size)]
     place = draw(st.integers(0, size - 1))
     other = [*rows[:place], *([] if loo else [draw(record)]), *rows[place + 1 :]]
-    types = {"pay": pl.Float64, "visits": pl.Int64}
     tables = [
         pl.DataFrame(
-            {n: pl.Series([row[at] for row in r], dtype=types.get(n)) for at, n in enumerate(names)}
+            {n: pl.Series([row[at] for row in r], dtype=TYPES.get(n)) for at, n in enumerate(names)}
         )
         for r in (rows, other)
     ]
@@ -185,7 +226,7 @@ def neighbouring_tables(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
         "datasets": draw(st.integers(1, 2)),
         "settings": SamplerSettings(draws=4, chains=1),
         "mechanism": Censored(
-            epsilon=draw(st.sampled_from([0.01, 2.0, 40.0])), weights=weights, **staged
+            epsilon=draw(st.sampled_from([0.01, 2.0, 40.0])), weights=weights, clamp=clamp, **staged
         ),
         "engine": SeededEngine(),
     }
@@ -216,13 +257,18 @@ def what_leaves(folder: Path, *, size_is_noisy: bool) -> dict[str, Any]:
 def what_leaves_either_way(
     run: Synthesizer, table: pl.DataFrame, scratch: Path, *, size_is_noisy: bool = False
 ) -> list[dict[str, Any]]:
-    """`what_leaves` of a run in memory, and of one in steps where the mechanism takes them."""
-    folders = [scratch / "in memory"]
-    run.fit(table, seed=1 << 62).write(folders[0], format="parquet")
+    """`what_leaves` of a run in memory, also as pandas reads a csv, and of one in steps.
+
+    pandas gives a column other types where one cell is empty, or has a fraction or a word.
+    """
+    folders = [scratch / "in memory", scratch / "as pandas reads it"]
+    read = pd.read_csv(io.StringIO(table.write_csv()))
+    for folder, frame in zip(folders, (table, read), strict=True):
+        run.fit(frame, seed=1 << 62).write(folder, format="parquet")
     if not isinstance(run.mechanism, PerturbedHistogram):
         folders.append(scratch / "in steps")
         table.write_parquet(scratch / "table.parquet")
-        run.fit_to(scratch / "table.parquet", folders[1], seed=1 << 62)
+        run.fit_to(scratch / "table.parquet", folders[-1], seed=1 << 62)
     return [what_leaves(folder, size_is_noisy=size_is_noisy) for folder in folders]
 
 
@@ -621,20 +667,25 @@ def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
 @pytest.mark.parametrize("records", [1, 8, 5000])
 def test_a_number_of_rows_is_drawn_in_steps_as_in_memory(
-    records: int, tmp_path: Path, at_once: Callable[[int], None]
+    records: int, format: str, tmp_path: Path, at_once: Callable[[int], None]
 ) -> None:
+    """To the byte: the size of the table decides which of them a run takes."""
     at_once(700)
-    VISITS.write_parquet(tmp_path / "table.parquet")
+    source = tmp_path / f"table.{format}"
+    write_table(VISITS, source, format=format)
     run = Synthesizer(**strict(records=records))
-    said = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=2**60)
+    said = run.fit_to(source, tmp_path / "out", seed=2**60)
     made = run.fit(VISITS, seed=2**60)
     assert said == made.privacy
     assert said["certified"]["neighbours"] == "leave-one-out"
-    for number, whole in enumerate(made.datasets, start=1):
-        file = tmp_path / "out" / "release" / f"synthetic-{number:02d}.parquet"
-        assert pl.read_parquet(file).equals(whole)
+    made.write(tmp_path / "whole", format=format)
+    for number in (1, 2):
+        name = f"release/synthetic-{number:02d}.{format}"
+        steps, whole = ((tmp_path / way / name).read_bytes() for way in ("out", "whole"))
+        assert steps == whole
     rows = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")
     assert rows.equals(made.records)
 
@@ -662,6 +713,8 @@ def test_a_histogram_whose_bins_follow_n_has_no_figure_for_deletion(
     assert figures["leave-one-out"]["per_dataset"] == left_out
     said = any("The number of bins follows" in caveat for caveat in made.privacy["caveats"])
     assert said == (left_out is None)
+    keys = {caveat["key"] for caveat in made.privacy["caveat_keys"]}
+    assert {"records", "certified-for-replacement"} <= keys  # The number of rows is exact.
     assert figures["replace-one"] == {"per_dataset": 1.0, "total": 1.0}
 
 

@@ -92,6 +92,16 @@ def test_chains_of_either_stage_that_fail_stop_a_strict_run(number: int, tmp_pat
     assert release.privacy["guarantee"] == "none"
 
 
+def test_the_table_itself_is_no_reference(tmp_path: Path) -> None:
+    """Its weights would follow from all records, and the claim would count none of that."""
+    run = strict("reference", tmp_path)
+    TABLE.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "old.csv")
+    with pytest.raises(InputError, match=r"^reference: it has as many records as the table"):
+        run.fit(TABLE, seed=1)
+    TABLE.with_columns(y=pl.col("y") + 1).write_csv(tmp_path / "old.csv")
+    assert run.fit(TABLE, seed=1).privacy["guarantee"] == "dp"
+
+
 def test_chains_of_the_reference_that_fail_are_a_warning(tmp_path: Path) -> None:
     run = strict("reference", tmp_path, engine=Failing(number=0))
     with pytest.warns(UserWarning, match=r"^The fit to the reference, .*R-hat reaches"):

@@ -250,7 +250,7 @@ def test_other_types_are_refused():
     with pytest.raises(InputError) as caught:
         design("~ l", pl.DataFrame({"y": [1, 2], "l": [[1], [2]]}))
     assert str(caught.value) == (
-        "formula uses column 'l', whose type List(Int64) is neither number, text, truth value nor "
+        "formula uses column 'l', whose type List is neither number, text, truth value nor "
         "category. Convert the column first."
     )
 

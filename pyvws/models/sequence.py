@@ -60,17 +60,20 @@ class Conditional:
 class Finishing(Protocol):
     """What is public of a column's synthetic values besides their family.
 
-    Each method takes the values (n,) of the columns before it, by name.
+    A method takes the values (n,) of the columns before it, by name.
     """
-
-    def limits(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
-        """The lowest and the highest value that the family may draw."""
 
     def rounded(self, found: Floats) -> Floats:
         """Drawn values (n,) at the column's decimals."""
 
+    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which drawn values (n,) the family has to draw again."""
+
     def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), with those that a rule or another part of the column fixes."""
+
+    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which rows (n,) break a rule of the column, whose own settled value they have."""
 
 
 @dataclass(frozen=True, slots=True)

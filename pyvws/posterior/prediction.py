@@ -5,11 +5,12 @@ Whole units, such as households, are drawn with their members in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
@@ -23,7 +24,7 @@ from pyvws.tables.table_writers import AT_ONCE
 
 __all__ = ["UnitsDrawn", "predicted", "predicted_units", "unit_steps"]
 
-_TRIES: Final = 50  # Draws of a value within its limits, before the nearest limit is taken.
+_TRIES: Final = 50  # Draws of a value, or of a record, that its column's rules refuse.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.
 
 
@@ -40,23 +41,82 @@ def predicted(
     Row j stands for record rows[j]; a number stands for all records in their order. `public` has
     the coded public predictors (N,) of columns that are drawn from synthetic values. Rows are drawn
     `AT_ONCE` at a time, column after column, each from the synthetic values before it. A value
-    outside its public limits is drawn again, and rules settle the rest. A `SystematicStream` draws
-    the records of each step and column systematically, but for values that are drawn again.
+    that its column refuses is drawn again, and rules settle the rest; a record that breaks a rule
+    all the same is drawn again as a whole. A `SystematicStream` draws the records of each step and
+    column systematically, but for values that are drawn again. Raises InputError where hardly any
+    record keeps the rules.
     """
     many = rows if isinstance(rows, int) else len(rows)
     steps = [slice(at, at + AT_ONCE) for at in range(0, many, AT_ONCE)]
-    own = [draws_of(draw, one.column) or draw for one in columns]
+    own = [(one, draws_of(draw, one.column) or draw) for one in columns]
     made: dict[str, list[Floats]] = {one.column: [] for one in columns}
     for step in steps:
-        of = step if isinstance(rows, int) else rows[step]
-        n = len(range(many)[step])
-        values = {name: column[of] for name, column in public.items()}
-        for one, drawn in zip(columns, own, strict=True):
-            values[one.column] = _drawn(one, drawn, rng, of, values, n)
-            made[one.column].append(values[one.column])
+        places = np.arange(many)[step] if isinstance(rows, int) else rows[step]
+        of = step if isinstance(rows, int) else places
+        given = {name: column[of] for name, column in public.items()}
+        values, bad = _kept(own, rng, of, places, given)
+        if len(bad):
+            broken = next(one.column for one in columns if _breaking([one], values)[bad].any())
+            raise InputError(
+                f"After {_TRIES} draws some synthetic records still break a rule or the range of "
+                f"column {broken!r}. Compare the range with the rules and with the ranges of the "
+                "columns that they name."
+            )
+        for name, parts in made.items():
+            parts.append(values[name])
     return {
         name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in made.items()
     }
+
+
+def _kept(
+    columns: Sequence[tuple[DrawnColumn, Draws]],
+    rng: np.random.Generator,
+    of: Any,
+    places: RowNumbers,
+    given: Mapping[str, Floats],
+    refused: Callable[[Mapping[str, Floats]], Any] = lambda _: False,
+) -> tuple[dict[str, Floats], RowNumbers]:
+    """Values (n,) of some columns beside the `given` ones, and the rows that are left as refused.
+
+    The rows stand for the records `places` (n,), which `of` may give as a slice. A row that breaks
+    a rule, or that is `refused`, is drawn again.
+    """
+    alone = [one for one, _ in columns]
+    values = _once(columns, rng, of, given, len(places))
+    bad = np.flatnonzero(_breaking(alone, values) | refused(values))
+    for _ in range(_TRIES):
+        if not len(bad):
+            break
+        own = {name: x[bad] for name, x in given.items()}
+        again = _once(columns, rng, places[bad], own, len(bad))
+        for name, x in again.items():
+            values[name][bad] = x
+        bad = bad[_breaking(alone, again) | refused(again)]
+    return values, bad
+
+
+def _once(
+    columns: Sequence[tuple[DrawnColumn, Draws]],
+    rng: np.random.Generator,
+    of: Any,
+    given: Mapping[str, Floats],
+    n: int,
+) -> dict[str, Floats]:
+    """Values (n,) of some columns, one after the other, beside the `given` ones."""
+    values = dict(given)
+    for one, draw in columns:
+        values[one.column] = _drawn(one, draw, rng, of, values, n)
+    return values
+
+
+def _breaking(columns: Sequence[DrawnColumn], values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    """Whether rows (n,) with these values break a rule of a column."""
+    found = np.zeros(len(values[columns[0].column]), dtype=np.bool_)
+    for one in columns:
+        if one.finish is not None:
+            found |= one.finish.broken(values)
+    return found
 
 
 def _drawn(
@@ -78,14 +138,14 @@ def _drawn(
     found = found + one.first if one.first else found
     if finish is None:
         return found
-    found, (low, high) = finish.rounded(found), finish.limits(values)
+    found = finish.rounded(found)
     for _ in range(_TRIES):
-        bad = np.flatnonzero((found < low) | (found > high))
+        bad = np.flatnonzero(finish.refused(found, values))
         if not len(bad):
             break
         again = model.predict(draw, design[bad], rng, outcome=None if seen is None else seen[bad])
         found[bad] = finish.rounded(again + one.first)
-    return finish.settled(np.clip(found, low, high), values)
+    return finish.settled(found, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +225,19 @@ def _units(
 ) -> tuple[dict[str, Floats], RowNumbers, Any]:
     """Values by column of members (M,), their units (M,), and which units are possible (units,)."""
     members, known = drawn.members, drawn.schema.columns
-    of_unit: dict[str, Floats] = {}
-    for one, own in columns[: drawn.of_unit]:
-        of_unit[one.column] = _of_nobody(one, own, rng, of_unit, units)
+    nobody = np.zeros(units, dtype=np.intp)  # Without predictors one record is like another.
+    of_unit, bad = _kept(columns[: drawn.of_unit], rng, nobody, nobody, {})
     sizes = members.sizes[0] + of_unit[members.size] - 1.0
     before, possible = members.start(units, known), np.ones(units, dtype=np.bool_)
+    possible[bad] = False
     parts, numbers = [], []
     for place in range(members.sizes[1]):
         unit = np.flatnonzero(sizes > place)
         given = {name: x[unit] for name, x in (of_unit | before).items()}
-        values = _members(columns[drawn.of_unit :], rng, given, len(unit))
-        bad = np.flatnonzero(members.breaking(values, known))
-        for _ in range(_TRIES):
-            if not len(bad):
-                break
-            again = _members(
-                columns[drawn.of_unit :], rng, {name: x[bad] for name, x in given.items()}, len(bad)
-            )
-            for name, x in again.items():
-                values[name][bad] = x
-            bad = bad[members.breaking(again, known)]
+        rows = nobody[: len(unit)]
+        values, bad = _kept(
+            columns[drawn.of_unit :], rng, rows, rows, given, lambda x: members.breaking(x, known)
+        )
         possible[unit[bad]] = False
         own_before = {name: x[unit] for name, x in before.items()}
         for name, x in members.after(own_before, values, known).items():
@@ -195,27 +248,3 @@ def _units(
     order = np.argsort(number, kind="stable")
     made = {name: np.concatenate([one[name] for one in parts])[order] for name in parts[0]}
     return made, number[order], possible
-
-
-def _members(
-    columns: Sequence[tuple[DrawnColumn, Draws]],
-    rng: np.random.Generator,
-    given: Mapping[str, Floats],
-    n: int,
-) -> dict[str, Floats]:
-    """Values (n,) of one member of n units, beside the `given` ones of units and summaries."""
-    values = dict(given)
-    for one, own in columns:
-        values[one.column] = _of_nobody(one, own, rng, values, n)
-    return values
-
-
-def _of_nobody(
-    one: DrawnColumn,
-    draw: Draws,
-    rng: np.random.Generator,
-    values: Mapping[str, Floats],
-    n: int,
-) -> Floats:
-    """Values (n,) of rows that stand for no record; without predictors one is like another."""
-    return _drawn(one, draw, rng, np.zeros(n, dtype=np.intp), values, n)

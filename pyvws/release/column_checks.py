@@ -29,7 +29,10 @@ Sample = dict[str, Floats]
 ROWS: Final = 20_000
 """The checks look at so many rows of each dataset at most."""
 
-_RANGE: Final = "Give the public range in a schema (range), or take another family or scale."
+_RANGE: Final = (
+    "Give the public range in a schema (range), or a narrower one, or take another family or scale."
+)
+_INSIDE: Final = "This line describes the confidential table: keep it inside."
 _ADVICE: Final = {
     "negative": _RANGE,
     "below": _RANGE,
@@ -42,6 +45,7 @@ _ADVICE: Final = {
     "missing": "Missing values and levels follow their predictors: name more of them, or take a "
     "larger epsilon.",
 }
+_SELDOM: Final = 0.01  # A rule that a larger share of the records breaks may be a wrong one.
 _ADVICE["levels"] = _ADVICE["missing"]
 _ADVICE["order"] = 'Levels without an order need model = "nominal".'
 _ADVICE["slope"] = "A predictor whose numbers are codes needs levels in a schema, or C(NAME)."
@@ -84,6 +88,7 @@ def check_columns(
     Under survey weights as exponents the data are weighted, for as many records as would be as sure
     without weights; beside columns released unchanged, which are the sample's, nothing is compared.
     """
+    _warn_of_rules(table, float(table.records if counts is None else counts.sum()))
     e = table.exponents
     if e is not None:
         each = e if counts is None else e * counts
@@ -145,8 +150,21 @@ def _warn(troubles: Mapping[str, tuple[str, ...]], header: Sequence[str]) -> Non
     warnings.warn(
         f"Synthetic columns do what their data does not: {told}. "
         f"{' '.join(dict.fromkeys(_ADVICE[key] for key in keys))} column_checks in "
-        "confidential/summary.json has the figures. This line describes the confidential table: "
-        "keep it inside.",
+        f"confidential/summary.json has the figures. {_INSIDE}",
         MisfitWarning,
         stacklevel=4,
     )
+
+
+def _warn_of_rules(table: ConfidentialTable, records: float) -> None:
+    """MisfitWarning of columns whose rules many of the `records` break."""
+    many = [name for name, broken in table.breaking.items() if broken > _SELDOM * records]
+    if many:
+        warnings.warn(
+            f"More than {_SELDOM:.0%} of the records break the rules of {named(many, many)}, and "
+            "have no term there. Compare the rules with the table: every synthetic record keeps "
+            "them. records_that_break_rules in confidential/summary.json has the numbers. "
+            f"{_INSIDE}",
+            MisfitWarning,
+            stacklevel=4,
+        )

@@ -165,10 +165,10 @@ class Column:
                 raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
         if self.predictors is not None:
             self._keep("predictors", names(self.predictors, "predictors"))
-        if len(set(self.mass)) < len(self.mass):
-            raise InputError("mass must be points that differ.")
         self._keep("missing", missing_codes(self.missing))
         self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
+        if len(set(self.mass)) < len(self.mass):
+            raise InputError("mass must be points that differ.")
         if self.cuts is not None:
             self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
             if any(np.diff(self.cuts) <= 0):

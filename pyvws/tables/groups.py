@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.column import Column
@@ -97,13 +98,17 @@ class Grouped:
     fixed: Any
     of_group: bool
 
-    def limits(self, values: Mapping[str, Floats]) -> tuple[float, float]:
-        """None: codes of levels have no limits."""
-        return -np.inf, np.inf
-
     def rounded(self, found: Floats) -> Floats:
         """The codes (n,) as they are."""
         return found
+
+    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """None: every code of a level may be drawn."""
+        return np.zeros(len(found), dtype=np.bool_)
+
+    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """None: rules fix levels or leave them free."""
+        return np.zeros(len(values[self.name]), dtype=np.bool_)
 
     def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
         """The codes (n,) of groups, or of levels by the groups and places among `values`."""

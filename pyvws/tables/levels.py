@@ -107,12 +107,12 @@ def label_of(value: Any) -> str:
 
 
 def as_number(label: str) -> float | None:
-    """The finite number that a label spells, or None."""
+    """The finite number that a label spells, or None; 1_000 is no number, as in a file."""
     try:
         number = float(label)
     except ValueError:
         return None
-    return number if np.isfinite(number) else None
+    return number if np.isfinite(number) and "_" not in label else None
 
 
 def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
@@ -263,7 +263,12 @@ def labelled(codes: Any, values: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def whole_numbers(values: Floats, name: str, like: nw.Series[Any]) -> nw.Series[Any]:
-    """Whole numbers (M,) as a column of the type of `like`, or as Int64 where they do not fit."""
+    """Whole numbers (M,) as a column of the type of `like`, or as Int64 where they do not fit.
+
+    Numbers beyond Int64 come as floats.
+    """
+    if not (np.abs(values) < 2.0**63).all():
+        return nw.new_series(name, values, nw.Float64, backend=like.implementation)
     made = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=like.implementation)
     bits = int("".join(filter(str.isdigit, str(like.dtype))))
     low = 0 if like.dtype.is_unsigned_integer() else -(2 ** (bits - 1))

@@ -179,7 +179,8 @@ def numbers_with_codes(
         if None not in values:
             return made
         cells = [int(x) for x in of_all[~missing]]
-        return _filled(cells, values, missing, name, made.dtype, like)
+        spelled = [None if x is None else int(x) for x in values]
+        return _filled(cells, spelled, missing, name, made.dtype, like)
     kind = nw.Float32 if like.dtype == nw.Float32 else nw.Float64
     return _filled(numbers[~missing].tolist(), values, missing, name, kind, like)
 

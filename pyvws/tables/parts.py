@@ -41,6 +41,9 @@ __all__ = [
 ]
 
 
+_EXACT = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits, of the parts' size.
+
+
 def modelled_schema(schema: Schema) -> Schema:
     """The schema with a category "part of NAME" before each number that has parts.
 
@@ -148,8 +151,11 @@ def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
         elif isinstance(rule, Lookup):
             breaking |= own != _looked_up(schema, column, rule, values)
         else:
-            total, unit = rule.of(values), 10.0 ** -(column.decimals or 0)
-            near = np.abs(own - total) < 0.5 * unit if column.decimals is not None else own == total
+            total = rule.of(values)
+            room = _EXACT * sum(np.abs(values[one]) for one in rule.columns)
+            if column.decimals is not None:
+                room = 0.5 * 10.0**-column.decimals
+            near = np.abs(own - total) <= room
             breaking |= ~(near | (np.isnan(own) & np.isnan(total)))
     for rule in column.rules:
         if isinstance(rule, Fixed) and rule.only:
@@ -214,7 +220,8 @@ class Finish:
     """What is public of synthetic values besides their family: rules, parts, range and decimals.
 
     `of_part` is true for the category of a number's parts. A value that a family draws outside the
-    range or a bound is drawn again; this changes no draw of the parameters, so it costs nothing.
+    range or a bound, or at a missing code or a point of mass, is drawn again; this changes no draw
+    of the parameters, so it costs nothing.
     """
 
     name: str
@@ -225,10 +232,6 @@ class Finish:
     def column(self) -> Column:
         """The column of the schema."""
         return self.schema.columns[self.name]
-
-    def limits(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest value that a family may draw; the category of parts has no limits."""
-        return (-np.inf, np.inf) if self.of_part else self.within(values)
 
     def within(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
         """Lowest and highest number by row, from the values (n,) of the columns before it."""
@@ -244,10 +247,30 @@ class Finish:
                     high = np.fmin(high, other)
         return low, high
 
+    @property
+    def _is_number(self) -> bool:
+        return not (self.of_part or self.column.categorical)
+
+    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which drawn values (n,) are outside the limits, or mean something else than a value."""
+        if not self._is_number:
+            return np.zeros(len(found), dtype=np.bool_)
+        low, high = self.within(values)
+        codes = (self.column.number_of(one) for one in filter(None, self.column.missing_codes))
+        apart = [*self.column.mass, *(code for code in codes if code is not None)]
+        outside = np.asarray((found < low) | (found > high))
+        return outside | np.isin(found, apart) if apart else outside
+
+    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which rows (n,) have a settled number outside its limits, by a rule or a sum."""
+        own = values[part_of(self.name) if self.of_part else self.name]
+        low, high = self.within(values) if self._is_number else (-np.inf, np.inf)
+        return np.asarray((own < low) | (own > high))
+
     def rounded(self, found: Floats) -> Floats:
         """Drawn values (n,) at the column's decimals."""
         decimals = self.column.decimals
-        if self.of_part or self.column.categorical or decimals is None:
+        if decimals is None or not self._is_number:
             return found
         return np.asarray(np.round(found, decimals) + 0.0)
 
@@ -257,6 +280,8 @@ class Finish:
         `values` are those of the columns before, and for a number those of its parts.
         """
         made, column = found.copy(), self.column
+        if self._is_number:
+            made = np.clip(made, *self.within(values))
         if self.of_part:
             low, high = self.within(values)
             for code, point in enumerate(column.mass, start=2):  # A point beyond a bound is none.

@@ -155,6 +155,12 @@ class Schema:
             for other in rule.columns:
                 if self.columns[other].categorical:
                     raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
+                gone = isinstance(rule, Sum) and self.columns[other].missing_codes
+                if gone and not self.columns[name].missing_codes:
+                    raise InputError(
+                        f"a sum is missing where a part is, and column {other!r} can be missing. "
+                        "Add missing to the column of the sum."
+                    )
             self._check_dates(name, rule)
 
     def _check_dates(self, name: str, rule: Bound | Sum) -> None:
@@ -327,9 +333,9 @@ class Schema:
                 f"unit names column {self.unit!r}, which is synthesized. Its values only say which "
                 'records are one unit: give it the role "id", for new ids, or "drop".'
             )
-        weighed = self.columns.get(self.survey_weight or "")
-        if weighed is None or weighed.role != "synthesize":
+        if self.survey_weight is None or self.survey_weight not in self.synthesized:
             return
+        weighed = self.columns[self.survey_weight]
         if self.survey_weight != self.synthesized[-1]:
             raise InputError(
                 f"survey_weight {self.survey_weight!r} is synthesized, and columns follow it. Move "

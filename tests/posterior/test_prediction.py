@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyvws.errors import InputError
 from pyvws.models.normal import Normal
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.sequence import DrawnColumn
@@ -76,3 +77,43 @@ def test_without_an_outcome_none_is_given():
     found = prediction.predicted([column], draw, rng, rows=np.array([2, 0]), public={})
     expected = Normal().predict(draw, design[:2], np.random.default_rng(1))
     assert found["y"].tolist() == expected.tolist()
+
+
+class Even:
+    """A rule that only even whole numbers keep, and none after `most`."""
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+
+    def rounded(self, found):
+        return np.round(found)
+
+    def refused(self, found, values):
+        return np.zeros(len(found), dtype=np.bool_)
+
+    def settled(self, found, values):
+        return found
+
+    def broken(self, values):
+        return (values["y"] % 2 != 0) | (values["y"] > self.most)
+
+
+@pytest.mark.parametrize("rows", [40, np.arange(40)[::-1]], ids=["all", "an order"])
+def test_records_that_break_a_rule_are_drawn_again_as_a_whole(rows):
+    rng = np.random.default_rng(2)
+    public = {"z": rng.normal(size=40)}
+
+    def coded(values):
+        return np.column_stack([values["z"], values["first"]])
+
+    columns = [DrawnColumn("first", Normal(), np.ones((40, 1)))]
+    draw = {"first.beta": np.array([[3.0]]), "first.sigma": np.array([4.0])}
+    draw |= {"y.beta": np.array([[10.0, 1.0]]), "y.sigma": np.array([1e-9])}
+    columns.append(DrawnColumn("y", Normal(), np.empty((40, 0)), coded=coded, finish=Even(np.inf)))
+    found = prediction.predicted(columns, draw, np.random.default_rng(1), rows=rows, public=public)
+    assert (found["y"] % 2 == 0).all()
+    of = public["z"] if isinstance(rows, int) else public["z"][rows]
+    assert np.abs(found["y"] - 10.0 * of - found["first"]).max() <= 0.5 + 1e-6
+    columns[1] = DrawnColumn("y", Normal(), np.empty((40, 0)), coded=coded, finish=Even(-1e9))
+    with pytest.raises(InputError, match=r"break a rule or the range of column 'y'\. Compare"):
+        prediction.predicted(columns, draw, np.random.default_rng(1), rows=rows, public=public)

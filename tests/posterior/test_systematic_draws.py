@@ -192,14 +192,17 @@ class Noting(Normal):
 class Within:
     """Limits that about a half of the values break."""
 
-    def limits(self, _values: Any) -> tuple[float, float]:
-        return 0.3, 50.0
+    def refused(self, found: Any, _values: Any) -> Any:
+        return (found < 0.3) | (found > 50.0)
 
     def rounded(self, found: Any) -> Any:
         return found
 
     def settled(self, found: Any, _values: Any) -> Any:
         return found
+
+    def broken(self, values: Any) -> Any:
+        return values["y"] < 0.3
 
 
 def test_values_outside_their_limits_are_drawn_again_independently() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
@@ -284,6 +285,117 @@ def test_an_infinite_number_and_an_unnamed_code_are_counted_not_shown() -> None:
             released(TABLE.with_columns(**{name: pl.Series(x) for name, x in changed.items()}))
         assert "secret" not in str(caught.value)
         assert "777" not in str(caught.value)
+
+
+CONTRADICTING: dict[str, dict[str, Any]] = {
+    "a bound above the range": {
+        "low": {"model": "normal", "range": (0, 9), "decimals": 0},
+        "y": {"model": "normal", "range": (0, 3), "rule": ">= low"},
+    },
+    "a lower bound above the upper one": {
+        "low": {"model": "normal", "range": (0, 9)},
+        "high": {"model": "normal", "range": (0, 9)},
+        "y": {"model": "normal", "range": (0, 9), "rule": (">= low", "<= high")},
+    },
+    "a sum beyond its range": {
+        "low": {"model": "poisson", "scale": (2, 2)},
+        "high": {"model": "poisson", "scale": (2, 2)},
+        "y": {"rule": "= low + high", "range": (0, 4), "decimals": 0},
+    },
+    "a fixed value below a bound": {
+        "sex": {"model": "nominal", "levels": ("f", "m")},
+        "low": {"model": "normal", "range": (0, 9)},
+        "y": {"model": "normal", "range": (0, 9), "rule": ("3 where sex == 'f'", ">= low")},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTING)
+def test_records_in_which_rules_contradict_each_other_are_drawn_again(kind: str) -> None:
+    columns = {name: Column(**entries) for name, entries in CONTRADICTING[kind].items()}
+    rng = np.random.default_rng(3)
+    n = 120
+    low, high = rng.integers(0, 4, n), rng.integers(4, 6, n)
+    y = {
+        "a bound above the range": np.maximum(low, 2.5),
+        "a sum beyond its range": low + high - 4,
+        "a fixed value below a bound": 3 + 0 * low,
+    }
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "low": low,
+            "high": high - 4 if "sum" in kind else high,
+            "y": y.get(kind, high - 0.5),
+        }
+    )
+    schema = Schema(columns)
+    settings = {**QUICK, "mechanism": "unweighted", "schema": schema}
+    for made in vws.synthesize(table[list(columns)], **settings).datasets:
+        assert ((made["low"] <= made["y"]) | ("sum" in kind)).all()
+        low_end, high_end = columns["y"].range or (0.0, 9.0)
+        assert made["y"].between(low_end, high_end).all()
+        if "high" in columns:
+            sum_of = made["low"] + made["high"]
+            assert ((made["y"] == sum_of) if "sum" in kind else (made["y"] <= made["high"])).all()
+        if "sex" in columns:
+            assert (made["y"][made["sex"] == "f"] == 3).all()
+
+
+def test_a_number_that_means_something_else_is_drawn_again() -> None:
+    """Codes within the range of ages, and a point of mass that rounding would reach."""
+    rng = np.random.default_rng(3)
+    age = np.where(rng.random(400) < 0.1, 99, rng.integers(60, 97, 400))
+    gain = np.where(rng.random(400) < 0.3, 0.0, rng.normal(0, 3, 400).round())
+    table = pd.DataFrame({"age": age, "gain": np.where(gain == 0, 0.0, gain)})
+    entries: Any = {"model": "normal", "range": (0, 110), "decimals": 0}
+    schema = Schema(
+        {
+            "age": Column(**entries, missing=("97", "98", "99"), scale=(80, 10)),
+            "gain": Column(model="normal", range=(-50, 50), decimals=0, mass=(0,)),
+        }
+    )
+    release = vws.synthesize(table, schema=schema, mechanism="unweighted", **QUICK)
+    made = pd.concat(release.datasets)
+    assert made["age"].isin([97, 98]).mean() < 0.01  # None of the records has these codes.
+    assert abs((made["gain"] == 0).mean() - (table["gain"] == 0).mean()) < 0.06
+
+
+def test_a_rule_that_many_records_break_is_told_of() -> None:
+    rng = np.random.default_rng(3)
+    wage = rng.integers(10, 90, 200)
+    table = pd.DataFrame({"wage": wage, "tax": wage - rng.integers(1, 9, 200)})
+    table.loc[:20, "tax"] = table.loc[:20, "wage"]
+    for rule, told in ((">= wage", True), ("<= wage", False)):
+        schema = Schema(
+            {
+                "wage": Column(model="normal", range=(0, 100)),
+                "tax": Column(model="normal", range=(0, 100), rule=rule),
+            }
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MisfitWarning)
+            made = vws.synthesize(table, schema=schema, mechanism="unweighted", **QUICK)
+        said = [str(one.message) for one in caught if "break the rules of tax" in str(one.message)]
+        assert bool(said) == told
+        assert "break the rules" not in json.dumps(made.privacy)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_whole_numbers_with_a_numeric_code_and_empty_cells_come_out_whole(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    age: list[int | None] = [int(x) for x in rng.integers(18, 80, 120)]
+    age[::7], age[1::7] = [999] * len(age[::7]), [None] * len(age[1::7])
+    table = pl.DataFrame({"age": age})
+    given = {"pandas": table.to_pandas(), "polars": table, "arrow": table.to_arrow()}[kind]
+    schema = Schema(
+        {"age": Column(model="normal", range=(0, 99), decimals=0, missing=("999", True))}
+    )
+    release = vws.synthesize(given, schema=schema, mechanism="unweighted", **QUICK)
+    made = pd.DataFrame({"age": pl.DataFrame(release.datasets[0])["age"].to_list()})["age"]
+    assert (made.dropna() % 1 == 0).all()
+    assert made.isna().any()
+    assert (made == 999).any()
 
 
 def test_a_column_that_no_record_has_is_one_line() -> None:

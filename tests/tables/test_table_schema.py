@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS, model_settings
 from pyvws.tables.column import CATEGORICAL, ENTRIES, FAMILIES, Column
+from pyvws.tables.parts import follows
 from pyvws.tables.schema import Schema
 
 EXAMPLE = """
@@ -223,6 +224,7 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"role": "public", "rule": "<= age"}, "rule and lookup are for columns to synthesize"),
         ({"model": "normal", "missing": ["N", "N"]}, "missing must be codes that differ"),
         ({"model": "normal", "mass": [0, 0]}, "mass must be points that differ"),
+        ({"model": "normal", "mass": 0}, "mass must be a list. Got 0."),
         ({"model": "normal", "mass": [0], "range": [1, 2]}, "range must hold the points of mass"),
         ({"model": "normal", "rule": "0 where age < 1", "range": [1, 2]}, "range must hold"),
     ],
@@ -493,3 +495,28 @@ def test_the_inputs_stay_as_they_are():
     before = table.copy()
     schema.coded(table)
     pd.testing.assert_frame_equal(table, before)
+
+
+def test_a_sum_with_a_part_that_can_be_missing_can_be_missing():
+    parts = {"p": Column(model="poisson"), "q": Column(model="poisson", missing=True)}
+    with pytest.raises(InputError, match=r"column .q. can be missing\. Add missing to the column"):
+        Schema({**parts, "sum": Column(rule="= p + q", decimals=0)})
+    assert Schema({**parts, "sum": Column(rule="= p + q", decimals=0, missing=True)}).derived == ()
+
+
+def test_a_column_without_a_name_is_no_survey_weight():
+    Schema({"": Column(model="normal"), "y": Column(model="normal")}).refuse_unbuilt()
+
+
+@given(st.lists(st.tuples(st.integers(-99, 10**6), st.integers(1, 10**6)), min_size=1, max_size=30))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_a_sum_of_cents_is_exact_but_for_last_bits(cents):
+    """Without decimals the sum and the parts are floats, which differ in their last bits."""
+    p, q = (np.array(part) / 100.0 for part in zip(*cents, strict=True))
+    total = np.array([a + b for a, b in cents]) / 100.0
+    schema = Schema(
+        {"p": Column(model="normal"), "q": Column(model="normal"), "sum": Column(rule="= p + q")}
+    )
+    values = {"p": p, "q": q, "sum": total}
+    assert not follows(schema, "sum", values).breaking.any()
+    assert follows(schema, "sum", values | {"sum": total + 1e-5}).breaking.all()

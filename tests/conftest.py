@@ -1,7 +1,8 @@
 """Tests marked `r` need R, and those that ask for `need(engine)` a Stan engine.
 
-Without it they skip, or fail where that is forbidden: by PYVWS_REQUIRE_R=1, and by
-PYVWS_REQUIRE_STAN, which lists engines, for example "rstan,pystan".
+Without it they skip, or fail where that is forbidden: by PYVWS_REQUIRE_R=1, by PYVWS_REQUIRE_STAN,
+which lists engines, for example "rstan,pystan", and by PYVWS_REQUIRE_MODULES, which lists modules
+that a test imports if they are there, for example "opendp,sklearn".
 
 A warning of convergence is no error in tests marked `draws`.
 
@@ -13,11 +14,12 @@ Stan program fails. Under `make quick` a property test tries a quarter of its ex
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -116,6 +118,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         seconds = sum(one.ru_utime + one.ru_stime for one in used)
         terminalreporter.write_line(f"{seconds:.1f} s of processor time")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """A skip for want of a module that PYVWS_REQUIRE_MODULES lists is a failure."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        lacking = re.search(r"could not import '([^.']+)", report.longrepr[2])
+        if lacking and lacking[1] in os.environ.get("PYVWS_REQUIRE_MODULES", "").split(","):
+            report.outcome = "failed"
+    return report
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

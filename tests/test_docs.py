@@ -174,9 +174,9 @@ def test_examples_run_and_print_what_the_page_shows(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     if re.search("perturbed-histogram|tabulate.*--original", "".join(commands(PAGES[name]))):
-        pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+        pytest.importorskip("opendp")
     if "--engine pystan" in "".join(commands(PAGES[name])):
-        pytest.importorskip("httpstan", reason="Stan needs the extra pystan")
+        pytest.importorskip("httpstan")
     names: dict[str, Any] = {"__name__": "__main__"}
     for example in examples(PAGES[name]):
         if example.language == "r":

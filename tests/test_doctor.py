@@ -60,10 +60,8 @@ def test_missing_extras_are_named(monkeypatch):
 
     monkeypatch.setattr(doctor, "distribution", none)
     reasons = {check.name: check.reason for check in examine()}
-    assert reasons["rpy2"] == "Run: pip install 'pyvws[r]'"
-    assert reasons["opendp"] == (
-        "Needed for a histogram's secret noise. Run: pip install 'pyvws[dp]'"
-    )
+    assert reasons["rpy2"] == "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
+    assert reasons["opendp"] == ("Needed for a histogram's secret noise. Run: pip install opendp")
 
 
 def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
@@ -78,9 +76,9 @@ def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
 def test_the_table_shows_paths_and_reasons():
     checks = [
         Check("engine native", True, "nutpie 1", "/somewhere"),
-        Check("R", False, reason="Run: pip install 'pyvws[r]'"),
+        Check("R", False, reason="Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"),
     ]
     sink = io.StringIO()
     render(checks, Console(file=sink, width=120))
     assert "/somewhere" in sink.getvalue()
-    assert "pip install 'pyvws[r]'" in sink.getvalue()
+    assert "pip install rpy2 'rpy2-rinterface<=3.6.5'" in sink.getvalue()

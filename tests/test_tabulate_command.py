@@ -114,7 +114,7 @@ class Cells(HTMLParser):
 def test_csv_and_page_hold_the_table_and_no_confidential_figure(
     files: list[str], tmp_path: Path
 ) -> None:
-    pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+    pytest.importorskip("opendp")
     words = [*asked(files), "--original", tmp_path / "original.csv", "--epsilon", "2"]
     made = run(*words, "--out", tmp_path / "out", "--quiet")
     assert (made.exit_code, made.output) == (0, "")

@@ -19,9 +19,7 @@ def opendp_version() -> str:
     try:
         import opendp.measurements  # noqa: F401
     except ImportError:
-        raise MissingDependencyError(
-            "Secret noise needs OpenDP. Run: pip install 'pyvws[dp]'"
-        ) from None
+        raise MissingDependencyError("Secret noise needs OpenDP. Run: pip install opendp") from None
     return f"OpenDP {version('opendp')}"
 
 

@@ -53,7 +53,7 @@ def doctor() -> None:
 
 def examine() -> list[Check]:
     """Check the engines and the parts that they need. Starts R if installed; never raises."""
-    dp = partial(_distribution, "opendp", "'pyvws[dp]'", "Needed for a histogram's secret noise. ")
+    dp = partial(_distribution, "opendp", "opendp", "Needed for a histogram's secret noise. ")
     looks: dict[str, Callable[[], tuple[str, str]]] = {
         "pyvws": partial(_distribution, "pyvws"),
         "engine native": _native,
@@ -67,7 +67,7 @@ def examine() -> list[Check]:
         "engine cmdstan": _cmdstan,
         "engine pystan": _pystan,
         "opendp": dp,
-        "rpy2": partial(_distribution, "rpy2", "'pyvws[r]'"),
+        "rpy2": partial(_distribution, "rpy2", "rpy2 'rpy2-rinterface<=3.6.5'"),
     }
     return [*(_guarded(name, look) for name, look in looks.items()), *_r()]
 

@@ -39,7 +39,7 @@ def cmdstan_folder() -> Path:
             return Path(cmdstanpy.cmdstan_path())
     except ModuleNotFoundError:
         raise MissingDependencyError(
-            "cmdstanpy is not installed. Run: pip install 'pyvws[cmdstan]', then "
+            "cmdstanpy is not installed. Run: pip install cmdstanpy, then "
             'python -c "import cmdstanpy; cmdstanpy.install_cmdstan()"'
         ) from None
     except ValueError:

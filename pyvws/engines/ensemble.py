@@ -39,9 +39,7 @@ def emcee_version() -> str:
     try:
         import emcee  # noqa: F401
     except ImportError:
-        raise MissingDependencyError(
-            "emcee is not installed. Run: pip install 'pyvws[ensemble]'"
-        ) from None
+        raise MissingDependencyError("emcee is not installed. Run: pip install emcee") from None
     return f"emcee {version('emcee')}"
 
 

@@ -48,7 +48,7 @@ def pystan_version() -> str:
     folder = pystan_folder()
     if folder is None:
         raise MissingDependencyError(
-            "PyStan is not installed. Run: pip install 'pyvws[pystan]' (it needs a C++ compiler)."
+            "PyStan is not installed. Run: pip install pystan (it needs a C++ compiler)."
         )
     header = (folder / "include" / "stan" / "version.hpp").read_text(encoding="utf-8")
     parts = [re.findall(rf"define STAN_{part} (\d+)", header)[0] for part in _VERSION]

@@ -80,7 +80,7 @@ def pmse(
         A one-sided formula such as "~ income * region", or "~ .^2" for all columns and their pairs;
         by default "~ .", the main effects of all columns.
     model : {"logistic", "tree"}
-        Trees come from scikit-learn (``pip install 'pyvws[utility]'``).
+        Trees come from scikit-learn (``pip install scikit-learn``).
     leaf : int
         For trees: the fewest records in a leaf.
     permutations : int
@@ -184,7 +184,7 @@ def _tree_value(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> floa
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
         raise MissingDependencyError(
-            "Trees need scikit-learn. Run: pip install 'pyvws[utility]', or use model='logistic'."
+            "Trees need scikit-learn. Run: pip install scikit-learn, or use model='logistic'."
         ) from None
     tree = DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed)
     fitted = tree.fit(design, is_synthetic).predict_proba(design)[:, 1]

@@ -24,7 +24,7 @@ from pyvws.errors import MissingDependencyError, PyvwsError
 
 __all__ = ["SESSION", "Outcome", "Session"]
 
-_INSTALL: Final = "Run: pip install 'pyvws[r]' and apt-get install r-base"
+_INSTALL: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5' and apt-get install r-base"
 _STACK: Final = 64 * 2**20
 _GRACE: Final = 5.0  # An interrupted R has so many seconds before the caller moves on.
 # Another library (polars) can make the system restart interrupted waits. Python then sees Ctrl-C

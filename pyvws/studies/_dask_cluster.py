@@ -41,7 +41,7 @@ def on_cluster(scheduler: str) -> Iterator[Share]:
         from distributed import Client
     except ImportError:
         raise MissingDependencyError(
-            "backend='dask' needs Dask. Install it with: pip install 'pyvws[dask]'"
+            "backend='dask' needs Dask. Install it with: pip install 'dask[dataframe]' distributed"
         ) from None
     with _unlogged():
         try:

@@ -19,7 +19,7 @@ _OF_CLAMPS = (
     "give all records one public weight below 1 (weights public and c), nominal columns a "
     "coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
     "largest_kappa and their like), {more}or try engine ensemble, which needs no gradient "
-    "(pip install 'pyvws[ensemble]')."
+    "(pip install emcee)."
 )
 _FOR_CLAMPS = f"Or ask for a larger epsilon, {_OF_CLAMPS.format(more='')}"
 _STOPPED = (

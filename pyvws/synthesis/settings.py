@@ -166,7 +166,7 @@ class RunSettings:
         "Rows of each dataset: a number that is public already, or noisy. As many as records "
         "if not given.",
         more="noisy adds exact discrete Laplace noise to the number of records, and takes at "
-        "least 1 (`pip install 'pyvws[dp]'`). Only where no column is released unchanged.",
+        "least 1 (`pip install opendp`). Only where no column is released unchanged.",
     )
     records_epsilon: float | None = setting(
         None,

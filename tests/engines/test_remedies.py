@@ -56,7 +56,7 @@ def test_a_sampler_that_cannot_start_for_its_columns_says_so() -> None:
 def test_stan_that_stops_says_the_same(
     K: int, size: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("cmdstanpy", reason="needs the extra cmdstan")
+    pytest.importorskip("cmdstanpy")
     monkeypatch.setattr(cmdstan, "built", lambda _: "none")
     monkeypatch.setattr(_chains, "run_chains", lambda *_: [1])
     settings = SamplerSettings(draws=10, warmup=100, chains=1)

@@ -222,7 +222,7 @@ def test_trees_without_scikit_learn(monkeypatch):
     with pytest.raises(MissingDependencyError) as caught:
         pmse(table(1, 30), table(2, 30), model="tree")
     assert str(caught.value) == (
-        "Trees need scikit-learn. Run: pip install 'pyvws[utility]', or use model='logistic'."
+        "Trees need scikit-learn. Run: pip install scikit-learn, or use model='logistic'."
     )
 
 

@@ -359,7 +359,7 @@ def test_units_without_a_public_size_have_no_laplace_figures(
 
 
 def test_noise_is_secret_and_as_large_as_said() -> None:
-    pytest.importorskip("opendp", reason="secret noise needs the extra dp")
+    pytest.importorskip("opendp")
     (original,) = datasets(1)
     runs = [
         vws.tabulate(datasets(2), count=True, original=original, epsilon=0.5).figures[0]

@@ -170,7 +170,7 @@ def test_without_opendp(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.measurements", None)
     with pytest.raises(MissingDependencyError) as caught:
         perturbed_histogram([0.5], epsilon=1.0, range=(0.0, 1.0))
-    assert str(caught.value) == "Secret noise needs OpenDP. Run: pip install 'pyvws[dp]'"
+    assert str(caught.value) == "Secret noise needs OpenDP. Run: pip install opendp"
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,25 @@ def test_a_weight_of_zero_adds_nothing_and_equal_records_are_one_term():
             np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
-def test_far_out_every_term_is_the_lower_bound():
+@KINDS
+def test_where_every_term_is_below_the_window_only_the_prior_is_left(kind):
+    """At means so far above the counts that each record with a weight has the least term."""
+    whole = seeded("negative-binomial")
+    target, q = with_clamp(whole, 6.0, kind), np.zeros(whole.dimension)
+    q[0], q[-1] = 12.0, -12.0
+    low, _ = Clamp(6.0, kind).window
+    assert (weighted_terms(whole, q, kind)[whole.weights > 0] < low).all()
+    prior = replace(whole, weights=np.zeros(80)).density_and_gradient()
+    (value, gradient), (expected, slopes) = target.density_and_gradient()(q), prior(q)
+    assert value == pytest.approx(expected + low * (whole.weights > 0).sum(), rel=1e-12)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-12)
+
+
+def test_beyond_all_floats_the_density_does_not_raise():
     target = with_clamp(seeded("negative-binomial"), 6.0)
-    q = np.full(target.dimension, 400.0)
-    value, gradient = target.density_and_gradient()(q)
-    assert not value > 0
-    assert gradient.shape == q.shape
+    value, gradient = target.density_and_gradient()(np.full(target.dimension, 400.0))
+    assert not value > -np.inf
+    assert len(gradient) == target.dimension
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.inf, np.nan])

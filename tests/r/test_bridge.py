@@ -20,7 +20,7 @@ from pyvws.r.session import Session
 
 HERE = Path(__file__).parent
 SECRET = 4711.25
-INSTALL = "Run: pip install 'pyvws[r]' and apt-get install r-base."
+INSTALL = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5' and apt-get install r-base."
 
 
 def in_fresh_python(code: str) -> subprocess.CompletedProcess[str]:

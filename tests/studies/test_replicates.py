@@ -252,13 +252,15 @@ def test_dask_without_dask_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'pyvws\[dask\]'"):
+    with pytest.raises(
+        MissingDependencyError, match=r"pip install 'dask\[dataframe\]' distributed"
+    ):
         _run(tmp_path / "out", backend="dask", scheduler="tcp://127.0.0.1:1", jobs=None)
 
 
 def test_dask_gives_the_same_table(tmp_path: Path) -> None:
     """Two workers in processes of their own, found by the scheduler's address."""
-    pytest.importorskip("distributed", reason="needs the extra dask")
+    pytest.importorskip("distributed")
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\n"
@@ -351,7 +353,7 @@ def where(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -
 
 def test_a_cluster_does_the_work_and_its_loss_is_one_line(tmp_path: Path) -> None:
     """One thread, no worker at the start or later, and no scheduler any more or at all."""
-    pytest.importorskip("distributed", reason="needs the extra dask")
+    pytest.importorskip("distributed")
     script, out = tmp_path / "script.py", tmp_path / "out"
     out.mkdir()
     script.write_text(_CLUSTER.format(folder=str(Path(__file__).parent)))

@@ -53,7 +53,8 @@ def test_unknown_words_are_refused() -> None:
 
 @pytest.mark.parametrize("source", ["auto", "live"])
 def test_missing_r_skips_with_what_to_install(monkeypatch: Any, source: Any) -> None:
-    reason = "R is not installed. Run: pip install 'pyvws[r]' and apt-get install r-base."
+    run = "pip install rpy2 'rpy2-rinterface<=3.6.5' and apt-get install r-base"
+    reason = f"R is not installed. Run: {run}."
     monkeypatch.setattr(bridge, "r_available", lambda: (False, reason))
     rows = runner.run(source=source, cases=CASES[:2])
     assert [row.verdict for row in rows] == ["skipped", "skipped"]

@@ -117,7 +117,7 @@ def perturbed_histogram(
     neighbours : {"replace", "loo"}
         One record replaced (scale 2 / epsilon) or one record left out (scale 1 / epsilon).
     noise : {"secret", "seeded-float"}
-        "secret" is exact discrete Laplace noise through OpenDP (`pip install 'pyvws[dp]'`), for
+        "secret" is exact discrete Laplace noise through OpenDP (`pip install opendp`), for
         release. "seeded-float" is Laplace noise of R's stream, for comparison with R alone.
     seed : int, optional
         R's seed for "seeded-float". Secret noise has none.

@@ -26,7 +26,7 @@ from pyvws.studies.contraction import (
 from pyvws.studies.registry import find_study
 from pyvws.weights.weights import weights_from_bounds
 
-_SMALL = {**SETTINGS, "draws": 200, "warmup": 150, "sizes": [100, 200]}
+_SMALL = {**SETTINGS, "draws": 200, "warmup": 150, "sizes": [100, 1000]}
 
 
 def test_both_kinds_of_data_are_r_s() -> None:
@@ -81,12 +81,14 @@ def test_a_small_study_has_the_columns_and_says_what_it_found(tmp_path: Path) ->
     made = run_study(study, out, replicates=2, seed=1, jobs=1)
     rows = pl.read_csv(out / "replicates.csv")
     assert rows.columns == list(COLUMNS)
-    assert rows.height == 2 * 2 * 2 * 4
+    assert rows.height == 2 * 2 * 2 * 5
     assert set(rows["mechanism"]) == {"original", *MECHANISMS}
     of_data = rows.filter(mechanism="original")
     assert of_data["lipschitz"].is_null().all()
     wide = rows.pivot("mechanism", index=["data", "n", "replicate"], values="lipschitz")
     assert (wide["weighted"] < wide["unweighted"]).all()
+    # Re-weighting aims at 0.95 of the bound; 200 draws leave some noise.
+    assert (wide["reweighted"] / wide["weighted"]).is_between(0.85, 1.05).all()
     assert (rows.filter(mechanism="unweighted")["out"] == 0).all()
     assert (rows.filter(mechanism="weighted")["out"] >= 1).all()
     console = Console(width=140)
@@ -95,7 +97,9 @@ def test_a_small_study_has_the_columns_and_says_what_it_found(tmp_path: Path) ->
             console.print(shown)
     said = " ".join(capture.get().split())
     assert "weighted less unweighted" in said
-    assert "Poisson(100), LW, n = 100, 200: the spread of bounds is" in said
+    assert "reweighted less weighted" in said
+    assert "of LW_final's, re-weighted, " in said
+    assert "Poisson(100), LW, n = 100, 1000: the spread of bounds is" in said
     assert "M^2 / (4 (M - m)) by algebra" in said
     assert {"bounds-poisson.png", "mu-mixture.png", "summary.csv"} < {
         path.name for path in out.iterdir()

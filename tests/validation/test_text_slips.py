@@ -130,6 +130,27 @@ def test_upper_quantile_of_lw(shows, printed) -> None:
     shows("upper-quantile-of-lw", "below 0", apart[1] - apart[0])
 
 
+def test_lower_quantile_of_lw(shows, printed) -> None:
+    rows = [
+        np.reshape(printed("lower-quantile-of-lw", place)[-4:], (2, 2)) for place in range(2, 6)
+    ]
+    apart = [lw.mean() - data.mean() for data, lw in rows]
+    assert apart == pytest.approx([-0.35, -0.45, -0.85, -0.85])
+    shows("lower-quantile-of-lw", "above 0", apart[0])
+
+
+def test_range_of_outputs(shows) -> None:
+    with_record, without = np.array([0.9, 0.1]), np.array([0.1, 0.9])
+    whole = math.log(with_record.sum() / without.sum())
+    shows("range-of-outputs", whole, np.log(with_record / without).max())
+
+
+def test_probability_of_any_database(shows) -> None:
+    discloses = np.zeros(100, dtype=bool)
+    discloses[-1] = True
+    shows("probability-of-any-database", float(discloses.any()), discloses.mean())
+
+
 def test_sw_bound_after_refit(shows) -> None:
     y = np.array([70.0, 85.0, 95.0, 100.0, 105.0, 115.0, 130.0, 180.0])
     levels = (np.arange(400) + 0.5) / 400

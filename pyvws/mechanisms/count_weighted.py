@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, non_negative, positive
+from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT, refuse_constant
@@ -110,6 +111,7 @@ class CountWeighted(Counting):
         "(Algorithm 2 of [vws2024])."
     )
     claim: ClassVar[Claim] = "asymptotic-dp"
+    caveats: ClassVar[tuple[Phrase, ...]] = (Phrase("not-sparse-by-risk"),)
     reweights: ClassVar[bool] = True
     takes_target: ClassVar[bool] = True
 

@@ -15,13 +15,16 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["SCALE", "SHIFT", "LipschitzWeighted", "refuse_constant"]
+__all__ = ["BY_BOUND", "SCALE", "SHIFT", "LipschitzWeighted", "refuse_constant"]
 
 SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
 SHIFT = about(
     "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected."
 )
 """The settings c and g of every mechanism that takes them."""
+
+BY_BOUND = Phrase("not-sparse-by-bound")
+"""The caveat of weights that fall with bounds: at any number of records nearly all lie below 1."""
 
 
 def refuse_constant(y: Floats, column: str) -> None:
@@ -68,8 +71,8 @@ class LipschitzWeighted(MechanismBase):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        """The caveat of weights by column."""
-        return (Phrase("weights-by-column"),) if self.by_column else ()
+        """The caveat of weights by bound, and that of weights by column."""
+        return (BY_BOUND, Phrase("weights-by-column")) if self.by_column else (BY_BOUND,)
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Refuse a constant outcome."""

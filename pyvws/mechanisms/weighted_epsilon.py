@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pyvws._base.checks import Floats, finite_number, non_negative, positive, whole_number
+from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT, refuse_constant
+from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, refuse_constant
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
@@ -33,6 +34,7 @@ class WeightedEpsilon(MechanismBase):
         "Weights as LW, and 0 for each record whose bound still exceeds half of epsilon."
     )
     claim: ClassVar[Claim] = "asymptotic-dp"
+    caveats: ClassVar[tuple[Phrase, ...]] = (BY_BOUND,)
     in_steps: ClassVar[bool] = True
     takes_units: ClassVar[bool] = True
     reweights: ClassVar[bool] = True

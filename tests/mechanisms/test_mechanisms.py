@@ -19,6 +19,7 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
+from pyvws.statement.words import NOT_COVERED
 
 NAMES = (
     "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
@@ -58,6 +59,23 @@ def test_made_by_name_with_the_settings_that_apply():
     assert make_mechanism("sw", match=2).match == 2.0
     own = ScalarWeighted(match=4)
     assert make_mechanism(own) is own
+
+
+def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
+    said = {}
+    for name, kind in MECHANISMS.items():
+        made = kind(**WITH_EPSILON.get(name, {}))
+        if made.claim == "asymptotic-dp" and not made.clamps:
+            said[name] = [caveat.key for caveat in made.caveats]
+    by_bound, by_risk = ["not-sparse-by-bound"], ["not-sparse-by-risk"]
+    assert said == {
+        **dict.fromkeys(("lw", "weighted-epsilon"), by_bound),
+        **dict.fromkeys(("cw", "marginal", "pairwise"), by_risk),
+        "sw": ["scalar"],
+    }
+    assert {key for keys in said.values() for key in keys} <= set(NOT_COVERED)
+    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).caveats]
+    assert both == [*by_bound, "weights-by-column"]
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

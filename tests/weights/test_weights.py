@@ -117,6 +117,16 @@ def test_one_weight_for_all_is_the_ratio_of_bounds(n, target, unweighted):
     assert scalar_weights(float(n), target=target, unweighted=unweighted).tolist() == found.tolist()
 
 
+@given(bounds_lists)
+@few
+def test_only_the_least_bound_and_risk_0_keep_weight_1(bounds):
+    """The statement says so: downweighting does not become sparse."""
+    kept = weights_from_bounds(bounds) == 1.0
+    assert kept.tolist() == [bound == min(bounds) for bound in bounds]
+    risks = np.array(bounds) / 64
+    assert (risk_weights(risks) == 1.0).tolist() == (risks == 0).tolist()
+
+
 def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
     log_lik = np.column_stack([np.array(THREE), [-1.0, -np.inf], [np.nan, -2.0]])
     assert lipschitz_weights(log_lik, c=0.5, g=0.25).tolist() == [0.75, 0.625, 0.25, 0.0, 0.0]

@@ -65,12 +65,14 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
     """Columns of text or whole numbers whose values stand together, as households' ids do.
 
     In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
-    they were any records.
+    they were any records. A column whose values stand together themselves tells of no units: a
+    table sorted by age has age groups so.
     """
     shared: list[str] = []
     for name, column in found.items():
         kind = column.model in _OF_NUMBERS and frame[name].dtype.is_integer()
-        if not (kind or (has_labels(frame[name]) and column.note in (None, _TEXT))):
+        text = has_labels(frame[name]) and column.note in (None, _TEXT)
+        if not (kind or text) or column.days_since is not None:
             continue
         own = distinct(frame[name])[0]
         alike = own[1:] == own[:-1]
@@ -82,8 +84,11 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
                 continue
             codes = distinct(frame[other])[0]
             shares = np.unique(codes, return_counts=True)[1] / len(codes)
-            if (codes[1:] == codes[:-1])[alike].all() and (
-                alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
+            apart = codes[1:] != codes[:-1]
+            if (
+                not apart[alike].any()
+                and apart.sum() >= len(shares)
+                and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
             ):
                 shared.append(name)
                 break

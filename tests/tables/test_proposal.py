@@ -232,6 +232,32 @@ def test_ids_of_units():
     assert Schema.propose(table.with_columns(rare)).columns["home"].role == "synthesize"
 
 
+def test_the_order_of_a_table_makes_no_ids():
+    """A column that follows the order by which a table is sorted repeats in no other run."""
+    rng = np.random.default_rng(4)
+    n = 900
+    days = np.datetime64("2020-01-01") + np.sort(rng.integers(0, 360, n))
+    dates = days.astype(str).tolist()
+    ages, areas = np.sort(rng.integers(15, 95, n)), np.sort(rng.integers(0, 120, n))
+    tables = {
+        "interview": {"interview": dates, "quarter": days.astype("M8[M]").astype(int) // 3},
+        "age": {"age": ages, "group": ages // 10},
+        "lau": {"lau": [f"L{x:03d}" for x in areas], "region": [f"R{x // 20}" for x in areas]},
+    }
+    for name, table in tables.items():
+        table["value"] = rng.normal(size=n)
+        assert Schema.propose(pl.DataFrame(table)).columns[name].role == "synthesize"
+    # Weekdays repeat in other runs, and dates are no ids all the same.
+    week = pl.DataFrame({"day": dates, "weekday": days.astype("M8[D]").astype(int) % 7})
+    assert Schema.propose(week).columns["day"].model == "normal"
+    sizes = rng.integers(1, 4, n)
+    homes = {"home": np.repeat(np.arange(n) * 3, sizes)}
+    homes["region"] = np.repeat(np.arange(n) // 100, sizes)
+    assert Schema.propose(pl.DataFrame(homes)).columns["home"].role == "synthesize"
+    homes["tenure"] = np.repeat(rng.choice(2, n), sizes)
+    assert Schema.propose(pl.DataFrame(homes)).columns["home"].role == "drop"
+
+
 def test_zeros_among_gains_and_losses():
     """A hundredth of zeros is a point of mass: no scale of a normal makes a value that repeats."""
     gains = [*range(1000, 1950), *range(-40, -20)]

@@ -21,6 +21,8 @@ __all__ = [
     "OutcomeKind",
     "check_columns",
     "column_names",
+    "floats_of",
+    "holds_numbers",
     "narwhal_view",
     "numeric_column",
     "open_frame",
@@ -173,6 +175,22 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     return np.asarray(codes, dtype=np.intp)
 
 
+def holds_numbers(column: nw.Series[Any]) -> bool:
+    """Whether a column's type is one of numbers, or of Python's decimals as objects."""
+    if column.dtype == nw.Object and column.implementation.is_pandas():
+        import pandas as pd
+
+        return pd.api.types.infer_dtype(column.to_native(), skipna=True) == "decimal"
+    return column.dtype.is_numeric()
+
+
+def floats_of(column: nw.Series[Any]) -> Floats:
+    """A column of numbers as floats (N,), NaN where empty: of a decimal the float nearest to it."""
+    if column.dtype.is_decimal():
+        column = column.cast(nw.String)  # Arrow's own cast rounds twice.
+    return np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+
+
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     """One numeric column as floats (N,), none missing or infinite."""
     check_columns(frame, [name], role=role)
@@ -183,7 +201,7 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
             f"{role} {name!r} is not numeric (its type is {kind}). Convert the column first: "
             "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
         )
-    values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+    values = floats_of(column)
     _refuse_missing(~np.isfinite(values), name)
     return values
 

@@ -13,6 +13,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
 from pyvws.tables.dates import as_days, dates_like, days_of, holds_dates, iso_of
+from pyvws.tables.frame import floats_of, holds_numbers
 from pyvws.tables.levels import (
     as_number,
     distinct,
@@ -93,9 +94,8 @@ def numbers_and_codes(
         numbers, found = _spelled(column, codes, read)
     elif start is not None and holds_dates(column):
         numbers, found = _coded(days_of(column, start, name), codes, read)
-    elif start is None and column.dtype.is_numeric():
-        filled = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
-        numbers, found = _coded(np.asarray(filled, dtype=np.float64), codes, read)
+    elif start is None and holds_numbers(column):
+        numbers, found = _coded(floats_of(column), codes, read)
     else:
         kind = str(column.dtype).partition("(")[0]
         what = "number" if start is None else "date"

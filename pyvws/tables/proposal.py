@@ -15,6 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import MOST_LEVELS, Column
 from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
+from pyvws.tables.frame import floats_of, holds_numbers
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of
 from pyvws.tables.proposed_numbers import (
     MOST_CODES,
@@ -96,8 +97,7 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
 
 
 def _proposed(column: nw.Series[Any]) -> Column:
-    kind = column.dtype
-    if kind.is_numeric():
+    if holds_numbers(column):
         return _number(column)
     if holds_dates(column):
         try:
@@ -105,7 +105,9 @@ def _proposed(column: nw.Series[Any]) -> Column:
         except InputError:
             return _dropped(_TIMES)
         return _dates(days, {"missing": True} if np.isnan(days).any() else {})
-    return _category(column) if kind == nw.Boolean or has_labels(column) else _dropped(_OTHER)
+    return (
+        _category(column) if column.dtype == nw.Boolean or has_labels(column) else _dropped(_OTHER)
+    )
 
 
 def _category(column: nw.Series[Any]) -> Column:
@@ -139,8 +141,7 @@ def _category(column: nw.Series[Any]) -> Column:
 
 
 def _number(column: nw.Series[Any]) -> Column:
-    values = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
-    found = np.asarray(values, dtype=np.float64)
+    found = floats_of(column)
     finite = found[np.isfinite(found)]
     known = np.unique(finite)
     whole = bool((known == np.floor(known)).all())
@@ -150,8 +151,9 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_ONE, "role")
     if column.dtype.is_integer() and _numbers_records(finite, known):
         return _dropped(_ID, "role")
-    if whole and len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE):
-        exact = distinct(column)[1] if column.dtype.is_integer() else map(label_of, known)
+    codes = len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE)
+    if whole and codes and column.dtype != nw.Object:  # Python's decimals are no labels.
+        exact = map(label_of, known) if column.dtype.is_float() else distinct(column)[1]
         levels = tuple(sorted(exact, key=rising))  # A float would round integers beyond 2^53.
         return reviewed({"model": "nominal", "levels": levels, **missing})
     return number_column(finite, [True] if empty else [])

@@ -119,7 +119,9 @@ def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
     """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text."""
     import pandas as pd
 
-    if column.dtype.is_integer() and column.null_count():
+    if column.dtype in (nw.Int128, nw.UInt128) or (
+        column.dtype.is_integer() and column.null_count()
+    ):
         column = column.cast(nw.String)  # pandas would turn large integers into rounded floats.
     native = column.to_native()
     cells = native if column.implementation.is_pandas() else native.to_pandas()
@@ -199,7 +201,7 @@ def native_levels(levels: Sequence[str | None], name: str, like: nw.Series[Any])
         column = nw.from_native(made, series_only=True).alias(name)
         if column.drop_nulls().to_list() != some:
             raise ValueError
-    except (ArithmeticError, TypeError, ValueError):
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError):
         raise _other_type(name) from None
     return column
 

@@ -6,7 +6,11 @@ Such a proposal has looked at the records. So each entry that comes from them st
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from typing import Any, Final
+from unicodedata import category
 
 import narwhals as nw
 import numpy as np
@@ -16,7 +20,7 @@ from pyvws.errors import InputError
 from pyvws.tables.column import MOST_LEVELS, Column
 from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
 from pyvws.tables.frame import floats_of, holds_numbers
-from pyvws.tables.levels import as_number, distinct, has_labels, label_of
+from pyvws.tables.levels import as_number, distinct, has_labels, label_of, native_levels
 from pyvws.tables.proposed_numbers import (
     MOST_CODES,
     around,
@@ -32,6 +36,9 @@ _FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
 _DIGITS: Final = 6
+_RISING: Final = 0.9  # So many of the steps between neighbours go one way in ids of records.
+_EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
+_READ: Final = 1000  # Labels that tell how text spells numbers.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
 _MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
 _OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal")
@@ -40,6 +47,16 @@ _ONE: Final = "one value in all records"
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
 )
+_ID_OR_AMOUNT: Final = (
+    'every value differs, as in an id; the role "id" numbers the synthetic records, and amounts '
+    "take a model and a range"
+)
+_AMOUNT_OR_ID: Final = 'every value differs; ids take the role "id" or "drop"'
+_LARGE: Final = (
+    'whole numbers beyond 2^53, as ids have; the role "id" numbers the synthetic records, and ids '
+    "that several records share stand as unit above the columns"
+)
+_INFINITE: Final = "infinite values; make empty cells of them, or finite numbers"
 _TEXT: Final = (
     "free text, or a code of very many levels; a code takes its levels and group_by, and ids that "
     "several records share stand as unit above the columns"
@@ -49,7 +66,13 @@ _UNIT: Final = (
     "columns, makes them one unit of privacy"
 )
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
-_OTHER: Final = "neither numbers, dates, text, truth values nor categories"
+_OTHER: Final = (
+    "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
+)
+_SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
+_BLANKS: Final = re.compile(r"[\s'\u2019]")
+_AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
+_GROUPS: Final = re.compile(r"[-+]?[0-9]{1,3}([.,\s'\u2019][0-9]{3})+([.,][0-9]+)?")
 
 
 def _dropped(note: str, *review: str) -> Column:
@@ -105,9 +128,12 @@ def _proposed(column: nw.Series[Any]) -> Column:
         except InputError:
             return _dropped(_TIMES)
         return _dates(days, {"missing": True} if np.isnan(days).any() else {})
-    return (
-        _category(column) if column.dtype == nw.Boolean or has_labels(column) else _dropped(_OTHER)
-    )
+    if column.dtype == nw.Boolean or has_labels(column):
+        try:
+            return _category(column)
+        except InputError:  # No text can have the labels, or no category of this type.
+            return _dropped(_OTHER)
+    return _dropped(_OTHER)
 
 
 def _category(column: nw.Series[Any]) -> Column:
@@ -117,60 +143,115 @@ def _category(column: nw.Series[Any]) -> Column:
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if column.dtype == nw.Boolean:
         return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
-    most = MOST_LEVELS
-    if isinstance(column.dtype, nw.Enum):  # Its levels are declared, and pandas' ones ordered.
+    most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
+    if isinstance(column.dtype, nw.Enum):
         levels = tuple(label_of(level) for level in column.dtype.categories)
-        ordered = column.implementation.is_pandas() and not empty
     else:
-        levels, ordered = tuple(sorted(labels, key=rising)), False
+        levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
         most = min(most, max(_FEW, filled // _RECORDS_A_CODE))
-        if len(labels) == filled and not _coded_dates(places, labels):
-            return _dropped(_ID if len(labels) > 1 else _ONE, "role")
-    if len(levels) > _FEW and (dates := _coded_dates(places, labels)):
-        return dates
-    if len(levels) > most:
-        return _coded_numbers(places, labels) or _dropped(_TEXT, "role")
+    differ = not declared and len(labels) == filled
     if len(levels) < 2:
         return _dropped(_ONE, "role")
+    dates = _coded_dates(places, labels)
+    few, spelled = len(levels) <= most and not differ, None
+    if len(levels) > _FEW:
+        if dates:
+            return dates
+        spelled = _spelling(labels)
+        numbers = None if spelled else _coded_numbers(places, labels)
+        if numbers and not (few and (declared or numbers.decimals == 0)):
+            return numbers
+    if differ and not dates:
+        return _dropped(spelled or _ID, "role")
+    if len(levels) > most:
+        return _dropped(spelled or _TEXT, "role")
+    native_levels(levels, column.name, column)  # Refuses categories such as intervals.
+    ordered = declared and column.implementation.is_pandas() and not empty
     return Column(
         model="ordinal" if ordered else "nominal",
         levels=levels,
         **missing,
+        note=spelled,
         review=("levels", *missing),
     )
 
 
+def _spelling(labels: Sequence[str]) -> str | None:
+    """A note on what keeps labels from being numbers, such as decimal commas; None for text."""
+    others = [label for label in labels if as_number(label) is None][:_READ]
+    bare = ["".join(x for x in one if x != "%" and category(x) != "Sc").strip() for one in others]
+    amounts = [one for one in bare if _AMOUNT.fullmatch(_BLANKS.sub("", one))]
+    words = len(others) - len(amounts)
+    if not amounts or words > min(MOST_CODES, len(labels) / 2):
+        return None
+    in_groups = [one for one in amounts if _GROUPS.fullmatch(one)]
+    causes = {
+        "signs such as $ or %": any(x == "%" or category(x) == "Sc" for one in others for x in one),
+        "decimal commas": any("," in one for one in {*amounts} - {*in_groups}),
+        "separators of thousands": bool(in_groups),
+    }
+    return _SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
+
+
 def _number(column: nw.Series[Any]) -> Column:
     found = floats_of(column)
-    finite = found[np.isfinite(found)]
-    known = np.unique(finite)
+    values = found[~np.isnan(found)]
+    missing: dict[str, Any] = {"missing": True} if len(values) < len(found) else {}
+    if np.isinf(values).any():
+        return _dropped(_INFINITE, "role")
+    known = np.unique(values)
     whole = bool((known == np.floor(known)).all())
-    empty = bool(np.isnan(found).any())
-    missing: dict[str, Any] = {"missing": True} if empty else {}
-    if len(known) < 2:
+    integer = whole and not column.dtype.is_float()
+    large = integer and bool((np.abs(known) >= _EXACT).any())
+    exact = distinct(column)[1] if large else known
+    if len(exact) < 2:
         return _dropped(_ONE, "role")
-    if column.dtype.is_integer() and _numbers_records(finite, known):
-        return _dropped(_ID, "role")
-    codes = len(known) <= min(_FEW, len(finite) / _RECORDS_A_CODE)
+    codes = len(exact) <= min(_FEW, len(values) / _RECORDS_A_CODE)
     if whole and codes and column.dtype != nw.Object:  # Python's decimals are no labels.
-        exact = map(label_of, known) if column.dtype.is_float() else distinct(column)[1]
-        levels = tuple(sorted(exact, key=rising))  # A float would round integers beyond 2^53.
+        labels = distinct(column)[1] if integer else map(label_of, known)
+        levels = tuple(sorted(labels, key=rising))
         return reviewed({"model": "nominal", "levels": levels, **missing})
-    return number_column(finite, [True] if empty else [])
+    if large:
+        return _dropped(_LARGE, "role")
+    if integer and _numbers_records(values):
+        return _dropped(_ID_OR_AMOUNT, "role")
+    note = _AMOUNT_OR_ID if integer and _may_number_records(values) else None
+    return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 
 
-def _numbers_records(values: Floats, known: Floats) -> bool:
-    """Whether whole numbers (n,) with the sorted distinct values (m,) look like ids of records.
+def _limits(column: nw.Series[Any]) -> tuple[float, float]:
+    """The lowest and the highest number that a column's type can hold."""
+    if not column.dtype.is_integer():
+        return -math.inf, math.inf
+    bits = int("".join(filter(str.isdigit, str(column.dtype))))
+    low = 0.0 if column.dtype.is_unsigned_integer() else -(2.0 ** (bits - 1))
+    return low, low + 2.0**bits - 1.0
+
+
+def _numbers_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) in the order of their rows look like ids of records.
 
     All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
-    several pairs would be alike; or they have six digits or more, each as many.
+    several pairs would be alike; or they rise or fall with the row and have six digits or more,
+    each as many.
     """
-    if len(known) < len(values) or len(known) <= _FEW:
+    if not _differ(values):
         return False
-    low, high = float(known[0]), float(known[-1])
-    pairs_alike = 0.5 * len(values) ** 2 / (high - low + 1.0)
-    digits = {len(label_of(abs(end))) for end in (low, high)}
-    return pairs_alike >= _PAIRS or (low > 0 and len(digits) == 1 and min(digits) >= _DIGITS)
+    pairs_alike = 0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0)
+    up = float((np.diff(values) > 0).mean())
+    ordered = max(up, 1.0 - up) >= _RISING
+    return bool(pairs_alike >= _PAIRS) or (ordered and _may_number_records(values))
+
+
+def _may_number_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) all differ and have six digits or more, each as many."""
+    low, high = float(values.min()), float(values.max())
+    digits = {len(label_of(end)) for end in (low, high)}
+    return _differ(values) and low > 0 and len(digits) == 1 and min(digits) >= _DIGITS
+
+
+def _differ(values: Floats) -> bool:
+    return _FEW < len(values) == len(np.unique(values))
 
 
 def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
@@ -185,10 +266,16 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
         return None
     if len(codes) > MOST_CODES or len({one for one in numbers if one is not None}) < 2:
         return None
-    codes += [True] if (places < 0).any() else []
+    words, codes = len(codes), [*codes, *([True] if (places < 0).any() else [])]
     spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
     found = spelled[places]
-    return number_column(found[~np.isnan(found)], codes, labels)
+    found = found[~np.isnan(found)]
+    whole = bool((found == np.floor(found)).all())
+    ids = whole and _numbers_records(found)
+    if (ids and not words) or (whole and np.abs(found).max() >= _EXACT):
+        return None
+    note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(found)) else None
+    return number_column(found, codes, labels, note=note)
 
 
 def _coded_dates(places: Any, labels: list[str]) -> Column | None:

@@ -39,8 +39,10 @@ _CODES_SPAN: Final = 20.0  # or one that is no further from it.
 _SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0,
 _BY_CHANCE: Final = 2.0  # or by so many standard errors.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
+_SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
 
+_EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
 _CODES: Final = (
     "missing has numbers that stand apart from all others; a top code is no missing value, and "
     "stands under mass"
@@ -89,11 +91,22 @@ def _codes_apart(values: Floats) -> Floats:
     return known[:below] if len(known) - below >= MOST_CODES else np.empty(0)
 
 
-def number_column(values: Floats, words: list[Any], labels: list[str] | None = None) -> Column:
+def number_column(
+    values: Floats,
+    words: list[Any],
+    labels: list[str] | None = None,
+    *,
+    note: str | None = None,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Column:
     """A column of numbers (n,), of which two differ at least, beside `words` as missing codes.
 
-    `labels` are all of a column of text, which may spell a number in several ways.
+    `labels` are all of a column of text, which may spell a number in several ways. The range lies
+    within `limits`.
     """
+    with np.errstate(over="ignore"):
+        if not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
+            return reviewed({"role": "drop"}, note=_EXTREME)
     apart = _codes_apart(values)
     values = values[~np.isin(values, apart)]
     spelled = list(map(label_of, apart))
@@ -111,7 +124,8 @@ def number_column(values: Floats, words: list[Any], labels: list[str] | None = N
         points = points[[_towers(x, values) for x in points]]
     elif low == 0 and high > _MODERATE:  # The scale log has no 0.
         points = np.union1d(points, [0.0])
-    ends = _rounded(low, high)
+    below, above = _rounded(low, high)
+    ends = max(below, limits[0]), min(above, limits[1])
     if len(points) and points[-1] == high:  # A top code ends the range.
         ends = ends[0], high
     others = values[~np.isin(values, points)]
@@ -130,7 +144,7 @@ def number_column(values: Floats, words: list[Any], labels: list[str] | None = N
         **scale,
     }
     given = {name: value for name, value in entries.items() if value not in (None, ())}
-    return reviewed(given, note=_CODES if spelled else None)
+    return reviewed(given, note=_CODES if spelled else note)
 
 
 def _is_count(values: Floats) -> bool:
@@ -195,9 +209,10 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
     """A range of round numbers around the lowest and highest, which are values of records."""
     step = _step((high - low) / _STEPS)
     digits = max(0, -math.floor(math.log10(step)))
-    below = round(math.floor(low / step + 1e-9) * step, digits)
-    above = round(math.ceil(high / step - 1e-9) * step, digits)
-    return min(low, below), max(high, above)
+    below, above = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    below -= round(below * step, digits) > low
+    above += round(above * step, digits) < high
+    return min(low, round(below * step, digits)), max(high, round(above * step, digits))
 
 
 def _step(most: float) -> float:

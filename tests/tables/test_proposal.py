@@ -109,6 +109,14 @@ def test_what_is_dropped():
         assert dropped(values) == (other, ())
     for values in ([datetime.time(3)] * N, [{1: 2}] * N):
         assert dropped(values, pd.DataFrame) == (other, ())
+    views = pa.array(["a", "b"] * N, pa.string_view()).dictionary_encode()
+    assert dropped(views, pa.table) == (other, ())
+    periods = pd.period_range("2000-01", periods=N // 5, freq="M").repeat(5)
+    intervals = pd.cut(np.arange(N), 5)
+    for values in (periods, intervals, periods.astype("category"), intervals.astype("interval")):
+        assert dropped(values, pd.DataFrame) == (other, ())
+    lone = pd.Series(["a", "\ud800"] * N, dtype=object)  # No Unicode.
+    assert dropped(lone, pd.DataFrame) == (other, ())
     moments = [datetime.datetime(2020, 1, 1, x % 24) for x in range(N)]
     assert dropped(moments) == dropped(moments, pd.DataFrame) == ("times of the day", ())
 
@@ -120,6 +128,17 @@ def test_text_that_is_no_free_text():
         pl.Series([f"w{x % 31}" for x in range(61)], dtype=pl.Enum([f"w{x}" for x in range(31)])),
     ):
         assert proposed(values).model == "nominal"
+
+
+def test_types_of_text():
+    texts = [f"w{x % 30}" for x in range(10 * N)]
+    want = proposed(texts)
+    for kind in (pa.string_view(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())):
+        assert proposed(pa.array(texts).cast(kind), pa.table) == want
+    mixed = pd.Series([1, "1", 2, "2", "x"] * N, dtype=object)  # 1 and "1" are one level.
+    assert proposed(mixed, pd.DataFrame).levels == ("1", "2", "x")
+    schema = Schema.propose(pd.DataFrame({"y": mixed}))
+    assert schema.coded(pd.DataFrame({"y": mixed}))["y"][:5].tolist() == [1, 1, 2, 2, 3]
 
 
 def test_ids():

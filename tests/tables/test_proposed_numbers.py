@@ -5,10 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
+from hypothesis import given, settings
 
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -21,6 +24,75 @@ N = len(AMOUNTS)
 
 def proposed(values: Any) -> Column:
     return Schema.propose(pl.DataFrame({"y": values})).columns["y"]
+
+
+def said(values: Any) -> str:
+    """The note on a column that is dropped."""
+    found = proposed(values)
+    assert (found.role, found.review) == ("drop", ("role",))
+    return str(found.note)
+
+
+def test_infinite_values_drop_their_column_alone() -> None:
+    table = pl.DataFrame({"y": [*AMOUNTS, np.inf], "z": [*AMOUNTS, 1.0]})
+    for one in (table, table.to_pandas(), table.to_arrow()):
+        columns = Schema.propose(one).columns
+        assert columns["y"].note.startswith("infinite values; make empty cells of them")
+        assert (columns["y"].role, columns["z"].role) == ("drop", "synthesize")
+    emptied = table.with_columns(y=pl.when(pl.col("y").is_finite()).then("y"))
+    assert Schema.propose(emptied).columns["y"].missing is True
+
+
+@given(low=st.floats(1.5, 1e6), power=st.integers(3, 200))
+@settings(deadline=None)
+def test_no_end_of_a_range_is_a_value_that_is_not_round(low: float, power: int) -> None:
+    for sign in (-1.0, 1.0):
+        values = sign * np.array([-(low + 1e-3 * np.pi), *(10.0**power * np.arange(1.0, 40.0))])
+        found = proposed(values).range
+        assert found is not None
+        assert found[0] <= values.min()
+        assert found[1] >= values.max()
+        assert sign * values[0] not in [sign * end for end in found]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30))
+@settings(deadline=None)
+def test_numbers_of_any_size_end_in_a_proposal(values: list[float]) -> None:
+    found = Schema.propose(pl.DataFrame({"y": values}))
+    assert found.columns["y"].note is None or found.columns["y"].role == "drop"
+    found.coded(pl.DataFrame({"y": values}))
+
+
+def test_numbers_of_sizes_beyond_a_float_s_are_dropped() -> None:
+    shares = RNG.uniform(-1, 1, N)
+    for size in (1e-310, 1.7e308):
+        assert said(size * shares).startswith("numbers less than 1e-300 or more than 1e300 apart")
+    assert proposed(1e200 * shares).model == "normal"
+
+
+@pytest.mark.parametrize(
+    "kind", [pl.Int8, pl.UInt8, pl.Int16, pl.UInt16, pl.Int32, pl.UInt32, pl.Int64, pl.UInt64]
+)
+def test_a_range_holds_what_the_type_can_hold(kind: Any) -> None:
+    ends = pl.select(low=kind.min(), high=kind.max()).row(0)
+    low, high = max(ends[0], -(2**52)), min(ends[1], 2**52)
+    values = pl.Series([low + (high - low) * place // 99 for place in range(100)] * 2, dtype=kind)
+    found = proposed(values)
+    assert found.range is not None
+    assert ends[0] <= found.range[0] <= low
+    assert high <= found.range[1] <= ends[1]
+    assert proposed(values.cast(pl.Float64)).range[1] >= found.range[1]
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.UInt64, pl.Int128])
+def test_whole_numbers_that_floats_do_not_tell_apart(kind: Any) -> None:
+    near = [2**53, 2**53 + 1]
+    assert proposed(pl.Series(near * 30, dtype=kind)).levels == tuple(map(str, near))
+    assert said(pl.Series([2**53 + 1] * 30, dtype=kind)) == "one value in all records"
+    ids = [10**17 + 7 * place for place in range(60)]
+    for values in (ids, ids * 2, ids[:50] * 2 + [None, 3]):
+        assert said(pl.Series(values, dtype=kind)).startswith("whole numbers beyond 2^53, as ids")
+    assert said([*map(str, ids * 2), "N"]).startswith("free text, or a code of very many levels")
 
 
 def test_decimals_are_the_numbers_that_they_spell() -> None:
@@ -44,3 +116,62 @@ def test_decimals_are_the_numbers_that_they_spell() -> None:
     few = pl.DataFrame({"y": pl.Series([Decimal("1.00"), Decimal("2.00")] * 9, dtype=pl.Decimal)})
     schema = Schema.propose(few)
     assert schema.decoded("y", schema.coded(few)["y"], like=few["y"]).to_native().equals(few["y"])
+
+
+def test_text_that_spells_numbers() -> None:
+    plain = [f"{x:.2f}" for x in AMOUNTS]
+    want = proposed(AMOUNTS)
+    assert proposed(plain) == proposed([f" {one}" for one in plain]) == want
+    for words in (["N"], ["N", "N"], ["N", "R"]):
+        found = proposed([*plain, *words])
+        assert (found.range, found.decimals) == (want.range, want.decimals)
+        assert found.missing == (tuple(sorted({*words})) if len({*words}) > 1 else "N")
+    # A fraction is no code, and neither is what a blank before it makes text.
+    tenths = [f" {x % 61 / 10}" for x in range(300)]
+    assert (proposed(tenths).model, proposed(tenths).range) == ("normal", (0, 6))
+    codes = [f"{x % 61}" for x in range(300)]
+    assert proposed([*codes, "N"]).model == "nominal"
+
+
+@pytest.mark.parametrize(
+    ("spell", "cause"),
+    [
+        (lambda x: f"{x:.2f}".replace(".", ","), "decimal commas"),
+        (lambda x: f"{x:,.2f}", "separators of thousands"),
+        (lambda x: f"{x:,.2f}".replace(",", " "), "separators of thousands"),
+        (lambda x: f"{1000 + x:,.2f}".translate({44: ".", 46: ","}), "separators of thousands"),
+        (lambda x: f"€{x:.2f}", "signs such as $ or %"),
+        (lambda x: f"{x:.1f} %", "signs such as $ or %"),
+        (lambda x: f"${x:,.0f}", "signs such as $ or % and separators of thousands"),
+    ],
+)
+def test_a_note_names_what_keeps_text_from_being_numbers(spell: Any, cause: str) -> None:
+    cells = [spell(x) for x in AMOUNTS]
+    note = f"numbers with {cause}; write them with digits and a decimal point alone"
+    assert said(cells) == said([*cells, "N"]) == note
+    few = proposed([*cells[:40], "N"] * 5)
+    assert (few.model, few.note) == ("nominal", note)
+
+
+def test_text_that_spells_no_numbers() -> None:
+    for one in ("A{}", "{}-12", "0171 1{:06}", "{}.12.2000", "12:{}", "x, {}", "192.168.1.{}"):
+        cells = [one.format(place) for place in range(N)]
+        assert said(cells).startswith("every value differs, as in an id or free text"), one
+    assert said([*map(str, range(N))]).startswith("every value differs, as in an id or free text")
+
+
+def test_what_tells_an_amount_from_an_id() -> None:
+    amounts = RNG.choice(np.arange(100_000, 10**6), 300, replace=False)
+    for values in (amounts, pl.Series(amounts).cast(pl.String)):
+        found = proposed(values)
+        assert (found.model, found.note) == (
+            "normal",
+            'every value differs; ids take the role "id" or "drop"',
+        )
+    spread = np.unique(RNG.lognormal(10, 0.5, 300).astype(int))
+    assert proposed(RNG.permutation(spread)).note is None
+    swapped = np.sort(amounts)
+    swapped[[10, 11]] = swapped[[11, 10]]
+    for ids in (np.sort(amounts), -np.sort(-amounts), swapped, RNG.permutation(N)):
+        assert said(ids).endswith("and amounts take a model and a range")
+        assert proposed([*map(str, ids), "N"]).note.startswith("every value differs; ids take")

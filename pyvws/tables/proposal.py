@@ -18,7 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import MOST_LEVELS, Column
-from pyvws.tables.dates import EPOCH, as_days, days_of, holds_dates, iso_of
+from pyvws.tables.dates import EPOCH, as_days, days_of, days_or_number, holds_dates, iso_of
 from pyvws.tables.frame import floats_of, holds_numbers
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of, native_levels
 from pyvws.tables.proposed_numbers import (
@@ -70,6 +70,8 @@ _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
 )
 _SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
+_YEARS: Final = ("0001-01-01", "9999-12-31")
+_NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
 _BLANKS: Final = re.compile(r"[\s'\u2019]")
 _AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
 _GROUPS: Final = re.compile(r"[-+]?[0-9]{1,3}([.,\s'\u2019][0-9]{3})+([.,][0-9]+)?")
@@ -127,7 +129,9 @@ def _proposed(column: nw.Series[Any]) -> Column:
             days = days_of(column, EPOCH, column.name)
         except InputError:
             return _dropped(_TIMES)
-        return _dates(days, {"missing": True} if np.isnan(days).any() else {})
+        short = getattr(column.dtype, "time_unit", None) == "ns"
+        missing = {"missing": True} if np.isnan(days).any() else {}
+        return _dates(days, missing, _NANOSECONDS if short else _YEARS)
     if column.dtype == nw.Boolean or has_labels(column):
         try:
             return _category(column)
@@ -289,17 +293,21 @@ def _coded_dates(places: Any, labels: list[str]) -> Column | None:
     return _dates(found, {"missing": tuple(codes)} if codes else {})
 
 
-def _dates(days: Floats, missing: dict[str, Any]) -> Column:
-    """A column of dates, given as days (N,) since 1970, over whole years."""
+def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEARS) -> Column:
+    """A column of dates, given as days (N,) since 1970, over whole years `within` two dates.
+
+    All proposed dates have one start, so that a rule can compare them.
+    """
     found = days[~np.isnan(days)]
     if len(found) < 2 or found.min() == found.max():
         return _dropped(_ONE, "role")
-    first, last = (int(iso_of(day, EPOCH)[:4]) for day in (found.min(), found.max()))
-    ends = f"{first:04}-01-01", f"{last:04}-12-31"
+    first, last = (iso_of(day, EPOCH)[:4] for day in (found.min(), found.max()))
+    ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
+    low, high = (days_or_number(end, EPOCH, "range") for end in ends)
     entries: dict[str, Any] = {
-        "days_since": f"{(first + last + 1) // 2:04}-01-01",  # Priors expect days around 0.
+        "days_since": EPOCH,
         "range": ends,
-        "outcome_unit": around((0.0, 365.0 * (last - first + 1)))["outcome_unit"],
+        **around((low, high)),
         **missing,
     }
     if len(points := frequent(found)):

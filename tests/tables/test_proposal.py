@@ -289,10 +289,10 @@ def test_dates():
     days = [datetime.date(1999, 5, 1) + datetime.timedelta(days=9 * x) for x in range(N)]
     found = Column(
         model="normal",
-        days_since="2000-01-01",
+        days_since="1970-01-01",
         range=("1999-01-01", "2000-12-31"),
-        settings={"outcome_unit": 100.0},
-        review=("model", "days_since", "range", "outcome_unit"),
+        settings={"outcome_centre": 10957.0, "outcome_unit": 100.0},
+        review=("model", "days_since", "range", "outcome_centre", "outcome_unit"),
     )
     spelled = [one.isoformat() for one in days]
     for values in (days, spelled, [datetime.datetime(*one.timetuple()[:3]) for one in days]):
@@ -301,8 +301,18 @@ def test_dates():
     coded = proposed([*spelled, "N", None])
     assert (coded.model, coded.missing) == ("normal", ("N", True))
     assert coded.review[-1] == "missing"
-    assert proposed([*days, *[days[3]] * 20]).mass == (-218.0,)
+    assert proposed([*days, *[days[3]] * 20]).mass == (10739.0,)
     assert proposed(spelled[:3] * 20).model == "nominal"  # Few dates may be those of waves.
+
+
+def test_dates_within_what_their_type_can_hold():
+    days = np.r_[np.arange("2000-01", "2000-03", dtype="M8[D]"), np.datetime64("2262-03-01")]
+    for unit, last in (("ns", "2262-04-11"), ("us", "2262-12-31")):
+        table = pd.DataFrame({"day": days.astype(f"M8[{unit}]")})
+        for one in (table, pl.from_pandas(table), pa.table(table)):
+            schema = Schema.propose(one)
+            assert schema.columns["day"].given["range"] == ("2000-01-01", last)
+            assert len(schema.coded(one)["day"]) == len(days)
 
 
 def test_declared_levels():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ from pyvws.report.output_folder import (
     refuse_random_order,
     run_schema,
 )
-from pyvws.report.released_columns import ColumnValues, ReleasedColumn, valued
+from pyvws.report.released_columns import ColumnValues, ReleasedColumn, said_column, valued
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
 
 __all__ = [
+    "chosen_schema",
     "read_column",
     "read_original",
     "read_records",
@@ -38,25 +40,52 @@ __all__ = [
 ]
 
 
-def read_column(original: Path, synthetic: Sequence[Path], name: str) -> ColumnValues:
+def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | None:
+    """The schema given, or that of the first run that folders or released files are of.
+
+    A run's schema that is still under review is named on stderr.
+    """
+    if given is not None:
+        return Schema.read(given)
+    path = next(filter(None, map(run_schema, synthetic)), None)
+    if path is None:
+        return None
+    found = Schema.read(path)
+    if found.to_review:
+        print(
+            f"Warning: {path} is still under review, and so confidential. What it says, such as "
+            "levels, comes from the records: review it before a figure leaves.",
+            file=sys.stderr,
+        )
+    return found
+
+
+def read_column(
+    original: Path, synthetic: Sequence[Path], name: str, schema: Path | None
+) -> ColumnValues:
     """A column of the original, then of each of `synthetic_files`.
 
-    A run's schema says what is a category; in other files it is a column without numbers.
+    A schema says what is a category; without one it is a column without numbers.
     """
+    found = chosen_schema(synthetic, schema)
     runs = filter(is_output_folder, synthetic)
-    said = {one.name: one for path in runs for one in columns_of_run(path)}
+    said = {one.name: one for path in runs for one in columns_of_run(path, found)}
+    if found is not None and name in found.columns:
+        said[name] = said_column(name, True, found.columns[name])
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=original.name)
     column = said.get(name) or ReleasedColumn(name, True, None)
-    dated = column.start is not None
-    if column.levels is None and not (dated or tables[original].frame[name].dtype.is_numeric()):
+    read_by_schema = column.start is not None or column.missing
+    if column.levels is None and not (
+        read_by_schema or tables[original].frame[name].dtype.is_numeric()
+    ):
         column = ReleasedColumn(name, True, ())
     parts = []
     for path in [original, *synthetic_files(synthetic)]:
         table = tables.pop(path, None) or read_table(path)
         frame = open_frame(table.frame if column.levels is None else table.spelled)
         check_columns(frame, [name], role=path.name)
-        if column.levels is None and not dated:
+        if column.levels is None and not read_by_schema:
             parts.append(pl.Series(_outcome(frame, name, path)))
         else:
             parts.append(frame[name].to_native())
@@ -66,7 +95,7 @@ def read_column(original: Path, synthetic: Sequence[Path], name: str) -> ColumnV
 def read_tables(
     original: Path, synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
-    """The original, the datasets, and the schema given or, if a run has one, the run's."""
+    """The original, the datasets, and `chosen_schema`."""
     _, datasets, found = read_synthetic(synthetic, schema)
     return read_table(original).spelled, datasets, found
 
@@ -74,11 +103,8 @@ def read_tables(
 def read_synthetic(
     synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[list[Path], list[pl.DataFrame], Schema | None]:
-    """The files of the datasets, the datasets, and the schema given or, if a run has one, its."""
-    said = (
-        [schema] if schema else [run_schema(path) for path in filter(is_output_folder, synthetic)]
-    )
-    found = next((Schema.read(path) for path in said if path is not None), None)
+    """The files of the datasets, the datasets, and `chosen_schema`."""
+    found = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
     return files, [read_table(path).spelled for path in files], found
 
@@ -144,7 +170,8 @@ def read_records(
 
 def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> None:
     """Refuse a category as the outcome, and synthetic columns as known ones."""
-    columns = {one.name: one for one in columns_of_run(path) if one.synthetic}
+    found = columns_of_run(path, chosen_schema([path], None))
+    columns = {one.name: one for one in found if one.synthetic}
     numbers = [name for name, one in columns.items() if one.levels is None]
     if outcome in columns and outcome not in numbers:
         raise InputError(

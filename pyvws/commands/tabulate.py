@@ -38,7 +38,7 @@ def tabulate(
     strata: Annotated[str | None, typer.Option(help="Column of strata.")] = None,
     clusters: Annotated[str | None, typer.Option(help="Column of clusters.")] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run's folder, if any.")
+        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     kind: Annotated[

@@ -33,7 +33,7 @@ def utility(
         str | None, typer.Option(help="Columns to judge; all by default.", metavar="COL,COL")
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run's folder, if any.")
+        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
     ] = None,
     trees: Annotated[
         bool, typer.Option("--trees", help="S_pMSE by trees too (needs scikit-learn).")
@@ -81,7 +81,7 @@ def utility(
             found, f"{original.name} and {len(datasets)} synthetic datasets", quiet, as_json
         )
         return
-    values = read_column(original, synthetic, outcome)
+    values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)
     if isinstance(margin, LevelMargin):
         _tell_shares(margin, quiet=quiet, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -139,8 +140,10 @@ def read_public(out: Path) -> PublicPart:
     if paths[0].suffix != ".csv":
         with readable(str(paths[0])):
             refuse_damaged(paths[0], paths[0].suffix[1:])
+    schema = folder / SCHEMA_FILE
     with as_left(out):
-        columns = _released_columns(folder, privacy, paths[0])
+        said = Schema.read(schema) if schema.is_file() else None
+        columns = _released_columns(folder, privacy, paths[0], said)
         models = {one["name"]: one["predictors"] for one in privacy.get("columns", ())}
     numbers = [one.name for one in columns if one.is_number]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
@@ -156,15 +159,30 @@ def read_public(out: Path) -> PublicPart:
     )
 
 
-def run_schema(out: Path) -> Path | None:
-    """The schema of an output folder; None of a run on one outcome."""
-    path = out / "release" / SCHEMA_FILE
-    return path if path.exists() else None
+def run_schema(path: Path) -> Path | None:
+    """The schema of an output folder, or of the run that a released file is of.
+
+    None of a run on one outcome, and of a file that no run wrote. A schema under review stands in
+    confidential/ alone; InputError where it is out of reach, since it has the missing codes.
+    """
+    release = path / "release" if path.is_dir() else path.parent
+    statement = release / "privacy.json"
+    public = release / SCHEMA_FILE
+    if public.is_file() or not statement.is_file() or "columns" not in _json(statement):
+        return public if public.is_file() and statement.is_file() else None
+    own = release.with_name("confidential") / SCHEMA_FILE
+    if not os.access(own, os.R_OK):
+        raise InputError(
+            f"{release} has no {SCHEMA_FILE}, since the run's schema is still under review. The "
+            "schema says which codes stand for missing values. Give it by --schema; it is in the "
+            "run's confidential folder."
+        )
+    return own
 
 
-def _released_columns(folder: Path, privacy: dict[str, Any], file: Path) -> list[ReleasedColumn]:
-    path = run_schema(folder.parent)
-    schema = None if path is None else Schema.read(path)
+def _released_columns(
+    folder: Path, privacy: dict[str, Any], file: Path, schema: Schema | None
+) -> list[ReleasedColumn]:
     columns = read_columns(file, privacy, schema)
     synthetic = [one.name for one in columns if one.synthetic]
     wanted = privacy.get("columns_synthesized")
@@ -201,12 +219,12 @@ def dataset_files(out: Path) -> list[Path]:
     return _dataset_paths(folder, _json(folder / "privacy.json"))
 
 
-def columns_of_run(out: Path) -> list[ReleasedColumn]:
-    """The columns of the datasets of an output folder."""
+def columns_of_run(out: Path, schema: Schema | None) -> list[ReleasedColumn]:
+    """The columns of the datasets of an output folder, by its schema."""
     folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
     with as_left(out):
-        return _released_columns(folder, privacy, _dataset_paths(folder, privacy)[0])
+        return _released_columns(folder, privacy, _dataset_paths(folder, privacy)[0], schema)
 
 
 def draws_behind(files: Sequence[Path]) -> list[Any]:

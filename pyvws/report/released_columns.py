@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,8 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.dates import days_or_empty
+from pyvws.tables.column import Column
+from pyvws.tables.dates import as_days, days_or_empty
 from pyvws.tables.files import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.schema import Schema
@@ -28,6 +30,7 @@ __all__ = [
     "read_some",
     "read_values",
     "readable",
+    "said_column",
     "scan",
     "valued",
 ]
@@ -44,15 +47,27 @@ class ReleasedColumn:
     """A column of the datasets.
 
     `levels` are the public levels of a category, or none if nothing public has them; None of a
-    number. `missing` says whether the schema lets a number be missing. Dates count as days since
-    `start`.
+    number. `codes` stand for a number's missing values, None for an empty cell. Dates count as days
+    since `start`.
     """
 
     name: str
     synthetic: bool
     levels: tuple[str, ...] | None
-    missing: bool = False
+    codes: tuple[str | None, ...] = ()
     start: str | None = None
+
+    @property
+    def missing(self) -> bool:
+        """Whether the schema lets a number be missing."""
+        return bool(self.codes)
+
+    @property
+    def coded_numbers(self) -> list[float]:
+        """The codes of missing values that are numbers, or the days of dates."""
+        texts = [one for one in self.codes if one is not None]
+        read = as_number if self.start is None else partial(as_days, start=self.start)
+        return [number for number in map(read, texts) if number is not None]
 
     @property
     def is_number(self) -> bool:
@@ -101,15 +116,20 @@ def read_columns(
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
         said = schema.columns.get(name) if schema is not None else None
-        levels: tuple[str, ...] | None = None
-        if said is not None and said.categorical:
-            levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
-        elif said is None and (model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)):
-            levels = ()
-        missing = said is not None and not said.categorical and bool(said.missing_codes)
-        start = None if said is None else said.days_since
-        made.append(ReleasedColumn(name, synthetic, levels, missing, start))
+        if said is not None:
+            made.append(said_column(name, synthetic, said))
+            continue
+        category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
+        made.append(ReleasedColumn(name, synthetic, () if category else None))
     return made
+
+
+def said_column(name: str, synthetic: bool, said: Column) -> ReleasedColumn:
+    """A column of the datasets as a schema says what it holds."""
+    if said.categorical:
+        levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
+        return ReleasedColumn(name, synthetic, levels)
+    return ReleasedColumn(name, synthetic, None, said.missing_codes, said.days_since)
 
 
 def read_values(
@@ -135,7 +155,7 @@ def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
             days = None if column.start is None else days_or_empty(part, column.start)
             part = (part if days is None else days).cast(pl.Float64, strict=not column.missing)
         if column.missing:
-            part = part.drop_nulls().drop_nans()
+            part = part.filter(part.is_not_nan() & ~part.is_in(column.coded_numbers))
         if part.is_null().any():
             raise InputError(f"{name}: its column {column.name!r} has missing values. {AS_LEFT}")
         numbers.append(part.to_numpy())

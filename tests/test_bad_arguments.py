@@ -173,7 +173,7 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
             "dataset 2: formula names column 'x', which the table lacks. It has: 'y', 'g', 'k'.",
         ),
         (
-            lambda: vws.combine_formula([TABLE, TABLE], "y ~ k"),
+            lambda: vws.combine_formula([TABLE.fillna(np.inf), TABLE], "y ~ k"),
             "dataset 1: Column 'k' has missing or infinite values: 1 (row 2). Remove or impute "
             "these records first.",
         ),
@@ -181,7 +181,7 @@ NO_SUCH = "formula names column 'z', which the table lacks. It has: 'y', 'x', 'g
             lambda: vws.combine_formula([TABLE, TABLE], "g ~ x"),
             "dataset 1: formula 'g' is not numeric (its type is String). Convert the column "
             "first: to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
-            "commas.",
+            "commas. Or give a schema that names words such as N as missing.",
         ),
         (
             lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),

@@ -163,7 +163,7 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
         ),
         (
             2,
-            {"age": [1, None, 3]},
+            {"age": [1.0, float("inf"), 3.0]},
             "pay ~ age",
             "1.csv: Column 'age' has missing or infinite values: 1 (row 2). Remove or impute "
             "these records first.",
@@ -174,7 +174,7 @@ def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
             "job ~ age",
             "0.csv: formula 'job' is not numeric (its type is String). Convert the column "
             "first: to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
-            "commas.",
+            "commas. Or give a schema that names words such as N as missing.",
         ),
         (
             2,

@@ -107,3 +107,26 @@ def test_without_the_schema_under_review_nothing_is_guessed(run: Path) -> None:
     assert "has no schema.toml" in str(made.exception)
     given = CliRunner().invoke(app, [*words, "--schema", str(run.with_name("given.toml"))])
     assert given.exit_code == 0
+
+
+def test_regressions_leave_codes_out_and_count_the_records(run: Path) -> None:
+    tables = [valued(people(place)).drop_nulls() for place in (0, 1, 2)]
+    gone = [120 - table.height for table in tables]
+    wanted = [np.polyfit(table["age"], table["pay"], 1)[0] for table in tables]
+    words = ["--formula", "pay ~ age"]
+    found = told(run, "combine", run, *words)
+    assert found["coefficients"]["age"]["estimate"] == pytest.approx(np.mean(wanted[1:]))
+    assert found["left_out"] == gone[1:]
+    original = run.with_name("original.csv")
+    found = told(run, "utility", original, run, "--regression", "pay ~ age")["age"]
+    assert found["data"] == pytest.approx(wanted[0])
+    assert found["synthetic"] == pytest.approx(np.mean(wanted[1:]))
+    assert (found["data_left_out"], found["synthetic_left_out"]) == (gone[0], gone[1:])
+    low, high = sorted(gone[1:])
+    for command, of_data in (
+        (["combine", str(run), *words], ""),
+        (["utility", str(original), str(run), "--regression", "pay ~ age"], f"{gone[0]} of the"),
+    ):
+        said = CliRunner().invoke(app, command).stdout
+        assert f"Records left out for a missing value: {of_data}" in said
+        assert f"{low} to {high} of a dataset." in said

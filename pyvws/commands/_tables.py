@@ -31,6 +31,7 @@ from pyvws.tables.schema import Schema
 
 __all__ = [
     "chosen_schema",
+    "left_out",
     "read_column",
     "read_original",
     "read_records",
@@ -107,6 +108,18 @@ def read_synthetic(
     found = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
     return files, [read_table(path).spelled for path in files], found
+
+
+def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
+    """A line on the records that lack a value, of the original and of each dataset; none if none.
+
+    It is for a regression, which leaves them out.
+    """
+    if not (original or any(datasets)):
+        return []
+    ends = " to ".join(f"{count:,}" for count in sorted({min(datasets), max(datasets)}))
+    of_data = f"{original:,} of the data, " if original else ""
+    return [f"Records left out for a missing value: {of_data}{ends} of a dataset."]
 
 
 def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame:

@@ -21,6 +21,9 @@ def combine(
         typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
     ] = "partial",
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    schema: Annotated[
+        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -28,27 +31,26 @@ def combine(
 
     Works on files made by any tool. Beside a released file its privacy.json says which draw made
     it: the datasets of one draw are averaged first, and datasets that all come from one draw are
-    refused.
+    refused. Records without a value in a column of the formula are left out, and counted.
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
-    from pyvws.commands._tables import synthetic_files
+    from pyvws.commands._tables import left_out, read_synthetic
     from pyvws.evaluation.combining_rules import combine_formula
     from pyvws.report.output_folder import draws_behind, refuse_systematic
-    from pyvws.tables.files import read_table
 
     if kind not in ("partial", "full"):
         raise InputError(f"--kind must be partial or full. Got {kind!r}.")
-    files = synthetic_files(synthetic)
+    files, datasets, said = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
     draws = draws_behind(files)
     found = combine_formula(
-        [read_table(path).frame for path in files],
-        formula,
+        *(datasets, formula),
         kind="partial" if kind == "partial" else "full",
         draw_of_dataset=draws,
         names=[path.name for path in files],
+        schema=said,
     )
     rows = {
         name: {
@@ -67,6 +69,7 @@ def combine(
                 "draws": len(set(draws)),
                 "kind": kind,
                 "level": level,
+                "left_out": found.dropped,
                 "coefficients": rows,
             }
         )
@@ -79,4 +82,5 @@ def combine(
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
                 for name, row in rows.items()
             ),
+            *left_out(found.dropped),
         )

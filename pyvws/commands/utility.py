@@ -62,7 +62,7 @@ def utility(
     Example: pyvws utility people.csv out/
     """
     if regression is not None:
-        _tell_regression(original, synthetic, regression, family, quiet, as_json)
+        _tell_regression(original, synthetic, schema, regression, family, quiet, as_json)
         return
     from pyvws.commands._tables import read_column, read_tables
     from pyvws.report.margins import LevelMargin, margin_of
@@ -92,6 +92,7 @@ def utility(
 def _tell_regression(
     original: Path,
     synthetic: Sequence[Path],
+    schema: Path | None,
     formula: str,
     family: str,
     quiet: bool,
@@ -100,14 +101,19 @@ def _tell_regression(
     """Print each coefficient with its interval in the data and in the datasets."""
     from typing import Any
 
-    from pyvws.commands._tables import read_tables, synthetic_files
+    from pyvws.commands._tables import left_out, read_synthetic
     from pyvws.evaluation.regression_utility import regression_utility
     from pyvws.report.output_folder import draws_behind
+    from pyvws.tables.files import read_table
 
-    table, datasets, _ = read_tables(original, synthetic, None)
-    draws = draws_behind(synthetic_files(synthetic))
+    files, datasets, said = read_synthetic(synthetic, schema)
     chosen: Any = family
-    found = regression_utility(table, datasets, formula, family=chosen, draw_of_dataset=draws)
+    found = regression_utility(
+        *(read_table(original).spelled, datasets, formula),
+        family=chosen,
+        draw_of_dataset=draws_behind(files),
+        schema=said,
+    )
     rows = zip(
         *(found.names, found.original, found.original_interval),
         *(found.synthetic, found.synthetic_interval, found.overlap),
@@ -115,7 +121,8 @@ def _tell_regression(
     )
     if as_json:
         parts = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
-        print_json({name: dict(zip(parts, row, strict=True)) for name, *row in rows})
+        gone = {"data_left_out": found.dropped, "synthetic_left_out": found.dropped_synthetic}
+        print_json({name: dict(zip(parts, row, strict=True)) | gone for name, *row in rows})
     elif not quiet:
         print_table(
             f"{formula} ({family}), data and {len(datasets)} synthetic datasets",
@@ -129,6 +136,7 @@ def _tell_regression(
                 )
                 for name, before, ends, after, others, overlap in rows
             ),
+            *left_out(found.dropped_synthetic, found.dropped),
             "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees this regression and "
             "no other.",
         )

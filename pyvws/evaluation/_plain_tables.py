@@ -24,7 +24,7 @@ from pyvws.tables.numbers import numbers_and_codes
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.schema import Schema
 
-__all__ = ["PlainTables", "plain_tables", "rising_edges"]
+__all__ = ["PlainTables", "is_number", "plain_tables", "read_numbers", "rising_edges"]
 
 _TENTHS = np.arange(1, 10) / 10
 
@@ -160,11 +160,11 @@ def _of_schema(
         check_columns(frame, known, role="The schema")
     else:
         known = {name: known[name] for name in frame.columns if name in known}
-    text = [n for n, one in known.items() if not one.categorical and not _numeric(frame[n], one)]
+    text = [n for n, one in known.items() if not one.categorical and not is_number(frame[n], one)]
     return known | (proposed_columns(frame.select(text)) if text else {})
 
 
-def _numeric(column: nw.Series[Any], said: Column) -> bool:
+def is_number(column: nw.Series[Any], said: Column) -> bool:
     """Whether a column without levels is one of numbers: by its type, or as the schema says.
 
     Dates count as days.
@@ -175,10 +175,15 @@ def _numeric(column: nw.Series[Any], said: Column) -> bool:
     )
 
 
-def _numbers(column: nw.Series[Any], said: Column, place: int) -> Floats:
+def read_numbers(column: nw.Series[Any], said: Column) -> Floats:
+    """A column as numbers (N,), dates as days, NaN where a cell is empty or has a missing code."""
     codes = dict.fromkeys([*said.missing_codes, None])
+    return numbers_and_codes(column, tuple(codes), column.name, start=said.days_since)[0]
+
+
+def _numbers(column: nw.Series[Any], said: Column, place: int) -> Floats:
     try:
-        return numbers_and_codes(column, tuple(codes), column.name, start=said.days_since)[0]
+        return read_numbers(column, said)
     except InputError as error:
         where = f"synthetic dataset {place}" if place else "original"
         raise InputError(f"{where}: {error}") from None

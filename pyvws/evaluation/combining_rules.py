@@ -20,11 +20,10 @@ subtracts v from b, so its T is too small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from math import inf, sqrt
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -40,7 +39,10 @@ from pyvws._base.checks import (
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["Combined", "combine", "combine_formula"]
+if TYPE_CHECKING:
+    from pyvws.tables.schema import Schema
+
+__all__ = ["Combined", "CombinedCoefficients", "combine", "combine_formula"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,17 @@ class Combined:
         factor = float(ndtri(upper) if self.df == inf else stdtrit(self.df, upper))
         half = factor * sqrt(self.variance)
         return self.estimate - half, self.estimate + half
+
+
+class CombinedCoefficients(dict[str, Combined]):
+    """A `Combined` for each coefficient of a regression, by R's name of it.
+
+    `dropped` (m,) has the number of records of each dataset that lack a value, and are left out.
+    """
+
+    def __init__(self, combined: Mapping[str, Combined], dropped: Sequence[int]) -> None:
+        super().__init__(combined)
+        self.dropped = tuple(dropped)
 
 
 def combine(
@@ -152,8 +165,11 @@ def combine_formula(
     draw_of_dataset: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",
-) -> dict[str, Combined]:
+    schema: Schema | None = None,
+) -> CombinedCoefficients:
     """Combine the coefficients of a regression over m synthetic tables.
+
+    Records without a value in a column of the formula are left out, as R's ``lm`` leaves them out.
 
     Parameters
     ----------
@@ -171,12 +187,15 @@ def combine_formula(
         Names of the tables in messages, such as their files; by default "dataset 1" and so on.
     family : {"gaussian", "logistic", "poisson"}
         Least squares, or the regression of an outcome of 0 and 1, or of counts, as R's ``glm``.
+    schema : Schema, optional
+        Which codes of the columns are missing values besides empty cells. Its numbers are read as
+        numbers, also where a code such as N makes text of them.
 
     Returns
     -------
-    dict
-        A `Combined` for each coefficient. The keys are R's names of the coefficients, such as
-        "(Intercept)" and "regionNorth".
+    CombinedCoefficients
+        A dict with a `Combined` for each coefficient. The keys are R's names of the coefficients,
+        such as "(Intercept)" and "regionNorth". `.dropped` (m,) counts the records left out.
 
     Raises
     ------
@@ -207,7 +226,10 @@ def combine_formula(
         )
     if draw_of_dataset is not None:  # Refuse before the work.
         _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
-    fits = [fit_formula(*each) for each in zip(datasets, repeat(formula), called, repeat(family))]
+    fits = [
+        fit_formula(table, formula, name, family, schema)
+        for table, name in zip(datasets, called, strict=True)
+    ]
     for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:
             alone = len(set(fit.names) ^ set(fits[0].names))
@@ -216,7 +238,7 @@ def combine_formula(
                 "columns are in one of the two alone. Give both tables the same levels, for "
                 "example as categories."
             )
-    return {
+    combined = {
         name: combine(
             [fit.coefficients[k] for fit in fits],
             [fit.variances[k] for fit in fits],
@@ -226,6 +248,7 @@ def combine_formula(
         )
         for k, name in enumerate(fits[0].names)
     }
+    return CombinedCoefficients(combined, [fit.dropped for fit in fits])
 
 
 def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:

@@ -5,7 +5,7 @@ b = (X'X)^-1 X'y by a QR decomposition; var(b) = s^2 diag (X'X)^-1 with s^2 = RS
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -14,21 +14,28 @@ from scipy.linalg import qr, solve_triangular
 
 from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
+from pyvws.evaluation._complete_records import complete_records
 from pyvws.evaluation.glm import glm
 from pyvws.tables.design import make_design
 from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.tables.schema import Schema
 
 __all__ = ["LeastSquares", "fit_formula", "least_squares"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:
-    """`coefficients` (K,) in units of y per unit of x, with their `variances` (K,) and `names`."""
+    """`coefficients` (K,) in units of y per unit of x, with their `variances` (K,) and `names`.
+
+    The fit is one of `records` records; `dropped` more lack a value.
+    """
 
     coefficients: Floats
     variances: Floats
     names: tuple[str, ...]
+    records: int
+    dropped: int = 0
 
 
 def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> LeastSquares:
@@ -49,11 +56,15 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
     residuals = y - design @ coefficients
     inverse = solve_triangular(r, np.eye(k))
     scale = float(residuals @ residuals) / (n - k)
-    return LeastSquares(coefficients, scale * (inverse * inverse).sum(axis=1), names)
+    return LeastSquares(coefficients, scale * (inverse * inverse).sum(axis=1), names, n)
 
 
 def fit_formula(
-    table: Any, formula: str, name: str = "table", family: str = "gaussian"
+    table: Any,
+    formula: str,
+    name: str = "table",
+    family: str = "gaussian",
+    schema: Schema | None = None,
 ) -> LeastSquares:
     """Fit a formula such as "income ~ region + urban" on a table called `name`.
 
@@ -61,8 +72,10 @@ def fit_formula(
 
     As in R, a name that is no plain word stands in backticks, on either side of "~". A call such as
     log(income) may stand before "~". A "." after it is the sum of all columns but those before.
+    Records without a value in a column of the formula are left out; the schema says which codes of
+    its columns are missing values, and that numbers with such codes are numbers.
 
-    Raises InputError for a formula with nothing before "~", an unknown column or missing values.
+    Raises InputError for a formula with nothing before "~" or an unknown column.
     """
     choice(family, "family", ("gaussian", "logistic", "poisson"))
     outcome, tilde, predictors = (part.strip() for part in formula.partition("~"))
@@ -73,18 +86,21 @@ def fit_formula(
     if len(outcome) > 2 and outcome[0] == outcome[-1] == "`":
         outcome = outcome[1:-1]
     try:
-        frame = open_frame(table)
-        called = "(" in outcome and outcome not in frame.columns
+        whole = open_frame(table)
+        called = "(" in outcome and outcome not in whole.columns
+        before = read_formula(f"~ {outcome}").columns if called else (outcome,)
+        others = [name for name in whole.columns if name not in before]
+        right = dotted(f"~ {predictors}", others)
+        frame = complete_records(whole, [*before, *read_formula(right).columns], schema)
         if family == "logistic" and outcome in frame.columns and frame[outcome].dtype == nw.Boolean:
             frame = frame.with_columns(nw.col(outcome).cast(nw.Int8))
         y = _called(frame, outcome) if called else numeric_column(frame, outcome, role="formula")
-        before = read_formula(f"~ {outcome}").columns if called else (outcome,)
-        others = [name for name in frame.columns if name not in before]
-        design = make_design(frame, dotted(f"~ {predictors}", others), outcome=outcome)
+        design = make_design(frame, right, outcome=outcome)
+        dropped = len(whole) - len(frame)
         if family == "gaussian":
-            return least_squares(design.matrix, y, design.names)
+            return replace(least_squares(design.matrix, y, design.names), dropped=dropped)
         found = glm(design.matrix, y, family=family)
-        return LeastSquares(found.coefficients, found.variances, design.names)
+        return LeastSquares(found.coefficients, found.variances, design.names, len(y), dropped)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 

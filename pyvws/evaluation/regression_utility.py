@@ -19,7 +19,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import combine_formula
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
-from pyvws.tables.frame import open_frame
+from pyvws.tables.schema import Schema
 
 __all__ = ["RegressionUtility", "regression_utility"]
 
@@ -30,7 +30,9 @@ class RegressionUtility:
 
     `names` (K,); `original` and `synthetic` (K,) are estimates on the link's scale, and
     `original_interval` and `synthetic_interval` (K, 2) their intervals. `overlap` (K,) is in
-    [0, 1]: 1 = the same interval, 0 = apart; larger = more useful.
+    [0, 1]: 1 = the same interval, 0 = apart; larger = more useful. `dropped` and
+    `dropped_synthetic` (m,) count the records of the original and of each dataset that lack a value
+    in a column of the formula, and are left out.
     """
 
     names: tuple[str, ...]
@@ -39,6 +41,8 @@ class RegressionUtility:
     synthetic: Floats
     synthetic_interval: Floats
     overlap: Floats
+    dropped: int
+    dropped_synthetic: tuple[int, ...]
 
     def _repr_html_(self) -> str:
         """The coefficients as a table, for a notebook."""
@@ -65,6 +69,7 @@ def regression_utility(
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",
     kind: Literal["partial", "full"] = "partial",
     draw_of_dataset: Sequence[Any] | None = None,
+    schema: Schema | None = None,
     level: float = 0.95,
 ) -> RegressionUtility:
     """Coefficients of a regression with intervals, before and after, and how far they overlap.
@@ -86,6 +91,8 @@ def regression_utility(
         The combining rule, as in `pyvws.combine`.
     draw_of_dataset : sequence of m labels, optional
         As in `pyvws.combine`.
+    schema : Schema, optional
+        As in `pyvws.combine_formula`: it says which codes are missing values.
     level : float
         Level of the intervals, in (0, 1). The original's are those of the t distribution for least
         squares, else of the normal one.
@@ -97,8 +104,8 @@ def regression_utility(
     Raises
     ------
     InputError
-        For a formula that cannot be read, missing values, an outcome that the family cannot have,
-        and tables whose designs have different columns.
+        For a formula that cannot be read, an outcome that the family cannot have, and tables whose
+        designs have different columns.
 
     Examples
     --------
@@ -109,16 +116,20 @@ def regression_utility(
     """
     upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
     tables = dataset_list(synthetic, "synthetic")
-    own = fit_formula(original, formula, "original", family)
+    own = fit_formula(original, formula, "original", family, schema)
     found = combine_formula(
-        tables, formula, kind=kind, draw_of_dataset=draw_of_dataset, family=family
+        *(tables, formula),
+        kind=kind,
+        draw_of_dataset=draw_of_dataset,
+        family=family,
+        schema=schema,
     )
     if tuple(found) != own.names:
         raise InputError(
             "The design matrices of the original and of the synthetic datasets have different "
             "columns. Give all tables the same levels, for example as categories."
         )
-    degrees = len(open_frame(original)) - len(own.names)
+    degrees = own.records - len(own.names)
     factor = float(stdtrit(degrees, upper) if family == "gaussian" else ndtri(upper))
     half = factor * np.sqrt(own.variances)
     before = np.column_stack([own.coefficients - half, own.coefficients + half])
@@ -130,4 +141,6 @@ def regression_utility(
         synthetic=np.array([one.estimate for one in found.values()]),
         synthetic_interval=after,
         overlap=np.asarray(interval_overlap(before, after)),
+        dropped=own.dropped,
+        dropped_synthetic=found.dropped,
     )

@@ -199,7 +199,8 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
         kind = str(column.dtype).partition("(")[0]  # After "(" may stand levels, which are values.
         raise InputError(
             f"{role} {name!r} is not numeric (its type is {kind}). Convert the column first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "commas. Or give a schema that names words such as N as missing."
         )
     values = floats_of(column)
     _refuse_missing(~np.isfinite(values), name)

@@ -149,7 +149,8 @@ def test_outcomes_that_are_not_numbers():
     for name, kind in [("t", "String"), ("b", "Boolean")]:
         assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == (
             f"outcome {name!r} is not numeric (its type is {kind}). Convert the column first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or commas."
+            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
+            "commas. Or give a schema that names words such as N as missing."
         )
     with pytest.raises(InputError) as caught:
         numeric_column(

@@ -28,13 +28,29 @@ from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
 from pyvws.tables.schema import Schema
 
-__all__ = ["check_ranges", "laplace_figures", "most_records"]
+__all__ = ["laplace_figures", "most_records", "public_ranges"]
 
 _BINS: Final = 64
 
 
-def check_ranges(plan: TablePlan, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise InputError where a column that is summed has no public range."""
+def public_ranges(
+    plan: TablePlan, schema: Schema | None, given: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """The public ranges of columns: those of the schema, and before them those given.
+
+    Raises InputError where an entry that the table takes from the schema is still under review,
+    since the noise covers nothing that the records themselves settle, and where a column that is
+    summed has no range.
+    """
+    for name, entry in plan.to_review:
+        if entry != "range" or name not in given:
+            raise InputError(
+                f"The Laplace mechanism needs public entries, and {entry} of column {name!r} is "
+                "still under review in the schema: it comes from the records. Check it against "
+                "what is known of the survey, correct it, and take its name out of review."
+            )
+    known = {} if schema is None else schema.columns
+    ranges = {name: one.range for name, one in known.items() if one.range} | dict(given)
     summed = [one.column for one in plan.statistics if one.kind in ("total", "mean", "quantile")]
     for name in (*summed, *([plan.weights] if plan.weights else [])):
         low, high = ranges.get(name, (np.nan, np.nan))
@@ -45,6 +61,7 @@ def check_ranges(plan: TablePlan, ranges: Mapping[str, tuple[float, float]]) -> 
             )
     if plan.weights and ranges[plan.weights][0] < 0:
         raise InputError(f"The range of the weights {plan.weights!r} must not be negative.")
+    return ranges
 
 
 def most_records(schema: Schema | None) -> int:

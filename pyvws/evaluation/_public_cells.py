@@ -50,6 +50,8 @@ class TablePlan:
         Columns of the survey's design.
     missing : dict
         The codes of missing values of the columns of a schema.
+    to_review : tuple of (str, str)
+        The columns and entries of a schema that the table takes and that are still under review.
     """
 
     by: dict[str, tuple[str, ...]]
@@ -58,6 +60,7 @@ class TablePlan:
     strata: str | None
     clusters: str | None
     missing: dict[str, tuple[str | None, ...]]
+    to_review: tuple[tuple[str, str], ...]
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
@@ -130,7 +133,16 @@ def table_plan(
         name: tuple(dict.fromkeys([*one.missing_codes, None])) for name, one in codes.items()
     }
     cells = _with_levels(by, schema, "by")
-    return TablePlan(cells, tuple(statistics), weights, strata, clusters, missing)
+    taken = [
+        (n, "levels") for one in (by, share) if not isinstance(one, Mapping) for n in _names(one)
+    ]
+    taken += [(one.column, entry) for one in statistics for entry in ("range", "missing")]
+    taken += [(weights, "range")] if weights else []
+    open_entries = () if schema is None else schema.to_review
+    return TablePlan(
+        *(cells, tuple(statistics), weights, strata, clusters, missing),
+        to_review=tuple(one for one in dict.fromkeys(taken) if one in open_entries),
+    )
 
 
 def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:

@@ -21,7 +21,7 @@ import numpy as np
 
 from pyvws._base.checks import dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation._laplace_table import check_ranges, laplace_figures, most_records
+from pyvws.evaluation._laplace_table import laplace_figures, most_records, public_ranges
 from pyvws.evaluation._public_cells import (
     CellRecords,
     Levels,
@@ -212,8 +212,8 @@ def tabulate(
     ------
     InputError
         For fewer than 2 datasets, an unknown column, a cell without public levels, draws that
-        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range
-        or without a public size of the schema's units.
+        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range,
+        without a public size of the schema's units, or by what a schema has under review.
     MissingDependencyError
         With `original`, where OpenDP is not installed.
 
@@ -249,11 +249,9 @@ def tabulate(
     cells = plan.cells
     beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
     if original is not None:
-        known = {name: one.range for name, one in (schema.columns if schema else {}).items()}
-        public = {name: pair for name, pair in known.items() if pair} | dict(ranges or {})
         if epsilon is None:
             raise InputError("The Laplace mechanism needs an epsilon. Give epsilon.")
-        check_ranges(plan, public)
+        public = public_ranges(plan, schema, ranges or {})
         most = most_records(schema)
         whole = replace(plan, strata=None, clusters=None if schema is None else schema.unit)
         held = read_records(original, whole, "original")

@@ -391,3 +391,26 @@ def test_laplace_figures_without_public_ranges_are_refused(
     with pytest.raises(InputError) as caught:
         vws.tabulate(datasets(), **options, original=datasets(1)[0])
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("entry", ["range", "levels", "missing"])
+def test_laplace_figures_by_a_schema_under_review_are_refused(monkeypatch: Any, entry: str) -> None:
+    """Of what the table takes from the schema; what is given beside it is public."""
+    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    review = (entry,)
+    pay: dict[str, Any] = {"role": "public", "range": [0, 100], "missing": "99"}
+    kind: dict[str, Any] = {"role": "public", "levels": ["x", "y", "z"]}
+    columns = {"pay": pay, "kind": kind}
+    of = "kind" if entry == "levels" else "pay"
+    columns[of]["review"] = review
+    schema = vws.Schema({name: vws.Column(**one) for name, one in columns.items()})
+    made, (original,) = datasets(), datasets(1)
+    given: dict[str, Any] = {"schema": schema, "original": original, "epsilon": 1.0}
+    with pytest.raises(InputError, match=f"{entry} of column '{of}' is still under review"):
+        vws.tabulate(made, by="kind", mean="pay", share="kind", **given)
+    ranges = {"pay": (0.0, 100.0)} if entry == "range" else None
+    public = {"kind": ["x", "y", "z"]}
+    if entry != "missing":
+        vws.tabulate(made, by=public, mean="pay", **given, ranges=ranges)
+    vws.tabulate(made, by=public, count=True, **given)
+    vws.tabulate(made, by="kind", mean="pay", schema=schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pyvws.commands._output import print_table
+from pyvws.commands._output import console_listener, plain_console, print_table
 from pyvws.commands.cli import app
 from pyvws.errors import SearchError
 
@@ -102,3 +103,35 @@ def test_a_wide_table_of_figures_keeps_every_digit(capsys: pytest.CaptureFixture
     assert max(len(line) for line in printed.splitlines()) > 100
     print_table("narrow", ["number"], [("row", "1")])
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) < 100
+
+
+NAMES = ("income [/eur]", "[k]", ":warning: [bold]", "[red]x[/red]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_printed_as_it_is(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(name, [name, "review"], [(name, "1", name)], f"{name} cannot see.")
+    said = capsys.readouterr().out
+    assert said.count(name) == 5
+    for terminal in (False, True):
+        said = io.StringIO()
+        console = plain_console(file=said, force_terminal=terminal, width=200)
+        with console_listener(console) as listener:
+            tell = listener.fit(name)
+            assert tell is not None
+            tell(1, 2, [name])
+            listener.line(name)
+        assert name in said.getvalue()
+        assert said.getvalue().count(name) >= 2
+
+
+def test_utility_of_columns_with_brackets(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    paths = [str(tmp_path / f"{k}.csv") for k in range(2)]
+    for path in paths:
+        made = pd.DataFrame({name: rng.normal(size=40).round(3) for name in NAMES})
+        made.to_csv(path, index=False)
+    made = run(app, ["utility", *paths])
+    assert made.exit_code == 0, made.output
+    lines = " ".join(made.output.split())
+    assert f"Bins of k_marginal are tenths of the data: {', '.join(NAMES)}." in lines

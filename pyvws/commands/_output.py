@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ __all__ = [
     "console_listener",
     "counted_progress",
     "fit_listener",
+    "plain_console",
     "print_json",
     "print_table",
     "tell_release",
@@ -69,6 +69,14 @@ AsJson = Annotated[
 ]
 
 
+def plain_console(**given: Any) -> Console:
+    """A console that prints every text as it is; rich would read [k] or :key: in a name as its own.
+
+    The console of a listener must be one.
+    """
+    return Console(markup=False, emoji=False, highlight=False, **given)
+
+
 @contextmanager
 def console_listener(console: Console) -> Iterator[Listener]:
     """A listener that draws a bar for each fit on a terminal, and plain lines elsewhere."""
@@ -83,7 +91,7 @@ def console_listener(console: Console) -> Iterator[Listener]:
 
     from pyvws.synthesis.loop import Listener
 
-    shown = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    shown = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     columns = (*shown, TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         count = 0
@@ -97,7 +105,7 @@ def console_listener(console: Console) -> Iterator[Listener]:
             said = f"fit {count}: {label}"
             task = last = bars.add_task(said)
             if not console.is_terminal:
-                console.print(said, highlight=False)
+                console.print(said)
 
             def tell(done: int, total: int, doing: Sequence[str] = ()) -> None:
                 now = f", {doing[0]}" if doing else ""
@@ -106,7 +114,7 @@ def console_listener(console: Console) -> Iterator[Listener]:
 
             return tell
 
-        yield Listener(fit=fit, line=lambda text: bars.console.print(text, highlight=False))
+        yield Listener(fit=fit, line=bars.console.print)
         if last is not None:
             bars.update(last, completed=1, total=1)
 
@@ -125,7 +133,7 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     def tell() -> None:
         nonlocal said
         if not said:
-            console.print("compiling, once", highlight=False)
+            console.print("compiling, once")
         said = True
 
     with console_listener(console) as listener, told_of_compiling(tell):
@@ -137,7 +145,7 @@ def counted_progress(name: str) -> Iterator[Callable[[int, int], None]]:
     """Show progress on stderr, as a bar on a terminal and as some lines elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None)
@@ -159,21 +167,21 @@ def print_table(
     title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *said: str
 ) -> None:
     """Print a table of figures, whose first column names each row, and lines below the table."""
-    table = Table(title=escape(title))
+    table = Table(title=title)
     for place, heading in enumerate(("", *headings)):
         table.add_column(heading, justify="right" if place else "left")
-    for label, *figures in rows:
-        table.add_row(escape(label), *figures)
+    for row in rows:
+        table.add_row(*row)
     width, cut = 100, True
     while cut and width < 400:  # A figure that has no room would lose digits.
-        console = Console(width=width)
+        console = plain_console(width=width)
         with console.capture() as drawn:
             console.print(table)
         cut, width = "…" in drawn.get(), width + 20
     print(drawn.get(), end="")
-    console = Console(width=100)
+    console = plain_console(width=100)
     for line in said:
-        console.print(line, highlight=False)
+        console.print(line)
 
 
 def tell_release(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pyvws.commands._output import Overwrite, console_listener
+from pyvws.commands._output import Overwrite, console_listener, plain_console
 
 __all__ = ["demo"]
 
@@ -23,7 +23,7 @@ def demo(
     from pyvws.studies import negative_binomial_mixture as study
 
     check_folder(out, overwrite=overwrite)
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     with console_listener(console) as listener:
         result = study.run(seed=seed, listener=listener)
     with whole_folder(out, overwrite=overwrite) as folder:

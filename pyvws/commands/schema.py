@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
 from pyvws.errors import OutputError
@@ -66,7 +65,7 @@ def schema(
                 (name, one.role, one.model or "", ", ".join(one.review))
                 for name, one in columns.items()
             ),
-            *(f"{escape(name)}: {one.note}." for name, one in columns.items() if one.note),
+            *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
             f"The proposal has looked at the table: {len(found.to_review)} entries come from its "
             "records.",
             "Check each against what is known of the survey, correct it, and take its name out of "

@@ -262,11 +262,11 @@ def _tables(
 
 def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:
     from pyvws._base.folders import check_folder, whole_folder
-    from pyvws.commands._output import console_listener
+    from pyvws.commands._output import console_listener, plain_console
 
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)
-    with console_listener(Console(stderr=True)) as listener:
+    with console_listener(plain_console(stderr=True)) as listener:
         result = study.run(file, listener=listener, **given)
     Console(width=None if sys.stdout.isatty() else 200).print(study.table(result), highlight=False)
     for problem in result.problems:

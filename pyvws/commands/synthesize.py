@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from pyvws.commands._options import given_settings, template_options
-from pyvws.commands._output import AsJson, Original, Overwrite, Quiet, fit_listener, tell_release
+from pyvws.commands._output import (
+    AsJson,
+    Original,
+    Overwrite,
+    Quiet,
+    fit_listener,
+    plain_console,
+    tell_release,
+)
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError, MisfitWarning
 
 __all__ = ["synthesize", "take_config"]
@@ -97,7 +104,7 @@ def synthesize(
         datasets=settings.datasets,
         draws=settings.settings.draws * settings.settings.chains,
     ) > _size_in_bytes(memory)
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     silent = quiet or as_json
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -121,13 +128,7 @@ def synthesize(
             release.write(out, overwrite=overwrite, format=source.format)
             privacy = release.privacy
     for warning in caught:
-        console.print(
-            f"Warning: {warning.message}",
-            style="yellow",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
     tell_release(privacy, out, [str(w.message) for w in caught], quiet=quiet, as_json=as_json)
 
 

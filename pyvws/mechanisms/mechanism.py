@@ -9,7 +9,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
 
-__all__ = ["Claim", "Mechanism", "MechanismBase", "data_weights"]
+__all__ = ["Claim", "Mechanism", "MechanismBase", "Phrase", "data_weights"]
 
 Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
 """The statement's words for a guarantee, the strongest first."""

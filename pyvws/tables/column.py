@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import choice, finite_number, near, told, whole_number
+from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
+from pyvws.tables.conditions import level_numbers
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
 from pyvws.tables.entries import (
     labels,
@@ -19,46 +20,18 @@ from pyvws.tables.entries import (
     refuse_no_text,
     several,
 )
+from pyvws.tables.families import CATEGORICAL, FAMILIES, MOST_LEVELS, PARTED, family_named
 from pyvws.tables.levels import as_number, label_of
-from pyvws.tables.rules import Fixed, Lookup, Rule, Sum, level_numbers, read_lookup, read_rule
+from pyvws.tables.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 __all__ = [
-    "CATEGORICAL",
     "ENTRIES",
-    "FAMILIES",
-    "MOST_LEVELS",
     "ROLES",
     "Column",
     "part_of",
 ]
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
-MOST_LEVELS: Final = 300
-"""The family nominal has coefficients for each level, so more levels are refused."""
-
-CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
-"""Families of categories: their columns need levels."""
-
-PARTED: Final = ("nominal", "table")
-"""Families of the category of a number's parts."""
-
-_NORMAL: Final = ("outcome_scale", "outcome_centre", "outcome_unit", "smallest_sd")
-
-FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "nominal": ("coefficient_sd",),
-    "ordinal": (),
-    "logistic": (),
-    "table": ("concentration",),
-    "poisson": (),
-    "negative-binomial": (),
-    "normal": _NORMAL,
-    "truncated-normal": _NORMAL[:-1],
-    "gamma": ("largest_shape",),
-    "beta": ("squeeze", "largest_kappa"),
-    "normal-mixture": ("components", "gamma_shape", "gamma_rate", "labels", *_NORMAL),
-}
-"""Each family with its settings beyond `levels` and `range`; `models/` has the families."""
-
 _MOST_DECIMALS = 15
 
 
@@ -147,7 +120,7 @@ class Column:
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             refuse_no_text(getattr(self, name), name)
         choice(self.role, "role", ROLES)
-        self._keep("model", _family(self.model))
+        self._keep("model", family_named(self.model))
         self._keep("levels", labels(self.levels))
         if self.group_by is not None:
             self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
@@ -253,37 +226,15 @@ class Column:
         if self.lookup and not self.categorical and self.missing_codes:
             raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
         for rule in self.rules:
-            if isinstance(rule, Lookup):
-                for value in rule.found.values():
-                    self._check_fixed(value)
-                continue
-            if not isinstance(rule, Fixed):
-                if self.categorical:
-                    raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
-                continue
-            if rule.value is not None:
-                self._check_fixed(rule.value)
-            elif not self.missing_codes:
-                raise InputError("a rule says missing. Give the code as missing.")
-            if rule.only and rule.value not in (None, *self.missing_codes):
-                raise InputError('"only" goes with a missing value. Give the code as missing.')
+            rule.check(self)
         if {*self.ruled_codes} & {*(self.levels or ())}:
             raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
-        fixed = [rule.value for rule in self.rules if isinstance(rule, Fixed)]
+        fixed = [value for rule in self.rules for value in rule.fixes]
         if any(sum(one in (None, code) for one in fixed) > 1 for code in self.ruled_codes):
             raise InputError(
                 'a code with "only where" stands in one rule, and "missing" is every code. Join '
                 'conditions by "or", or name another code.'
             )
-
-    def _check_fixed(self, value: str) -> None:
-        """Check that the column can have a value that a rule or a lookup fixes."""
-        if not (
-            value in self.coded_levels
-            if self.categorical
-            else (self.number_of(value) is not None or value in self.missing_codes)
-        ):
-            raise InputError("a rule or a lookup fixes a value that the column cannot have.")
 
     def _check_parts(self) -> None:
         """Check the entries of the category of a number's parts, by making that category."""
@@ -306,8 +257,7 @@ class Column:
     def _check_within(self) -> None:
         """Check that points of mass and fixed numbers lie within the range."""
         low, high = self.range or (-np.inf, np.inf)
-        fixed = [rule.value for rule in self.rules if isinstance(rule, Fixed)]
-        fixed += [x for one in self.rules if isinstance(one, Lookup) for x in one.found.values()]
+        fixed = (value for rule in self.rules for value in rule.fixes)
         given = [one for one in fixed if one is not None and one not in self.missing_codes]
         if self.categorical:
             return
@@ -426,7 +376,7 @@ class Column:
     @property
     def is_computed(self) -> bool:
         """Whether the column is computed from others, so that it has no family."""
-        return any(isinstance(rule, Sum | Lookup) for rule in self.rules)
+        return any(rule.computes for rule in self.rules)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -446,6 +396,34 @@ class Column:
     def label_of_number(self, number: float) -> str:
         """The text that spells a number, or the date that it stands for."""
         return label_of(number) if self.days_since is None else iso_of(number, self.days_since)
+
+    def takes(self, label: str) -> bool:
+        """Whether a label spells a value that the column can have."""
+        if self.categorical:
+            return label in self.coded_levels
+        return label in self.missing_codes or self.number_of(label) is not None
+
+    def code_of(self, label: str | None) -> float:
+        """A value in the table's coding: a level's code, or the number; NaN if missing."""
+        if self.categorical:
+            found = self.missing_codes[0] if label is None else label
+            return self.coded_levels.index(found) + 1.0
+        number = None if label in (None, *self.missing_codes) else self.number_of(str(label))
+        return np.nan if number is None else number
+
+    def part_code_of(self, label: str | None) -> float:
+        """The code of the part of a number that a value belongs to, the first if missing."""
+        first = 2 + len(self.mass)
+        if label is None:
+            return float(first)
+        if label in self.missing_codes:
+            return float(first + self.missing_codes.index(label))
+        number = self.number_of(label)
+        return 2.0 + self.mass.index(number) if number in self.mass else 1.0
+
+    def rounded(self, numbers: Floats) -> Floats:
+        """Numbers (n,) at the column's decimals."""
+        return numbers if self.decimals is None else np.round(numbers, self.decimals) + 0.0
 
     @property
     def given(self) -> dict[str, Any]:
@@ -488,13 +466,3 @@ def part_of(name: str) -> str:
 
 def _part_label(code: str | None) -> str:
     return "empty" if code is None else f"missing {code}"
-
-
-def _family(model: str | None) -> str | None:
-    if model is None:
-        return None
-    word = model.replace("_", "-")
-    if word not in FAMILIES:
-        hint = near(word, FAMILIES)
-        raise InputError(f"model must be one of {', '.join(FAMILIES)}. Got {model!r}.{hint}")
-    return word

@@ -27,7 +27,6 @@ from pyvws.tables.groups import (
     level_in,
     places_within,
 )
-from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.schema import Schema
 
 __all__ = [
@@ -39,9 +38,6 @@ __all__ = [
     "is_drawn",
     "modelled_schema",
 ]
-
-
-_EXACT = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits, of the parts' size.
 
 
 def modelled_schema(schema: Schema) -> Schema:
@@ -138,81 +134,15 @@ class Follows:
 
 def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
     """Which records follow from the family of a column, by values as `Schema.coded` gives them."""
-    column, own = schema.columns[name], values[name]
-    fixed, breaking = (np.zeros(len(own), dtype=np.bool_) for _ in range(2))
+    column, n = schema.columns[name], len(values[name])
+    part = values[part_of(name)] if column.parts else None
+    fixed, breaking = (np.zeros(n, dtype=np.bool_) for _ in range(2))
     for rule in column.rules:
-        if isinstance(rule, Fixed):
-            holds = rule.condition.holds(values, schema.columns) & ~fixed
-            breaking |= holds & ~_agrees(schema, name, rule, values)
-            fixed |= holds
-        elif isinstance(rule, Bound):
-            other = values[rule.other]
-            breaking |= (own < other) if rule.lower else (own > other)
-        elif isinstance(rule, Lookup):
-            breaking |= own != _looked_up(schema, column, rule, values)
-        else:
-            total = rule.of(values)
-            room = _EXACT * sum(np.abs(values[one]) for one in rule.columns)
-            if column.decimals is not None:
-                room = 0.5 * 10.0**-column.decimals
-            near = np.abs(own - total) <= room
-            breaking |= ~(near | (np.isnan(own) & np.isnan(total)))
-    for rule in column.rules:
-        if isinstance(rule, Fixed) and rule.only:
-            there = _agrees(schema, name, rule, values)
-            breaking |= there & ~rule.condition.holds(values, schema.columns)
+        holds, broken = rule.judged(name, part, values, schema.columns)
+        breaking |= broken & ~(holds & fixed)  # The first rule that holds decides.
+        fixed |= holds
     modelled = ~(fixed | breaking)
-    part = values.get(part_of(name))
     return Follows(modelled, modelled if part is None else modelled & (part == 1.0), breaking)
-
-
-def _looked_up(
-    schema: Schema, column: Column, rule: Lookup, values: Mapping[str, Floats]
-) -> Floats:
-    """The values (n,) of a column that a lookup decides, in the table's coding."""
-    levels = schema.columns[rule.other].coded_levels
-    of_code = np.array([_code(column, rule.found[looked_up_by(level)]) for level in levels])
-    return np.asarray(of_code[values[rule.other].astype(np.intp) - 1], dtype=np.float64)
-
-
-def _agrees(
-    schema: Schema, name: str, rule: Fixed, values: Mapping[str, Floats]
-) -> NDArray[np.bool_]:
-    """Whether the records (N,) have the value that a rule fixes."""
-    column = schema.columns[name]
-    if rule.value is None:
-        return _missing(column, name, values)
-    if column.categorical or rule.value not in column.missing_codes:
-        return np.asarray(values[name] == _code(column, rule.value))
-    return np.asarray(values[part_of(name)] == _part_code(column, rule.value))
-
-
-def _part_code(column: Column, value: str | None) -> float:
-    """The code of the part of a number that a fixed value belongs to, the first if missing."""
-    first = 2 + len(column.mass)
-    if value is None:
-        return float(first)
-    if value in column.missing_codes:
-        return float(first + column.missing_codes.index(value))
-    number = column.number_of(value)
-    return 2.0 + column.mass.index(number) if number in column.mass else 1.0
-
-
-def _missing(column: Column, name: str, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-    if not column.categorical:
-        return np.isnan(values[name])
-    levels = column.coded_levels
-    codes = [levels.index(one) + 1.0 for one in column.missing_codes]
-    return np.isin(values[name], codes)
-
-
-def _code(column: Column, label: str | None) -> float:
-    """A fixed value in the table's coding: a level's code, or the number; NaN if missing."""
-    if column.categorical:
-        found = column.missing_codes[0] if label is None else label
-        return column.coded_levels.index(found) + 1.0
-    number = None if label is None or label in column.missing_codes else column.number_of(label)
-    return np.nan if number is None else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +169,7 @@ class Finish:
         high: Floats | float
         low, high = self.column.range or (-np.inf, np.inf)
         for rule in self.column.rules:
-            if isinstance(rule, Bound):
-                other = values[rule.other]
-                if rule.lower:
-                    low = np.fmax(low, other)  # A missing number bounds nothing.
-                else:
-                    high = np.fmin(high, other)
+            low, high = rule.narrowed(low, high, values)
         return low, high
 
     @property
@@ -269,10 +194,7 @@ class Finish:
 
     def rounded(self, found: Floats) -> Floats:
         """Drawn values (n,) at the column's decimals."""
-        decimals = self.column.decimals
-        if decimals is None or not self._is_number:
-            return found
-        return np.asarray(np.round(found, decimals) + 0.0)
+        return self.column.rounded(found) if self._is_number else found
 
     def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), or the codes of parts, where rules and parts leave them as they are.
@@ -291,17 +213,13 @@ class Finish:
             points = (*column.mass, *[np.nan] * len(column.missing_codes))
             for code, point in enumerate(points, start=2):
                 made[part == code] = point
-        done, value = np.zeros(len(found), dtype=np.bool_), _part_code if self.of_part else _code
+        done = np.zeros(len(found), dtype=np.bool_)
         for rule in column.rules:
-            if isinstance(rule, Sum):
-                total = rule.of(values)
-                return np.where(np.isnan(total), 2.0, 1.0) if self.of_part else self.rounded(total)
-            if isinstance(rule, Lookup):
-                return _looked_up(self.schema, column, rule, values)
-            if isinstance(rule, Fixed):
-                holds = rule.condition.holds(values, self.schema.columns) & ~done
-                made[holds] = value(column, rule.value)
-                done |= holds
+            where, given = rule.settled(
+                self.name, values, self.schema.columns, of_part=self.of_part
+            )
+            made = np.where(where & ~done, given, made)
+            done |= where
         return made
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
+from pyvws.tables.conditions import level_numbers
 from pyvws.tables.levels import label_of
-from pyvws.tables.rules import level_numbers
 from pyvws.tables.schema import Schema
 
 __all__ = ["PatternDesign", "bands", "pattern_design"]

@@ -17,8 +17,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import MOST_LEVELS, Column
+from pyvws.tables.column import Column
 from pyvws.tables.dates import EPOCH, as_days, days_of, days_or_number, holds_dates, iso_of
+from pyvws.tables.families import MOST_LEVELS
 from pyvws.tables.frame import floats_of, holds_numbers
 from pyvws.tables.levels import as_number, distinct, has_labels, label_of, native_levels
 from pyvws.tables.proposed_numbers import (

@@ -3,104 +3,121 @@
 "missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
 where age < 15" that the code N, one of several, is nowhere else. ">= wages" and "<= assets" bound a
-number by another one, and "= wages + pensions" computes a column. A condition compares columns with
-numbers, dates or labels, by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``, joined by
-``and``, ``or`` and ``not``; `missing` stands for a missing value. An order takes sums of numbers
-too, as in "parent - age < 12"; they are missing where a part is.
+number by another one, "= wages + pensions" computes a column, and a lookup lets another column
+decide it. Conditions read as `pyvws.tables.conditions` says.
+
+Each kind of rule is a class here. It says which columns it fits, which records break it, and what
+it makes of drawn values.
 """
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.dates import as_days
+from pyvws.tables.conditions import (
+    HELP,
+    MISSING,
+    Bools,
+    Coded,
+    Condition,
+    is_missing,
+    read_condition,
+    signed_columns,
+)
 from pyvws.tables.levels import as_number, label_of
 
 __all__ = [
     "Bound",
-    "Condition",
     "Fixed",
     "Lookup",
     "Rule",
     "Sum",
     "looked_up_by",
-    "read_condition",
     "read_lookup",
     "read_rule",
 ]
 
-Bools = NDArray[np.bool_]
-_MISSING: Final = "missing"
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
-_QUOTED: Final = re.compile(r"`([^`]+)`")
-_ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_HELP: Final = (
-    'A rule reads "missing where age < 15", "missing only where age < 15", '
-    '"N only where age < 15", "0 where owner == \'no\'", ">= wages", "<= assets" or '
-    '"= wages + pensions".'
-)
+_EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.
+
+Values = Mapping[str, Floats]
+"""The values (n,) of a table's columns by name, as `Schema.coded` gives them."""
 
 
-class _Column(Protocol):
-    """What a condition asks of a column: labels of its codes, or None for a number.
-
-    Dates have the start of their days.
-    """
+class Ruled(Coded, Protocol):
+    """What a rule asks of the column that it is for."""
 
     @property
-    def coded_levels(self) -> tuple[str | None, ...]: ...
+    def decimals(self) -> int | None: ...
 
-    @property
-    def categorical(self) -> bool: ...
+    def takes(self, label: str) -> bool: ...
 
-    @property
-    def missing_codes(self) -> tuple[str | None, ...]: ...
+    def code_of(self, label: str | None) -> float: ...
 
-    @property
-    def days_since(self) -> str | None: ...
+    def part_code_of(self, label: str | None) -> float: ...
+
+    def rounded(self, numbers: Floats) -> Floats: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition on other columns of a record; `columns` are the names that it reads."""
+class Rule:
+    """What any rule answers, unless its kind answers otherwise."""
 
-    tree: ast.expr
-    names: Mapping[str, str]
-    text: str
+    __slots__ = ()
+
+    computes: ClassVar[bool] = False
+    """Whether the rule gives every value, so that the column has no family."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, each once."""
-        found = (one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name))
-        return tuple(dict.fromkeys(self.names.get(one, one) for one in found if one != _MISSING))
+        """Names of the columns that the rule reads."""
+        raise NotImplementedError
 
-    def holds(self, values: Mapping[str, Floats], columns: Mapping[str, _Column]) -> Bools:
-        """Where the condition holds (n,), by the columns' values (n,) as `Schema.coded` gives them.
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        """The labels that the rule gives as they are, None for missing."""
+        return ()
 
-        A missing value is unequal to every other, and neither above nor below one. Raises
-        InputError for a label that a category lacks and an order of labels that are no numbers.
+    def check(self, column: Ruled) -> None:
+        """Raise InputError where the column itself cannot follow the rule."""
+        raise NotImplementedError
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        """Raise InputError where column `name` cannot follow the rule by the columns it reads."""
+        raise NotImplementedError
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        """Where a condition fixes the value (n,), and which records break the rule (n,).
+
+        `part` has the codes of a number's parts.
         """
-        return _Reader(self.names, values, columns).truth(self.tree)
+        raise NotImplementedError
+
+    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+        """The lowest and the highest number, by row, that the rule leaves of `low` and `high`."""
+        return low, high
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        """Which rows (n,) the rule gives a value, and these values in the table's coding.
+
+        With `of_part` the values are codes of a number's parts.
+        """
+        return np.zeros(1, dtype=np.bool_), 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Rule):
     """The value is `value`, None for missing, where the condition holds; `only` there."""
 
     value: str | None
@@ -109,12 +126,45 @@ class Fixed:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the rule reads."""
         return self.condition.columns
+
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        return (self.value,)
+
+    def check(self, column: Ruled) -> None:
+        if self.value is not None:
+            _check_fixed(self.value, column)
+        elif not column.missing_codes:
+            raise InputError("a rule says missing. Give the code as missing.")
+        if self.only and self.value not in (None, *column.missing_codes):
+            raise InputError('"only" goes with a missing value. Give the code as missing.')
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        self.condition.holds({of: np.ones(1) for of in self.columns}, columns)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        column, own = columns[name], values[name]
+        if self.value is None:
+            agrees = is_missing(column, own)
+        elif part is not None and self.value in column.missing_codes:
+            agrees = part == column.part_code_of(self.value)
+        else:
+            agrees = own == column.code_of(self.value)
+        holds = self.condition.holds(values, columns)
+        return holds, np.asarray(agrees != holds if self.only else holds & ~agrees)
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        code = columns[name].part_code_of if of_part else columns[name].code_of
+        return self.condition.holds(values, columns), code(self.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Rule):
     """The number is at least (`lower`), or at most, another column's."""
 
     other: str
@@ -122,37 +172,151 @@ class Bound:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the rule reads."""
         return (self.other,)
+
+    def check(self, column: Ruled) -> None:
+        _check_number(column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        _check_numbers(self.columns, columns)
+        _check_dates((name, self.other), (1.0, -1.0), columns)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        own, other = values[name], values[self.other]
+        broken = own < other if self.lower else own > other  # A missing number breaks no bound.
+        return np.zeros(len(own), dtype=np.bool_), np.asarray(broken)
+
+    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+        other = values[self.other]  # A missing number bounds nothing.
+        return (np.fmax(low, other), high) if self.lower else (low, np.fmin(high, other))
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Rule):
     """The number is a sum of other columns, each with its sign, 1 or -1."""
 
     parts: tuple[tuple[str, float], ...]
+    computes = True
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the rule reads."""
         return tuple(name for name, _ in self.parts)
 
-    def of(self, values: Mapping[str, Floats]) -> Floats:
+    def check(self, column: Ruled) -> None:
+        _check_number(column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        _check_numbers(self.columns, columns)
+        for other in self.columns:
+            if columns[other].missing_codes and not columns[name].missing_codes:
+                raise InputError(
+                    f"a sum is missing where a part is, and column {other!r} can be missing. "
+                    "Add missing to the column of the sum."
+                )
+        signs = (1.0, *(-sign for _, sign in self.parts))
+        _check_dates((name, *self.columns), signs, columns)
+
+    def of(self, values: Values) -> Floats:
         """The sums (n,); missing where a part is."""
         return np.asarray(sum(sign * values[name] for name, sign in self.parts))
 
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        own, total, decimals = values[name], self.of(values), columns[name].decimals
+        room = (
+            _EXACT * sum(np.abs(values[one]) for one in self.columns)
+            if decimals is None
+            else 0.5 * 10.0**-decimals
+        )
+        near = (np.abs(own - total) <= room) | (np.isnan(own) & np.isnan(total))
+        return np.zeros(len(own), dtype=np.bool_), np.asarray(~near)
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        total = self.of(values)
+        found = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
+        return np.ones(1, dtype=np.bool_), found
+
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Rule):
     """The value follows from another column's by a table: `found` maps labels to labels."""
 
     other: str
     found: Mapping[str, str]
+    computes = True
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the rule reads."""
         return (self.other,)
+
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        return tuple(self.found.values())
+
+    def check(self, column: Ruled) -> None:
+        for value in self.found.values():
+            _check_fixed(value, column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        if set(self.found) != set(map(looked_up_by, columns[self.other].coded_levels)):
+            raise InputError(
+                f"lookup must have a value for each level of column {self.other!r}, and for "
+                "nothing else; an empty cell is called missing."
+            )
+
+    def _of(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
+        levels = map(looked_up_by, columns[self.other].coded_levels)
+        of_code = np.array([columns[name].code_of(self.found[level]) for level in levels])
+        return np.asarray(of_code[values[self.other].astype(np.intp) - 1], dtype=np.float64)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        broken = np.asarray(values[name] != self._of(name, values, columns))
+        return np.zeros(len(broken), dtype=np.bool_), broken
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        return np.ones(1, dtype=np.bool_), self._of(name, values, columns)
+
+
+def _check_fixed(value: str, column: Ruled) -> None:
+    if not column.takes(value):
+        raise InputError("a rule or a lookup fixes a value that the column cannot have.")
+
+
+def _check_number(column: Ruled) -> None:
+    if column.categorical:
+        raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
+
+
+def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
+    for other in names:
+        if columns[other].categorical:
+            raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
+
+
+def _check_dates(
+    names: Sequence[str], signs: Sequence[float], columns: Mapping[str, Ruled]
+) -> None:
+    """Raise InputError for a bound or a sum that takes days since unlike starts for one kind.
+
+    The days of dates with one start may be subtracted, which gives a number, and a number of days
+    may be added.
+    """
+    starts = [columns[one].days_since for one in names]
+    dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
+    if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
+        raise InputError(
+            "a rule takes dates with dates of the same days_since, such as "
+            '"= end - begin" for a number of days, or ">= begin" for a date.'
+        )
 
 
 def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
@@ -170,10 +334,7 @@ def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
 
 def looked_up_by(level: str | None) -> str:
     """What a lookup calls a level of the other column: its label, or "missing" if it is empty."""
-    return _MISSING if level is None else level
-
-
-Rule = Fixed | Bound | Sum | Lookup
+    return MISSING if level is None else level
 
 
 @lru_cache(maxsize=1024)
@@ -181,223 +342,19 @@ def read_rule(text: str) -> Rule:
     """The rule that a text states; InputError in one line for other text."""
     said = text.strip()
     if said[:2] in (">=", "<="):
-        (name, _), *others = _signed(said[2:], text)
+        (name, _), *others = signed_columns(said[2:], text)
         if others:
-            raise InputError(f"rule {text!r} bounds by more than one column. {_HELP}")
+            raise InputError(f"rule {text!r} bounds by more than one column. {HELP}")
         return Bound(name, said[0] == ">")
     if said[:1] == "=":
-        return Sum(_signed(said[1:], text))
+        return Sum(signed_columns(said[1:], text))
     found = _FIXED.fullmatch(said)
     if found is None:
-        raise InputError(f"rule {text!r} cannot be read. {_HELP}")
+        raise InputError(f"rule {text!r} cannot be read. {HELP}")
     condition, value = read_condition(found["condition"], text), found["value"].strip()
     only = found["only"] is not None
-    if value == _MISSING:
+    if value == MISSING:
         return Fixed(None, condition, only)
     plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
     number = as_number(plain)
     return Fixed(label_of(plain if number is None or plain != value else number), condition, only)
-
-
-def read_condition(expression: str, text: str | None = None) -> Condition:
-    """The condition that an expression states; InputError in one line, naming the rule `text`."""
-    text = text or expression
-    tree, names = _parsed(expression, text)
-    condition = Condition(tree, names, expression)
-    _check(tree, text)
-    if not condition.columns:
-        raise InputError(f"rule {text!r} reads no column. {_HELP}")
-    return condition
-
-
-def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
-    """The syntax tree, in which names in backquotes stand as plain ones, and what these mean."""
-    names: dict[str, str] = {}
-
-    def plain(found: re.Match[str]) -> str:
-        names[f"quoted_{len(names)}"] = found[1]
-        return list(names)[-1]
-
-    try:
-        return ast.parse(_QUOTED.sub(plain, expression).strip(), mode="eval").body, names
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"rule {text!r} cannot be read. {_HELP}") from None
-
-
-def _signed(expression: str, text: str) -> tuple[tuple[str, float], ...]:
-    """The columns of a sum with their signs."""
-    tree, names = _parsed(expression, text)
-
-    def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
-        if isinstance(node, ast.Name):
-            return [(names.get(node.id, node.id), sign)]
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-            other = sign if isinstance(node.op, ast.Add) else -sign
-            return [*parts(node.left, sign), *parts(node.right, other)]
-        raise InputError(f"rule {text!r} takes names of columns, + and -. {_HELP}")
-
-    return tuple(parts(tree, 1.0))
-
-
-def _check(node: ast.expr, text: str) -> None:
-    """Raise InputError for a condition that holds something else than comparisons."""
-    match node:
-        case ast.BoolOp():
-            for one in node.values:
-                _check(one, text)
-        case ast.UnaryOp(op=ast.Not()):
-            _check(node.operand, text)
-        case ast.Compare():
-            ordered = all(type(op) in _ORDER for op in node.ops)
-            for side in (node.left, *node.comparators):
-                if not (_plain(side) or (ordered and _is_sum(side))):
-                    raise InputError(
-                        f"rule {text!r} compares something else than columns, numbers and labels. "
-                        f"{_HELP}"
-                    )
-            for op, side in zip(node.ops, node.comparators, strict=True):
-                listed, among = isinstance(side, ast.List | ast.Tuple), isinstance(op, ast.In)
-                if listed != (among or isinstance(op, ast.NotIn)) or isinstance(op, ast.Is):
-                    raise InputError(f"rule {text!r}: `in` takes a list. {_HELP}")
-        case _:
-            raise InputError(f"rule {text!r} has a condition without a comparison. {_HELP}")
-
-
-def _plain(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) or _constant(node) is not None
-
-
-def _is_sum(node: ast.expr) -> bool:
-    """Whether a side of a comparison adds and subtracts columns and numbers."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        return _is_sum(node.left) and _is_sum(node.right)
-    return _plain(node)
-
-
-def _constant(node: ast.expr) -> Any:
-    """The number, label or list of them that a node spells; None for anything else."""
-    match node:
-        case ast.Constant(value=bool() | int() | float() | str()):
-            return node.value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
-            return -ast.literal_eval(node.operand)
-        case ast.List() | ast.Tuple():
-            found = [_constant(one) for one in node.elts]
-            return None if any(one is None or isinstance(one, list) for one in found) else found
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Evaluates a condition's tree on the values of columns."""
-
-    names: Mapping[str, str]
-    values: Mapping[str, Floats]
-    columns: Mapping[str, _Column]
-
-    def truth(self, node: ast.expr) -> Bools:
-        if isinstance(node, ast.BoolOp):
-            joined = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-            return np.asarray(joined.reduce([self.truth(one) for one in node.values]))
-        if isinstance(node, ast.UnaryOp):
-            return ~self.truth(node.operand)
-        assert isinstance(node, ast.Compare)
-        sides = [node.left, *node.comparators]
-        pairs = zip(sides[:-1], node.ops, sides[1:], strict=True)
-        return np.asarray(np.logical_and.reduce([self.pair(*one) for one in pairs]))
-
-    def pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Bools:
-        """One comparison (n,) of two sides."""
-        if isinstance(op, ast.In | ast.NotIn):
-            assert isinstance(right, ast.List | ast.Tuple)
-            equal = [self.equal(left, one) for one in right.elts]
-            among = np.logical_or.reduce(equal) if equal else self.equal(left, left) & False
-            return ~among if isinstance(op, ast.NotIn) else np.asarray(among)
-        if isinstance(op, ast.Eq | ast.NotEq):
-            equal_sides = self.equal(left, right)
-            return ~equal_sides if isinstance(op, ast.NotEq) else equal_sides
-        with np.errstate(invalid="ignore"):
-            sides = self.number(left, right), self.number(right, left)
-            return np.asarray(_ORDER[type(op)](*sides))
-
-    def named(self, node: ast.expr) -> str | None:
-        """The column that a node names; None for a constant and for `missing`."""
-        name = self.names.get(node.id, node.id) if isinstance(node, ast.Name) else None
-        return name if name != _MISSING or name in self.columns else None
-
-    def equal(self, left: ast.expr, right: ast.expr) -> Bools:
-        if self.named(left) is None:
-            left, right = right, left
-        name = self.named(left)
-        assert name is not None
-        column, values = self.columns[name], self.values[name]
-        if isinstance(right, ast.Name) and self.named(right) is None:
-            return self.missing(column, values)
-        if self.named(right) is not None:
-            return np.asarray(self.number(left, right) == self.number(right, left))
-        if not column.categorical:
-            return np.asarray(values == self.number(right, left))
-        label = label_of(_constant(right))
-        if label not in column.coded_levels:
-            raise InputError(
-                f"a rule has a label that column {name!r} lacks. Take one of its levels."
-            )
-        return np.asarray(values == column.coded_levels.index(label) + 1.0)
-
-    def missing(self, column: _Column, values: Floats) -> Bools:
-        if not column.categorical:
-            return np.isnan(values)
-        levels = column.coded_levels
-        codes = [levels.index(one) + 1.0 for one in column.missing_codes if one in levels]
-        return np.isin(values, codes)
-
-    def start(self, node: ast.expr) -> str | None:
-        """The start of the days that a side counts; None for a side that is no column of dates."""
-        name = self.named(node)
-        return None if name is None else self.columns[name].days_since
-
-    def number(self, node: ast.expr, beside: ast.expr) -> Any:
-        """A side as numbers: a constant, a number's values, or labels that are all numbers.
-
-        Beside dates a constant is a date too, and counts days since their start.
-        """
-        if isinstance(node, ast.BinOp):
-            left, right = (self.number(one, one) for one in (node.left, node.right))
-            return left + right if isinstance(node.op, ast.Add) else left - right
-        name, start = self.named(node), self.start(beside)
-        if name is None:
-            found = _constant(node)
-            if start is not None:
-                days = as_days(str(found), start)
-                if days is None:
-                    raise InputError("a rule compares dates with dates such as '2000-12-31'.")
-                return days
-            number = as_number(found) if isinstance(found, str) else found
-            if number is None or isinstance(number, list):
-                raise InputError("a rule compares an order with something that is no number.")
-            return float(number)
-        if self.named(beside) is not None and self.start(node) != start:
-            raise InputError("a rule compares dates with dates of the same days_since.")
-        column, values = self.columns[name], self.values[name]
-        if not column.categorical:
-            return values
-        return level_numbers(column, f"a rule compares column {name!r} by size")[
-            values.astype(np.intp) - 1
-        ]
-
-
-def level_numbers(column: _Column, said: str) -> Floats:
-    """The numbers (L,) that a category's labels spell, NaN for a missing one.
-
-    Raises InputError for a label that is no number; `said` is what asks for numbers.
-    """
-    found = [
-        np.nan if label is None or label in column.missing_codes else as_number(label)
-        for label in column.coded_levels
-    ]
-    if None in found:
-        raise InputError(
-            f'{said}, and not all of its levels are numbers. Take == or in, such as "area in '
-            "['a', 'b']\"."
-        )
-    return np.array(found, dtype=np.float64)

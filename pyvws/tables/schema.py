@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import narwhals as nw
-import numpy as np
 
 from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
@@ -22,7 +21,6 @@ from pyvws.tables.frame import open_frame
 from pyvws.tables.members import Members, read_members
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.proposed_rules import proposed_rules
-from pyvws.tables.rules import Bound, Fixed, Lookup, Sum, looked_up_by
 from pyvws.tables.short_conditionals import short_conditionals
 
 __all__ = ["Schema"]
@@ -140,45 +138,7 @@ class Schema:
         """Raise InputError for a rule that the columns of the schema do not fit."""
         for rule in self.columns[name].rules:
             self._check_names("column of a rule", name, rule.columns)
-            if isinstance(rule, Fixed):
-                one = {of: np.ones(1) for of in rule.columns}
-                rule.condition.holds(one, self.columns)
-                continue
-            if isinstance(rule, Lookup):
-                levels = set(map(looked_up_by, self.columns[rule.other].coded_levels))
-                if set(rule.found) != levels:
-                    raise InputError(
-                        f"lookup must have a value for each level of column {rule.other!r}, and "
-                        "for nothing else; an empty cell is called missing."
-                    )
-                continue
-            for other in rule.columns:
-                if self.columns[other].categorical:
-                    raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
-                gone = isinstance(rule, Sum) and self.columns[other].missing_codes
-                if gone and not self.columns[name].missing_codes:
-                    raise InputError(
-                        f"a sum is missing where a part is, and column {other!r} can be missing. "
-                        "Add missing to the column of the sum."
-                    )
-            self._check_dates(name, rule)
-
-    def _check_dates(self, name: str, rule: Bound | Sum) -> None:
-        """Raise InputError for a bound or a sum that takes days since unlike starts for one kind.
-
-        The days of dates with one start may be subtracted, which gives a number, and a number of
-        days may be added.
-        """
-        starts = [self.columns[one].days_since for one in (name, *rule.columns)]
-        signs = (
-            [1.0, -1.0] if isinstance(rule, Bound) else [1.0, *(-sign for _, sign in rule.parts)]
-        )
-        dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
-        if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
-            raise InputError(
-                "a rule takes dates with dates of the same days_since, such as "
-                '"= end - begin" for a number of days, or ">= begin" for a date.'
-            )
+            rule.check_among(name, self.columns)
 
     def _wanted(self, name: str) -> tuple[str, ...] | None:
         """The predictors that a column's own entries name; None if they name none."""

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS, model_settings
-from pyvws.tables.column import CATEGORICAL, ENTRIES, FAMILIES, Column
+from pyvws.tables.column import ENTRIES, Column
+from pyvws.tables.families import CATEGORICAL, FAMILIES
 from pyvws.tables.parts import follows
 from pyvws.tables.schema import Schema
 

@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
-from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.frame import check_columns, floats_of, open_frame
 from pyvws.tables.levels import distinct, has_labels
 
 __all__ = ["Associations", "associations", "correlation_ratio", "cramers_v", "rank_correlation"]
@@ -167,7 +167,7 @@ def _column(column: nw.Series[Any], coded: bool) -> _Column:
             f"Column {column.name!r} is neither a number nor a category (its type is "
             f"{str(column.dtype).partition('(')[0]}). Convert the column first, or leave it out."
         )
-    values = np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+    values = floats_of(column)
     return _Column(values, rankdata(values), np.isfinite(values))
 
 

@@ -23,7 +23,7 @@ from pyvws._base.checks import Floats, dataset_list, whole_number
 from pyvws.errors import InputError
 from pyvws.evaluation._plain_tables import rising_edges
 from pyvws.r_numbers import rarith
-from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.frame import check_columns, floats_of, open_frame
 from pyvws.tables.levels import as_number, distinct
 
 __all__ = ["KMarginal", "PairDistances", "coded_k_marginal", "k_marginal", "pair_distances"]
@@ -204,7 +204,7 @@ def _coded(
 def _cells(column: nw.Series[Any], edges: Floats | None) -> tuple[Codes, list[Any]]:
     """Each record's place (N,) among some cells: labels, numbers of bins, and None if missing."""
     if edges is not None and column.dtype.is_numeric():
-        values = column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+        values = floats_of(column)
         bin_of = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
         return bin_of.astype(np.intp), [*range(len(edges) + 1), None]
     places, labels = distinct(column)

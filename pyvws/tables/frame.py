@@ -188,6 +188,8 @@ def floats_of(column: nw.Series[Any]) -> Floats:
     """A column of numbers as floats (N,), NaN where empty: of a decimal the float nearest to it."""
     if column.dtype.is_decimal():
         column = column.cast(nw.String)  # Arrow's own cast rounds twice.
+    if column.dtype.is_integer() and column.implementation.is_pyarrow():
+        return np.asarray(column.to_numpy(), np.float64)  # Arrow's own cast refuses 2^53 + 1.
     return np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
 
 

@@ -13,6 +13,7 @@ import pytest
 from pyvws.errors import InputError
 from pyvws.tables.frame import (
     check_columns,
+    floats_of,
     numeric_column,
     open_frame,
     outcome_series,
@@ -172,6 +173,15 @@ def test_whole_numbers_of_128_bits_are_numbers_and_patterns() -> None:
     frame = open_frame(pl.DataFrame({"x": pl.Series(large, dtype=pl.Int128)}))
     assert plain_columns(frame, ["x"], role="formula")["x"].tolist() == [1e30, 1e30, 3.0]
     assert plain_columns(frame, ["x"], role="known")["x"].nunique() == 3
+
+
+@pytest.mark.parametrize("values", [[2**53 + 1, 3], [2**63 - 1, None, -5], [None, 2]])
+def test_whole_numbers_of_every_kind_are_the_nearest_floats(values) -> None:
+    expected = [np.nan if x is None else float(x) for x in values]
+    kinds = pa.array(values), pl.Series(values), pd.Series(values, dtype="Int64")
+    for kind, column in zip((pa.table, pl.DataFrame, pd.DataFrame), kinds, strict=True):
+        found = floats_of(open_frame(kind({"x": column}))["x"])
+        assert np.array_equal(found, expected, equal_nan=True)
 
 
 def test_units_whose_ids_are_long_numbers_stay_apart() -> None:

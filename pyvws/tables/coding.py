@@ -22,7 +22,7 @@ from pyvws.tables.levels import (
     native_levels,
     whole_numbers,
 )
-from pyvws.tables.numbers import is_whole, numbers_and_codes, numbers_with_codes, released_type
+from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes, released_type
 
 __all__ = ["coded_columns", "decoded_column"]
 
@@ -71,7 +71,7 @@ def decoded_column(
     numbers = np.asarray(values, dtype=np.float64)
     if column.decimals is not None:
         numbers = np.round(numbers, column.decimals) + 0.0  # Without -0.
-    whole = is_whole(column)
+    whole = column.is_whole
     if column.missing_codes or column.days_since is not None:
         missing = np.isnan(numbers)
         which = np.zeros(missing.sum(), np.intp)

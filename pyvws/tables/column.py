@@ -20,7 +20,7 @@ from pyvws.tables.entries import (
     refuse_no_text,
     several,
 )
-from pyvws.tables.families import CATEGORICAL, FAMILIES, MOST_LEVELS, PARTED, family_named
+from pyvws.tables.families import CATEGORICAL, COUNTS, FAMILIES, MOST_LEVELS, PARTED, family_named
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
@@ -421,9 +421,20 @@ class Column:
         number = self.number_of(label)
         return 2.0 + self.mass.index(number) if number in self.mass else 1.0
 
-    def rounded(self, numbers: Floats) -> Floats:
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column says that its numbers are whole."""
+        return self.decimals == 0 or self.model in COUNTS
+
+    @property
+    def step(self) -> float | None:
+        """The distance of two neighbouring numbers; None without decimals."""
+        return 1.0 if self.is_whole else self.decimals and 10.0**-self.decimals
+
+    def rounded(self, numbers: Floats | float) -> Floats:
         """Numbers (n,) at the column's decimals."""
-        return numbers if self.decimals is None else np.round(numbers, self.decimals) + 0.0
+        decimals = 0 if self.is_whole else self.decimals
+        return np.asarray(numbers if decimals is None else np.round(numbers, decimals) + 0.0)
 
     @property
     def given(self) -> dict[str, Any]:

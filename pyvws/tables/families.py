@@ -8,13 +8,16 @@ from typing import Final
 from pyvws._base.checks import near
 from pyvws.errors import InputError
 
-__all__ = ["CATEGORICAL", "FAMILIES", "MOST_LEVELS", "PARTED", "family_named"]
+__all__ = ["CATEGORICAL", "COUNTS", "FAMILIES", "MOST_LEVELS", "PARTED", "family_named"]
 
 MOST_LEVELS: Final = 300
 """The family nominal has coefficients for each level, so more levels are refused."""
 
 CATEGORICAL: Final = ("nominal", "ordinal", "logistic", "table")
 """Families of categories: their columns need levels."""
+
+COUNTS: Final = ("poisson", "negative-binomial")
+"""Families of whole numbers from 0 on."""
 
 PARTED: Final = ("nominal", "table")
 """Families of the category of a number's parts."""

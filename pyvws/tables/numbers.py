@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -24,14 +24,7 @@ from pyvws.tables.levels import (
     whole_numbers,
 )
 
-__all__ = ["has_words", "is_whole", "numbers_and_codes", "numbers_with_codes", "released_type"]
-
-_COUNTS: Final = ("poisson", "negative-binomial")
-
-
-def is_whole(column: Column) -> bool:
-    """Whether a schema says that a number is whole."""
-    return column.decimals == 0 or column.model in _COUNTS
+__all__ = ["has_words", "numbers_and_codes", "numbers_with_codes", "released_type"]
 
 
 def has_words(column: Column) -> bool:
@@ -66,7 +59,7 @@ def _type_by_schema(column: Column, values: nw.Series[Any]) -> nw.Series[Any]:
         return values
     if column.days_since is not None or has_words(column):
         return nw.new_series(values.name, ["1"], nw.String, backend=values.implementation)
-    kind = nw.Int64 if is_whole(column) else nw.Float64
+    kind = nw.Int64 if column.is_whole else nw.Float64
     return nw.new_series(values.name, [1], kind, backend=values.implementation)
 
 

@@ -164,13 +164,23 @@ class Finish:
         return self.schema.columns[self.name]
 
     def within(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest number by row, from the values (n,) of the columns before it."""
+        """Lowest and highest number by row, from the values (n,) of the columns before it.
+
+        Both have the column's decimals, so that a number at its limit is within after rounding.
+        """
         low: Floats | float
         high: Floats | float
         low, high = self.column.range or (-np.inf, np.inf)
         for rule in self.column.rules:
             low, high = rule.narrowed(low, high, values)
-        return low, high
+        step = self.column.step
+        if step is None or not self._is_number:
+            return low, high
+        below, above = self.rounded(low), self.rounded(high)
+        return (
+            np.where(below < low, self.rounded(below + step), below),
+            np.where(above > high, self.rounded(above - step), above),
+        )
 
     @property
     def _is_number(self) -> bool:
@@ -192,9 +202,9 @@ class Finish:
         low, high = self.within(values) if self._is_number else (-np.inf, np.inf)
         return np.asarray((own < low) | (own > high))
 
-    def rounded(self, found: Floats) -> Floats:
-        """Drawn values (n,) at the column's decimals."""
-        return self.column.rounded(found) if self._is_number else found
+    def rounded(self, found: Floats | float) -> Floats:
+        """Drawn values (n,), or limits of them, at the column's decimals."""
+        return self.column.rounded(found) if self._is_number else np.asarray(found)
 
     def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), or the codes of parts, where rules and parts leave them as they are.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
+from pyvws.tables.parts import finish_of
 from pyvws.tables.rules import Bound, Fixed, Sum, read_rule
+from pyvws.tables.schema import Schema
 
 COLUMNS = {
     "age": Column(role="public", range=(0, 100)),
@@ -94,3 +97,29 @@ def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
         except InputError as error:
             lines = str(error).splitlines()
         assert len(lines) == 1
+
+
+@pytest.mark.parametrize("model", ["normal", "poisson"])
+@given(
+    rule=st.sampled_from([">= x", "<= x"]),
+    decimals=st.integers(0, 3),
+    ends=st.lists(st.floats(-5, 5), min_size=2, max_size=2, unique=True),
+    rows=st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20),
+)
+@settings(max_examples=100, deadline=None)
+def test_rounded_numbers_keep_bounds_of_more_decimals(model, rule, decimals, ends, rows):
+    whole = model == "poisson"
+    column = Column(
+        model=model, rule=rule, range=sorted(ends), decimals=None if whole else decimals
+    )
+    schema = Schema({"x": Column(role="public"), "y": column})
+    x, y = np.array(rows).T
+    y = np.round(y, 0 if whole else 15)
+    finish = finish_of(schema, "y")
+    values = {"x": x} | {"y": finish.settled(finish.rounded(y), {"x": x})}
+    kept = ~finish.broken(values)
+    made = schema.decoded("y", values["y"], like=pl.Series("y", [1 if whole else 1.0])).to_numpy()
+    low, high = sorted(ends)
+    for one, other in zip(made[kept], x[kept], strict=True):
+        assert low <= one <= high
+        assert one >= other if rule == ">= x" else one <= other

@@ -143,7 +143,7 @@ def read_public(out: Path) -> PublicPart:
     schema = folder / SCHEMA_FILE
     with as_left(out):
         said = Schema.read(schema) if schema.is_file() else None
-        columns = _released_columns(folder, privacy, paths[0], said)
+        columns = _released_columns(folder, privacy, paths, said)
         models = {one["name"]: one["predictors"] for one in privacy.get("columns", ())}
     numbers = [one.name for one in columns if one.is_number]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
@@ -181,15 +181,15 @@ def run_schema(path: Path) -> Path | None:
 
 
 def _released_columns(
-    folder: Path, privacy: dict[str, Any], file: Path, schema: Schema | None
+    folder: Path, privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
 ) -> list[ReleasedColumn]:
-    columns = read_columns(file, privacy, schema)
+    columns = read_columns(files, privacy, schema)
     synthetic = [one.name for one in columns if one.synthetic]
     wanted = privacy.get("columns_synthesized")
     if len(synthetic) != 1 if wanted is None else sorted(synthetic) != sorted(wanted):
         many = "one column" if wanted is None else f"{len(wanted)} synthesized columns"
         raise InputError(
-            f"{file.name} needs {many} besides the columns released unchanged. "
+            f"{files[0].name} needs {many} besides the columns released unchanged. "
             f"Got {len(synthetic)}. {AS_LEFT}"
         )
     return columns
@@ -224,7 +224,7 @@ def columns_of_run(out: Path, schema: Schema | None) -> list[ReleasedColumn]:
     folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
     with as_left(out):
-        return _released_columns(folder, privacy, _dataset_paths(folder, privacy)[0], schema)
+        return _released_columns(folder, privacy, _dataset_paths(folder, privacy), schema)
 
 
 def draws_behind(files: Sequence[Path]) -> list[Any]:

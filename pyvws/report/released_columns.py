@@ -95,19 +95,21 @@ class ColumnValues:
 
 
 def read_columns(
-    file: Path, privacy: Mapping[str, Any], schema: Schema | None
+    files: Sequence[Path], privacy: Mapping[str, Any], schema: Schema | None
 ) -> list[ReleasedColumn]:
-    """The columns of a dataset in their order; those not released unchanged are synthetic.
+    """The columns of datasets in their order; those not released unchanged are synthetic.
 
     Columns of new ids are left out.
 
     A column is a category if the schema says so, if its model is nominal, or if it holds neither
-    numbers nor truth values.
+    numbers nor truth values. A number of a table whose schema is not public may be missing if some
+    cell is empty.
     """
     kept = privacy.get("columns_released_unchanged")
     unchanged = {str(name) for name in kept} if isinstance(kept, list) else set()
-    with readable(str(file)):
-        kinds = scan(file).collect_schema()
+    with readable(str(files[0])):
+        kinds = scan(files[0]).collect_schema()
+    empty = _with_empty_cells(files) if schema is None and "columns" in privacy else set()
     models = {one["name"]: one["model"] for one in privacy.get("columns", ())}
     made = []
     for name, kind in kinds.items():
@@ -120,8 +122,19 @@ def read_columns(
             made.append(said_column(name, synthetic, said))
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
-        made.append(ReleasedColumn(name, synthetic, () if category else None))
+        codes = (None,) if name in empty and not category else ()
+        made.append(ReleasedColumn(name, synthetic, () if category else None, codes))
     return made
+
+
+def _with_empty_cells(files: Sequence[Path]) -> set[str]:
+    """Names of the columns that have an empty cell in some file."""
+    found: set[str] = set()
+    for file in files:
+        with readable(str(file)):
+            (counts,) = scan(file).null_count().collect(engine="streaming").to_dicts()
+        found |= {name for name, count in counts.items() if count}
+    return found
 
 
 def said_column(name: str, synthetic: bool, said: Column) -> ReleasedColumn:

@@ -283,6 +283,20 @@ def test_a_table_whose_schema_is_not_public_yet(out: Path) -> None:
     assert "released unchanged" in public_page(public)
 
 
+def test_numbers_with_empty_cells_of_a_table_whose_schema_is_not_public_yet(out: Path) -> None:
+    (out / "release/schema.toml").unlink()
+    last = sorted((out / "release").glob("*.csv"))[-1]
+    table = pl.read_csv(last, schema_overrides={"zip": pl.String})
+    changed = table.with_columns(pl.when(pl.int_range(pl.len()) > 4).then("pay").alias("pay"))
+    changed.write_csv(last)
+    public = read_public(out)
+    missing = {one.name: one.missing for one in public.columns}
+    assert missing == {**dict.fromkeys(missing, False), "pay": True}
+    values = public.values(next(one for one in public.columns if one.name == "pay"))
+    assert [len(one) for one in values.tables] == [N, N, N - 5]
+    assert "pay" in public_page(public)
+
+
 def test_a_statement_that_names_other_columns_is_refused(out: Path) -> None:
     statement = out / "release/privacy.json"
     content = json.loads(statement.read_text())

@@ -129,6 +129,12 @@ def table_plan(
             "mean=['income']."
         )
     codes = {} if schema is None else schema.columns
+    for one in statistics:
+        if one.kind != "share" and one.column in codes and codes[one.column].days_since is not None:
+            raise InputError(
+                f"{one.kind} {one.column!r} is a column of dates, and only numbers have one. Name "
+                "a column of numbers, or turn the dates into years."
+            )
     missing = {
         name: tuple(dict.fromkeys([*one.missing_codes, None])) for name, one in codes.items()
     }

@@ -184,6 +184,17 @@ def test_levels_and_missing_codes_of_a_schema() -> None:
     assert [one.estimate for one in found.figures] == [one.estimate for one in expected.figures]
 
 
+@pytest.mark.parametrize("asked", [{"mean": "day"}, {"total": "day"}, {"quantile": {"day": 0.5}}])
+def test_dates_of_a_schema_have_no_figures_of_numbers(asked: dict[str, Any]) -> None:
+    day = Column(role="public", days_since="2000-01-01")
+    with pytest.raises(InputError, match="'day' is a column of dates, and only numbers have one"):
+        vws.tabulate(
+            [one.assign(day="2000-12-31") for one in datasets()],
+            schema=Schema({"day": day}),
+            **asked,
+        )
+
+
 def test_datasets_of_one_draw_are_averaged_first() -> None:
     made = datasets(4)
     found = vws.tabulate(made, mean="pay", draw_of_dataset=[1, 1, 2, 2])

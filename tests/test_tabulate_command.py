@@ -89,6 +89,19 @@ def test_the_printed_table_names_each_figure(files: list[str]) -> None:
     assert "none" in next(line for line in made.output.splitlines() if "mean pay c" in line)
 
 
+@pytest.mark.parametrize(("kind", "said"), [("partial", "partially"), ("full", "fully")])
+def test_headings_say_what_the_datasets_are(
+    files: list[str], tmp_path: Path, kind: str, said: str
+) -> None:
+    words = ["--kind", kind, "--out", str(tmp_path / "out")]
+    made = run(*asked(files), *words)
+    asked_combine = ["combine", *files, "--formula", "pay ~ 1", "--kind", kind]
+    combined = CliRunner().invoke(app, asked_combine)
+    page = (tmp_path / "out" / "table.html").read_text()
+    for text in (made.output, combined.output, page):
+        assert f"{said} synthetic" in text
+
+
 class Cells(HTMLParser):
     """The text of a page's table cells."""
 

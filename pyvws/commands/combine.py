@@ -36,7 +36,7 @@ def combine(
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
     from pyvws.commands._tables import left_out, read_synthetic
-    from pyvws.evaluation.combining_rules import combine_formula
+    from pyvws.evaluation.combining_rules import SYNTHETIC, combine_formula
     from pyvws.report.output_folder import draws_behind, refuse_systematic
 
     if kind not in ("partial", "full"):
@@ -76,7 +76,7 @@ def combine(
     elif not quiet:
         of = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
         print_table(
-            f"{formula} over {len(files)} datasets{of}, {kind}ly synthetic",
+            f"{formula} over {len(files)} datasets{of}, {SYNTHETIC[kind]}",
             ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
             (
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))

@@ -133,6 +133,8 @@ def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
 
 
 def _tell(table: Any) -> None:
+    from pyvws.evaluation.combining_rules import SYNTHETIC
+
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     said = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
@@ -142,7 +144,7 @@ def _tell(table: Any) -> None:
             "survey."
         )
     print_table(
-        f"estimates from {table.datasets} datasets, {table.kind}ly synthetic",
+        f"estimates from {table.datasets} datasets, {SYNTHETIC[table.kind]}",
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -42,7 +42,10 @@ from pyvws.r_numbers import rarith
 if TYPE_CHECKING:
     from pyvws.tables.schema import Schema
 
-__all__ = ["Combined", "CombinedCoefficients", "combine", "combine_formula"]
+__all__ = ["SYNTHETIC", "Combined", "CombinedCoefficients", "combine", "combine_formula"]
+
+SYNTHETIC: Final = {"partial": "partially synthetic", "full": "fully synthetic"}
+"""What the datasets of each kind of combining rule are called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class Follows:
 def follows(schema: Schema, name: str, values: Mapping[str, Floats]) -> Follows:
     """Which records follow from the family of a column, by values as `Schema.coded` gives them."""
     column, n = schema.columns[name], len(values[name])
-    part = values[part_of(name)] if column.parts else None
+    part = values[part_of(name)] if column.parts else None  # Any column may have that name.
     fixed, breaking = (np.zeros(n, dtype=np.bool_) for _ in range(2))
     for rule in column.rules:
         holds, broken = rule.judged(name, part, values, schema.columns)

@@ -63,7 +63,9 @@ def short_conditionals(
         if column.role != "synthesize":
             made[name] = column
             continue
-        one = (_seen if short else _as_it_is)(column, values[name], values.get(part_of(name)))
+        one = (_seen if short else _as_it_is)(
+            column, values[name], values.get(part_of(name)) if column.parts else None
+        )
         if lookup := _decided_by(one, seen):
             made[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
             continue

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from pyvws.errors import InputError
 from pyvws.tables.column import Column
-from pyvws.tables.parts import finish_of
+from pyvws.tables.parts import finish_of, follows
 from pyvws.tables.rules import Bound, Fixed, Sum, read_rule
 from pyvws.tables.schema import Schema
 
@@ -123,3 +123,10 @@ def test_rounded_numbers_keep_bounds_of_more_decimals(model, rule, decimals, end
     for one, other in zip(made[kept], x[kept], strict=True):
         assert low <= one <= high
         assert one >= other if rule == ">= x" else one <= other
+
+
+def test_a_column_may_have_the_name_of_parts_that_another_lacks() -> None:
+    levels = {"model": "nominal", "levels": ("a", "b")}
+    schema = Schema({"x": Column(**levels), "part of x": Column(**levels)})
+    coded = schema.coded(pl.DataFrame({"x": ["a", "b"], "part of x": ["b", "b"]}))
+    assert follows(schema, "x", coded).valued.all()

@@ -35,6 +35,7 @@ __all__ = [
     "written_as_text",
 ]
 
+_VIEWS = {"string_view": "string", "binary_view": "binary"}
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
 OutcomeKind = Literal["whole", "real", "boolean", "date"] | nw.Series[Any]
@@ -71,7 +72,28 @@ def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
         frame = frame.collect()
     if len(frame) < least:
         raise InputError(f"The table needs at least {least} records. Got {len(frame)}.")
-    return frame
+    return _without_views(frame)
+
+
+def _without_views(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """The frame with Arrow's views as plain text or bytes, since Arrow takes no rows of a view."""
+    native: Any = frame.to_native()
+    if frame.implementation.is_polars():
+        return frame
+    kinds = native.schema.types if frame.implementation.is_pyarrow() else native.dtypes
+    by_name = zip(frame.columns, (str(kind).partition("[")[0] for kind in kinds), strict=True)
+    made = []
+    for name, plain in ((name, _VIEWS[kind]) for name, kind in by_name if kind in _VIEWS):
+        import pyarrow as pa
+
+        column: Any = pa.chunked_array([frame[name].to_arrow().cast(plain)])
+        if frame.implementation.is_pandas():
+            import pandas as pd
+
+            cells = pd.arrays.ArrowExtensionArray(column)  # type: ignore[attr-defined]
+            column = pd.Series(cells, index=native.index)
+        made.append(nw.from_native(column, series_only=True).alias(name))
+    return frame.with_columns(*made) if made else frame
 
 
 def written_as_text(table: Any, released: Any) -> tuple[str, ...]:

@@ -177,13 +177,14 @@ def _in_rank_order(pairs: pl.DataFrame, *, strictly: bool = False) -> bool:
 
 
 def _series(column: nw.Series[Any]) -> pl.Series:
-    """A column as a polars Series; a column with several types of values becomes text."""
-    try:
-        made = column.to_polars()
-        if made.dtype != pl.Object:
-            return made
-    except NO_PLACE:
-        pass
+    """A column as a polars Series, as text where its type is none of polars' own."""
+    if column.dtype != nw.Unknown:  # polars panics on some of these types.
+        try:
+            made = column.to_polars()
+            if nw.from_native(made, series_only=True).dtype not in (nw.Object, nw.Unknown):
+                return made
+        except NO_PLACE:
+            pass
     return pl.Series([None if value is None else str(value) for value in column.to_list()])
 
 

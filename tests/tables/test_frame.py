@@ -199,3 +199,16 @@ def test_ids_that_are_text_in_part_are_refused(kind):
         unit_codes(open_frame(table), "home")
     whole = pd.DataFrame({"home": pd.Series([1, 2.0, 1], dtype=kind)})
     assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["string_view", "binary_view"])
+@pytest.mark.parametrize("in_pandas", [False, True])
+def test_arrow_views_are_plain_columns(kind, in_pandas):
+    cells = pa.array([b"a", b"", b"b"]).cast(kind.removesuffix("_view")).cast(kind)
+    table = pa.table({"n": [1, 2, 3], "c": cells})
+    if in_pandas:
+        column = pd.Series(pd.arrays.ArrowExtensionArray(cells), index=[4, 7, 5])
+        table = pd.DataFrame({"n": pd.Series([1, 2, 3], index=[4, 7, 5]), "c": column})
+    opened = open_frame(table)
+    assert opened[[2, 0, 1]]["c"].to_list() == [cells[k].as_py() for k in (2, 0, 1)]
+    assert list(opened.columns) == ["n", "c"]

@@ -207,3 +207,23 @@ def test_the_console_names_a_rank_order_and_the_release_does_not(
     for path in (out / "release").iterdir():
         assert b"rank order" not in path.read_bytes()
     assert json.loads((out / "release/privacy.json").read_text())["row_order"] == "random"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.period_range("2000-01", periods=20, freq="M")),
+        pd.Series(pd.interval_range(0, 20)),
+        pd.Series(pd.Categorical(pd.interval_range(0, 20))),
+        pd.Series(np.arange(20) + 0j),
+    ],
+    ids=["period", "interval", "cut", "complex"],
+)
+def test_types_that_only_pandas_has_are_compared_as_text(column):
+    frame = pd.DataFrame({"y": np.arange(20.0), "c": column, "text": column.astype(str)})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DisclosureWarning)
+        look_for_copies(frame, ["c"], {"y": (np.arange(20.0), "real")})
+        look_for_copies(frame, ["text"], {"y": (np.arange(20.0), "real")})
+    told = [str(one.message).replace("text", "c") for one in caught]
+    assert told in ([], told[:1] * 2)

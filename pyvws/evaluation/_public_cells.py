@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError
+from pyvws.tables.dates import holds_dates
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import distinct, label_of
 from pyvws.tables.numbers import numbers_and_codes
@@ -50,6 +51,8 @@ class TablePlan:
         Columns of the survey's design.
     missing : dict
         The codes of missing values of the columns of a schema.
+    dates : tuple of str
+        The columns of a schema that hold dates.
     to_review : tuple of (str, str)
         The columns and entries of a schema that the table takes and that are still under review.
     """
@@ -60,6 +63,7 @@ class TablePlan:
     strata: str | None
     clusters: str | None
     missing: dict[str, tuple[str | None, ...]]
+    dates: tuple[str, ...]
     to_review: tuple[tuple[str, str], ...]
 
     @property
@@ -147,6 +151,7 @@ def table_plan(
     open_entries = () if schema is None else schema.to_review
     return TablePlan(
         *(cells, tuple(statistics), weights, strata, clusters, missing),
+        dates=tuple(name for name, one in codes.items() if one.days_since is not None),
         to_review=tuple(one for one in dict.fromkeys(taken) if one in open_entries),
     )
 
@@ -175,6 +180,11 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
         if one.kind == "share":
             coded[one.column] = _places(frame[one.column], one.points)
         elif one.column and one.column not in numbers:
+            if one.column in plan.dates or holds_dates(frame[one.column]):
+                raise InputError(
+                    f"Column {one.column!r} holds dates, which have no total, mean or quantile "
+                    "here. Make a number of them, such as days since a public date."
+                )
             codes = plan.missing.get(one.column, (None,))
             numbers[one.column] = numbers_and_codes(frame[one.column], codes, one.column)[0]
     weights = np.ones(len(frame))

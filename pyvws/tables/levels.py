@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -92,6 +93,8 @@ def coded_column(
 def label_of(value: Any) -> str:
     """A level or cell as text: "true" or "false", a whole number without a point, text as it is.
 
+    A decimal loses the zeros at its end, and a date and time at midnight is its date.
+
     Raises InputError for text that is no Unicode, which no file can hold.
     """
     if isinstance(value, (bool, np.bool_)):
@@ -99,6 +102,11 @@ def label_of(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     text = str(value)
+    if isinstance(value, Decimal):
+        whole, point, digits = format(value, "f").partition(".")
+        text = (whole + point + digits.rstrip("0")).removesuffix(".")
+    elif isinstance(value, datetime):
+        text = text.removesuffix(" 00:00:00")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -425,3 +425,23 @@ def test_laplace_figures_by_a_schema_under_review_are_refused(monkeypatch: Any, 
         vws.tabulate(made, by=public, mean="pay", **given, ranges=ranges)
     vws.tabulate(made, by=public, count=True, **given)
     vws.tabulate(made, by="kind", mean="pay", schema=schema)
+
+
+@pytest.mark.parametrize("typed", [pl.Date, pl.Datetime, pl.String])
+@pytest.mark.parametrize("pandas", [False, True])
+def test_levels_of_dates_are_cells_whatever_their_type(typed: Any, pandas: bool) -> None:
+    text = pl.Series(["2000-01-01", "2001-05-06", "2000-01-01", None])
+    days = text if typed == pl.String else text.str.to_date().cast(typed)
+    table: Any = pl.DataFrame({"day": days})
+    table = table.to_pandas() if pandas else table
+    found = vws.tabulate([table, table], by={"day": ["2000-01-01", "2001-05-06"]}, count=True)
+    assert [one.estimate for one in found.figures] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("statistic", [{"total": "d"}, {"mean": "d"}, {"quantile": {"d": [0.5]}}])
+def test_totals_of_dates_are_refused(statistic: dict[str, Any]) -> None:
+    days = pl.Series("d", ["2000-01-01", "2001-05-06"])
+    dates = Column(role="public", days_since="2000-01-01", range=("2000-01-01", "2005-01-01"))
+    for column, schema in ((days, Schema(columns={"d": dates})), (days.str.to_date(), None)):
+        with pytest.raises(InputError, match="'d' holds dates, which have no total"):
+            vws.tabulate([column.to_frame()] * 2, schema=schema, **statistic)

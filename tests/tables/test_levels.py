@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 from pyvws.errors import InputError
 from pyvws.tables.frame import open_frame, outcome_series, with_columns
-from pyvws.tables.levels import coded_column
+from pyvws.tables.levels import coded_column, label_of
 from pyvws.tables.outcome_copies import look_for_copies
 
 TEXT, WHOLE, TRUTH = ["b", "a", "b"], [2, 1, 2], [True, False, True]
@@ -144,3 +146,21 @@ def test_a_copy_of_labels_is_refused(copy: list[str]) -> None:
     look_for_copies(table, ["y", "other"], sought)
     with pytest.raises(InputError, match="equal the outcome 'y'"):
         look_for_copies(table, ["y", "same", "other"], sought)
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        (Decimal("1.00"), "1"),
+        (Decimal("0.50"), "0.5"),
+        (Decimal("1E+2"), "100"),
+        (
+            Decimal("12345678901234567890123456789012345.60"),
+            "12345678901234567890123456789012345.6",
+        ),
+        (datetime(2000, 12, 31), "2000-12-31"),
+        (datetime(2000, 12, 31, 0, 0, 1), "2000-12-31 00:00:01"),
+    ],
+)
+def test_equal_values_of_other_types_are_one_label(value: Any, label: str) -> None:
+    assert label_of(value) == label

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from pyvws._base.checks import dataset_list, open_unit_interval
+from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import InputError
 from pyvws.evaluation._laplace_table import laplace_figures, most_records, public_ranges
 from pyvws.evaluation._public_cells import (
@@ -62,9 +62,10 @@ class CellFigure:
         By the combining rules; in the column's unit. NaN where a dataset gives none. A larger
         standard error is less certain.
     records : float
-        Mean over the datasets of the number of synthetic records in the cell.
+        Mean over the datasets of the number of synthetic records that the estimate is of: those in
+        the cell that have a value of the column, for a share one of the levels.
     empty : int
-        The number of datasets without a record in the cell.
+        The number of datasets without such a record.
     laplace, laplace_noise : float
         The figure by the Laplace mechanism, and the standard error of its noise alone; NaN without
         confidential records. No standard error stands beside a quantile.
@@ -263,19 +264,19 @@ def tabulate(
     found = [
         read_records(table, plan, f"dataset {place}") for place, table in enumerate(tables, start=1)
     ]
-    sizes = np.array([np.bincount(one.cell[one.cell >= 0], minlength=len(cells)) for one in found])
     estimates = [_of_dataset(one, plan) for one in found]
     figures = []
     for place, one in enumerate(plan.statistics):
         for row, cell in enumerate(cells):
+            sizes = np.array([of_dataset[place][row][0] for of_dataset in estimates])
             for column, point in enumerate(one.points):
-                made = [of_dataset[place][row][column] for of_dataset in estimates]
+                made = [of_dataset[place][row][1][column] for of_dataset in estimates]
                 figures.append(
                     CellFigure(
                         *(cell, one.kind, one.column, str(point)),
                         *_joined(made, level, rules),
-                        records=float(sizes[:, row].mean()),
-                        empty=int((sizes[:, row] == 0).sum()),
+                        records=float(sizes.mean()),
+                        empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
                         laplace_noise=float(beside[place][1][row, column]),
                     )
@@ -308,34 +309,48 @@ def _joined(
     return found.estimate, found.variance**0.5, found.df, *found.interval(level)
 
 
-def _of_dataset(records: CellRecords, plan: TablePlan) -> list[list[list[SurveyEstimate]]]:
-    """The estimates of one dataset, by statistic, cell and point."""
+def _of_dataset(
+    records: CellRecords, plan: TablePlan
+) -> list[list[tuple[int, list[SurveyEstimate]]]]:
+    """By statistic and cell of one dataset: the number of records used, and the points' estimates.
+
+    Records without a value of the statistic's column are not used.
+    """
     design = survey_design(records.weights, records.strata, records.clusters)
     order = np.argsort(records.cell, kind="stable")
     starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
     cells = [order[start:end] for start, end in pairwise(starts)]
-    return [
-        [list(_estimates(one, records, design, rows)) for rows in cells] for one in plan.statistics
-    ]
+    found = []
+    for one in plan.statistics:
+        values = _values(one, records)
+        used = [rows[np.isfinite(values[rows])] for rows in cells]
+        found.append([(len(rows), list(_estimates(one, values, design, rows))) for rows in used])
+    return found
+
+
+def _values(one: Statistic, records: CellRecords) -> Floats:
+    """What a statistic is of (N,): ones, places among the levels of a share, or numbers.
+
+    NaN where a record has none.
+    """
+    if one.kind == "count":
+        return np.ones(len(records.cell))
+    if one.kind == "share":
+        places = records.levels[one.column]
+        return np.where(places < 0, np.nan, places)
+    return records.numbers[one.column]
 
 
 def _estimates(
-    one: Statistic, records: CellRecords, design: SurveyDesign, rows: Any
+    one: Statistic, values: Floats, design: SurveyDesign, rows: Any
 ) -> Iterator[SurveyEstimate]:
-    """The estimates of a statistic in the cell of `rows`, a point each."""
-    if one.kind == "count":
-        yield survey_total(np.ones(len(rows)), design, rows)
-        return
+    """The estimates of a statistic of the values (N,) in `rows`, a point each."""
+    y = values[rows]
     if one.kind == "share":
-        places = records.levels[one.column][rows]
-        rows, places = rows[places >= 0], places[places >= 0]
         for place in range(len(one.points)):
-            yield survey_mean(places == place, design, rows)
-        return
-    y = records.numbers[one.column][rows]
-    rows, y = rows[np.isfinite(y)], y[np.isfinite(y)]
-    if one.kind == "quantile":
+            yield survey_mean(y == place, design, rows)
+    elif one.kind == "quantile":
         for point in one.points:
             yield survey_quantile(y, point, design, rows)
-        return
-    yield (survey_total if one.kind == "total" else survey_mean)(y, design, rows)
+    else:
+        yield (survey_mean if one.kind == "mean" else survey_total)(y, design, rows)

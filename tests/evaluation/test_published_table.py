@@ -445,3 +445,25 @@ def test_totals_of_dates_are_refused(statistic: dict[str, Any]) -> None:
     for column, schema in ((days, Schema(columns={"d": dates})), (days.str.to_date(), None)):
         with pytest.raises(InputError, match="'d' holds dates, which have no total"):
             vws.tabulate([column.to_frame()] * 2, schema=schema, **statistic)
+
+
+def test_records_are_those_that_an_estimate_is_of() -> None:
+    """A page, a csv and the terminal print these numbers."""
+    first = pd.DataFrame({"g": list("aaabb"), "y": [1, 2, None, None, None], "s": list("uu-v-")})
+    second = pd.DataFrame({"g": list("aaabb"), "y": [1, 2, 3, 4, None], "s": list("uvuvv")})
+    found = vws.tabulate(
+        [first, second],
+        by={"g": ["a", "b"]},
+        count=True,
+        total="y",
+        mean="y",
+        share={"s": ["u", "v"]},
+        quantile={"y": [0.5]},
+    )
+    used = {(one.statistic, *one.cell): (one.records, one.empty) for one in found.figures}
+    assert used == {
+        **{("count", "a"): (3.0, 0), ("count", "b"): (2.0, 0)},
+        **{(kind, "a"): (2.5, 0) for kind in ("total", "mean", "share", "quantile")},
+        **{(kind, "b"): (0.5, 1) for kind in ("total", "mean", "quantile")},
+        ("share", "b"): (1.5, 0),
+    }

@@ -6,7 +6,8 @@ original says so, as `pyvws schema` proposes from it. Missing values of a catego
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,14 +94,24 @@ def plain_tables(
     columns: Sequence[str] | None = None,
     bins: Mapping[str, Any] | None = None,
     least: int = 2,
+    holdout: Any = None,
 ) -> PlainTables:
     """Read `columns`, or all that the schema or the original's own values make usable.
 
+    A hold-out stands after the synthetic datasets, in one list with them. Messages name the table.
     Raises InputError for a column that a table or the schema lacks, fewer than `least` columns,
     bins that do not rise, and cells of a number that are neither a number nor a missing code.
     """
-    first = open_frame(original, least=1)
-    others = [open_frame(one, least=1) for one in dataset_list(synthetic, "synthetic")]
+    given_tables = {"original": original}
+    for number, one in enumerate(dataset_list(synthetic, "synthetic"), start=1):
+        given_tables[f"synthetic dataset {number}"] = one
+    if holdout is not None:
+        given_tables["hold-out"] = holdout
+    frames = {}
+    for role, table in given_tables.items():
+        with _named(role):
+            frames[role] = open_frame(table, least=1)
+    first = frames["original"]
     if columns is not None:
         check_columns(first, columns, role="columns")
         first = first.select(list(dict.fromkeys(columns)))
@@ -112,17 +123,19 @@ def plain_tables(
         )
     given = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, given, role="bins")
-    for number, frame in enumerate(others, start=1):
-        role = f"synthetic dataset {number}"
+    for role, frame in list(frames.items())[1:]:
         check_columns(frame, names, role=role, header=first.columns)
-    tables: list[dict[str, NDArray[Any]]] = [{} for _ in range(len(others) + 1)]
+    tables: list[dict[str, NDArray[Any]]] = [{} for _ in frames]
     edges, gone = {}, {}
     for name in names:
-        parts = [frame[name] for frame in (first, *others)]
+        parts = {role: frame[name] for role, frame in frames.items()}
         if kinds[name].categorical:
             found, gone[name] = _codes(parts, kinds[name])
         else:
-            found = [_numbers(part, kinds[name], place) for place, part in enumerate(parts)]
+            found = []
+            for role, part in parts.items():
+                with _named(role):
+                    found.append(read_numbers(part, kinds[name]))
             edges[name] = given.get(name, _tenths(found[0], kinds[name]))
         for table, values in zip(tables, found, strict=True):
             table[name] = values
@@ -181,22 +194,24 @@ def read_numbers(column: nw.Series[Any], said: Column) -> Floats:
     return numbers_and_codes(column, tuple(codes), column.name, start=said.days_since)[0]
 
 
-def _numbers(column: nw.Series[Any], said: Column, place: int) -> Floats:
+@contextmanager
+def _named(role: str) -> Iterator[None]:
+    """Put a table's role before the words of an InputError."""
     try:
-        return read_numbers(column, said)
+        yield
     except InputError as error:
-        where = f"synthetic dataset {place}" if place else "original"
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{role}: {error}") from None
 
 
 def _codes(
-    parts: Sequence[nw.Series[Any]], said: Column
+    parts: Mapping[str, nw.Series[Any]], said: Column
 ) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
-    """Codes of each table's cells, and the codes that stand for a missing value."""
+    """Codes of each table's cells, by its role, and the codes that stand for a missing value."""
     codes: dict[str | None, int] = {}
     found = []
-    for part in parts:
-        places, labels = distinct(part)
+    for role, part in parts.items():
+        with _named(role):
+            places, labels = distinct(part)
         of_label = [codes.setdefault(label, len(codes)) for label in labels]
         if (places < 0).any():
             of_label.append(codes.setdefault(None, len(codes)))

@@ -187,8 +187,7 @@ def table_risk(
         raise InputError("keys must name the columns that an intruder knows, one or more.")
     if both := sorted(set(known) & set(targets)):
         raise InputError(f"{both[0]!r} is a key and a target. Take it out of one of them.")
-    given = [*synthetic, holdout] if holdout is not None else synthetic
-    tables = plain_tables(original, given, schema=schema, bins=bins, least=1)
+    tables = plain_tables(original, synthetic, schema=schema, bins=bins, least=1, holdout=holdout)
     for name in (*known, *targets):
         if name not in tables.names:
             usable = named(tables.names, open_frame(original, least=1).columns)

@@ -148,6 +148,9 @@ def check_columns(
                     f"{role} lacks {placed([name], header)} of the table, whose first line looks "
                     "like a record. A file needs a header, and commas between cells."
                 )
+            lacks = f"names column {name!r}, which the table lacks"
+            if header:
+                lacks = f"lacks column {name!r} of the table that it is compared with"
             header = frame.columns
             near = (
                 []
@@ -157,7 +160,7 @@ def check_columns(
             hint = (
                 f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
             )
-            raise InputError(f"{role} names column {name!r}, which the table lacks. {hint}")
+            raise InputError(f"{role} {lacks}. {hint}")
 
 
 def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:

@@ -68,6 +68,27 @@ def test_a_holdout_tells_a_copy_from_a_second_sample():
     assert fresh.closest == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.drop("ill"), "hold-out lacks column 'ill' of the table"),
+        (
+            lambda table: table.with_columns(cost=pl.lit("x")),
+            "hold-out: Column 'cost' has 40 cells",
+        ),
+        (
+            lambda table: table.with_columns(ill=pl.struct("age")),
+            "hold-out: Column 'ill' has cells",
+        ),
+        (lambda table: table.head(0), "hold-out: The table needs at least 1 records"),
+    ],
+)
+def test_messages_on_the_holdout_name_it(change, message):
+    table, holdout = patients(40, 1), change(patients(40, 2))
+    with pytest.raises(InputError, match=message):
+        table_risk(table, [table], keys=["age"], holdout=holdout)
+
+
 @given(small_tables(), st.integers(0, 99))
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_risks_stay_within_their_ends(table, seed):

@@ -195,7 +195,7 @@ def test_what_does_not_fit_is_named(change, options, message):
 
 def test_a_column_that_a_dataset_lacks_is_named():
     table = people(40)
-    with pytest.raises(InputError, match="synthetic dataset 2 names column 'age'"):
+    with pytest.raises(InputError, match="synthetic dataset 2 lacks column 'age' of the table"):
         table_utility(table, [table, table.drop("age")])
     with pytest.raises(InputError, match="put a single one in a list"):
         table_utility(table, 5)

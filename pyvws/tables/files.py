@@ -219,15 +219,24 @@ def separator_of(file: BinaryIO, name: str) -> str:
     """The character between the cells of a text file; the call goes back to the file's start.
 
     In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
+    Raises InputError where neither commas nor tabs part the header, and another character does.
     """
-    if name.lower().endswith(".csv"):
-        return ","
     _refuse_utf16(file, name)
     cells = {}
-    for mark in _MARKS:
+    for mark in (*_MARKS, *_OTHER_SEPARATORS):
         cells[mark] = len(csv_header(file, mark))
         file.seek(0)
-    return max(_MARKS, key=lambda mark: cells[mark])
+    read = [","] if name.lower().endswith(".csv") else list(_MARKS)
+    other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells.__getitem__)
+    if cells[other] > 1 == max(cells[mark] for mark in read if mark != " "):
+        shown = "a tab" if other == "\t" else f"{other!r}"
+        raise InputError(
+            f"{name}: {shown} stands between the cells. A .csv needs commas, and a .txt or .tsv "
+            "commas, tabs or single spaces, with points in numbers. Read the file with "
+            f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
+            "read.csv2 in R, and write the table again."
+        )
+    return max(read, key=cells.__getitem__)
 
 
 def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
@@ -244,7 +253,6 @@ def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
 
     polars would silently rename a repeated header and fill short rows.
     """
-    _refuse_utf16(file, name)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = csv.reader(text, delimiter=separator)
@@ -260,12 +268,6 @@ def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
             f"{placed(twice, header)}. Rename these columns, or add the header."
         )
     if header and uneven.any():
-        if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
-            raise InputError(
-                f"{name}: the header has no comma. A csv needs commas between cells and points in "
-                "numbers. Read the file with read.csv2 in R or with pandas.read_csv(sep=';', "
-                "decimal=','), and write the table again."
-            )
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
             f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "

@@ -123,6 +123,11 @@ def test_quoted_line_breaks_stay_inside_their_cell(tmp_path):
     assert table.as_written["a"].to_list() == ["one\ntwo", "x"]
 
 
+def test_quoted_marks_in_a_header_part_no_cells(tmp_path):
+    assert read_table(put(tmp_path, "t.csv", b'"a;b"\n1\n2\n')).frame.columns == ["a;b"]
+    assert read_table(put(tmp_path, "t.csv", b'a,"x;y;z"\n1,2\n')).frame.columns == ["a", "x;y;z"]
+
+
 def test_one_column_may_have_an_empty_cell(tmp_path):
     assert read_table(put(tmp_path, "t.csv", b"a\n1\n\n2\n")).frame["a"].to_list() == [1, None, 2]
 
@@ -143,10 +148,12 @@ TWICE = "column names must differ. The header gives names twice: columns"
 UNREADABLE = "A csv must be UTF-8 with commas and a header."
 OLDER = "iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
 SEPARATED = (
-    "the header has no comma. A csv needs commas between cells and points in numbers. Read the "
-    "file with read.csv2 in R or with pandas.read_csv(sep=';', decimal=','), and write the "
-    "table again."
+    "{0} stands between the cells. A .csv needs commas, and a .txt or .tsv commas, tabs or single "
+    "spaces, with points in numbers. Read the file with pandas.read_csv(sep={1}), and decimal=',' "
+    "if numbers have commas, or with read.csv2 in R, and write the table again."
 )
+SEMICOLON, BAR = (SEPARATED.format(repr(mark), repr(mark)) for mark in ";|")
+TAB = SEPARATED.format("a tab", repr("\t"))
 QUOTES = "Check the file's commas and quotes."
 EVEN = "every row needs 2 cells, as the header has. Rows with another number of cells:"
 
@@ -166,7 +173,10 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number of 
             b'"a" "b"\n"1" 1 2\n"2" 3 4\n',
             f"t.txt: {EVEN} 2 (rows 1 and 2). Check the file's spaces, row names and quotes.",
         ),
-        ("t.txt", b"id;pay\n1;2,5\n2;3,5\n", f"t.txt: {SEPARATED}"),
+        ("t.txt", b"id;pay\n1;2,5\n2;3,5\n", f"t.txt: {SEMICOLON}"),
+        ("t.txt", b"my id;pay\n1;2\n", f"t.txt: {SEMICOLON}"),
+        ("t.tsv", b"id | pay\n1 | 2\n", f"t.tsv: {BAR}"),
+        ("t.csv", b"id|pay\n1|2\n", f"t.csv: {BAR}"),
         ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
         (
@@ -174,8 +184,8 @@ EVEN = "every row needs 2 cells, as the header has. Rows with another number of 
             "id,y\nJosé,1\n".encode("latin-1"),
             f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
         ),
-        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEPARATED}"),
-        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {SEPARATED}"),
+        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEMICOLON}"),
+        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {TAB}"),
         (
             "t.csv",
             b"a,b,a\n1,2,3\n",
@@ -230,8 +240,9 @@ def test_lines_that_end_in_two_ways_are_not_taken_for_one(tmp_path):
 
 def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
     """Without a header its values would stand in messages as the names of columns."""
-    for content in (b"7,Ann\n8,Bob\n9,Joe\n", b"pay;Ann\n7;Bob\n8;Joe\n"):
-        frame = open_frame(read_table(put(tmp_path, "t.csv", content)).frame)
+    headless = read_table(put(tmp_path, "t.csv", b"7,Ann\n8,Bob\n9,Joe\n")).frame
+    for table in (headless, pl.DataFrame({"pay;Ann": ["7;Bob", "8;Joe"]})):
+        frame = open_frame(table)
         with pytest.raises(InputError) as caught:
             check_columns(frame, ["pay"], role="outcome")
         assert "its first line looks like a record" in str(caught.value)

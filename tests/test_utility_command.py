@@ -124,3 +124,15 @@ def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], messa
     made = run(*files, *words)
     assert made.exit_code == 1
     assert message in str(made.exception or "") + made.output
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_scores_of_a_table_without_a_header_show_places(tmp_path: Path, more: list[str]) -> None:
+    bare = tmp_path / "bare.csv"
+    bare.write_text(
+        "900.77,Ann,Bern,Chur\n" + "".join(f"{i}.5,{'BC'[i % 2]},no,x\n" for i in range(60))
+    )
+    made = run(bare, bare, *more)
+    assert made.exit_code == 0
+    assert "column 2" in made.output
+    assert not any(value in made.output for value in ("900.77", "Ann", "Bern", "Chur"))

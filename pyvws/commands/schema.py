@@ -28,7 +28,7 @@ def schema(
     Example: pyvws schema people.csv --out schema.toml
     """
     from pyvws.tables.files import read_table
-    from pyvws.tables.headers import record_instead
+    from pyvws.tables.headers import shown_names
     from pyvws.tables.schema import Schema
 
     if out.exists():
@@ -38,9 +38,8 @@ def schema(
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
     found = Schema.propose(read_table(table).spelled)
     found.write(out)
-    names = list(found.columns)
-    shown = names if not record_instead(names) else [f"column {k + 1}" for k in range(len(names))]
-    columns = dict(zip(shown, found.columns.values(), strict=True))
+    shown = shown_names(list(found.columns))
+    columns = {shown[name]: one for name, one in found.columns.items()}
     if as_json:
         print_json(
             {

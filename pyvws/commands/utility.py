@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +70,7 @@ def utility(
     if outcome is None:
         from pyvws.commands._options import names
         from pyvws.evaluation.table_utility import table_utility
+        from pyvws.tables.headers import shown_names
 
         table, datasets, said = read_tables(original, synthetic, schema)
         found = table_utility(
@@ -77,9 +78,8 @@ def utility(
         )
         if figure is not None:
             _draw(found, figure)
-        _tell_table(
-            found, f"{original.name} and {len(datasets)} synthetic datasets", quiet, as_json
-        )
+        title = f"{original.name} and {len(datasets)} synthetic datasets"
+        _tell_table(found, title, shown_names(table.columns), quiet, as_json)
         return
     values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)
@@ -158,23 +158,36 @@ def _draw(found: TableUtility, path: Path) -> None:
         ) from None
 
 
-def _tell_table(found: TableUtility, title: str, quiet: bool, as_json: bool) -> None:
-    """Print the scores, then each column, then the pairs whose association changed most."""
-    pairs = found.associations.largest(8)
+def _tell_table(
+    found: TableUtility, title: str, shown: Mapping[str, str], quiet: bool, as_json: bool
+) -> None:
+    """Print the scores, then each column, then the pairs whose association changed most.
+
+    `shown` is what each column of the data is called.
+    """
+    pairs = [
+        (shown[a], shown[b], before, after)
+        for a, b, before, after in found.associations.largest(len(found.by_pair))
+    ]
     if as_json:
         print_json(
             {
                 "scores": {one.name: asdict(one) for one in found.scores},
-                "columns": {one.name: asdict(one) for one in found.columns},
+                "columns": {
+                    shown[one.name]: asdict(one) | {"name": shown[one.name]}
+                    for one in found.columns
+                },
                 "associations": {
                     f"{a}, {b}": {"data": before, "synthetic": after}
-                    for a, b, before, after in found.associations.largest(len(found.by_pair))
+                    for a, b, before, after in pairs
                 },
-                "k_marginal_distance": {f"{a}, {b}": x for (a, b), x in found.by_pair.items()},
-                "folded": found.folded,
+                "k_marginal_distance": {
+                    f"{shown[a]}, {shown[b]}": x for (a, b), x in found.by_pair.items()
+                },
+                "folded": [shown[name] for name in found.folded],
                 "unseen_pairs": found.unseen_pairs,
-                "left_out": found.left_out,
-                "tenths_of_the_data": found.by_data,
+                "left_out": [shown[name] for name in found.left_out],
+                "tenths_of_the_data": [shown[name] for name in found.by_data],
             }
         )
         return
@@ -196,14 +209,14 @@ def _tell_table(found: TableUtility, title: str, quiet: bool, as_json: bool) -> 
         "the data in an order of its own, which no useful table should be near.",
         *(f"{one.name} cannot see {one.blind}." for one in found.scores),
         "No score says anything of privacy: a copy of the data has the best of each.",
-        *_notes(found),
+        *_notes(found, shown),
     )
     print_table(
         "columns",
         ("kind", "margin", "missing", "missing, synthetic", "associations kept"),
         (
             (
-                one.name,
+                shown[one.name],
                 one.kind,
                 f"{one.margin:.4f}",
                 f"{one.missing:.4f}",
@@ -218,12 +231,12 @@ def _tell_table(found: TableUtility, title: str, quiet: bool, as_json: bool) -> 
     print_table(
         "associations that changed most",
         ("data", "synthetic"),
-        ((f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in pairs),
+        ((f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in pairs[:8]),
         "0 = none, 1 or -1 = the strongest there is.",
     )
 
 
-def _notes(found: TableUtility) -> list[str]:
+def _notes(found: TableUtility, shown: Mapping[str, str]) -> list[str]:
     """What was done to the columns before the scores."""
     said = (
         ("Bins of k_marginal are tenths of the data: {}.", found.by_data),
@@ -233,7 +246,7 @@ def _notes(found: TableUtility) -> list[str]:
             found.left_out,
         ),
     )
-    notes = [text.format(", ".join(names)) for text, names in said if names]
+    notes = [text.format(", ".join(shown[name] for name in names)) for text, names in said if names]
     if found.unseen_pairs:
         notes.append(
             f"s_pmse has no room for what ties {found.unseen_pairs} pairs of columns; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["named", "names_or_number", "placed", "record_instead"]
+__all__ = ["named", "names_or_number", "placed", "record_instead", "shown_names"]
 
 _SHOWN = 20
 _LONGEST = 60
@@ -25,6 +25,14 @@ def record_instead(header: Sequence[str]) -> bool:
         _VALUE.fullmatch(name) or _CELLS_WITHIN.search(name) or len(name) > _LONGEST
         for name in header
     )
+
+
+def shown_names(header: Sequence[str]) -> dict[str, str]:
+    """What a message calls each column: its name, or its place where the names may be values."""
+    hidden = record_instead(header)
+    return {
+        name: f"column {place}" if hidden else name for place, name in enumerate(header, start=1)
+    }
 
 
 def named(some: Sequence[str], header: Sequence[str]) -> str:

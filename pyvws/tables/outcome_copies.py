@@ -18,7 +18,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
 from pyvws.tables.dates import EPOCH, days_or_empty
 from pyvws.tables.frame import OutcomeKind, open_frame
-from pyvws.tables.headers import named
+from pyvws.tables.headers import named, shown_names
 from pyvws.tables.table_writers import NO_PLACE
 
 __all__ = ["OutcomeCopies", "look_for_copies"]
@@ -66,7 +66,7 @@ class OutcomeCopies:
         self._levels = _sortable(_series(kind)) if isinstance(kind, nw.Series) else None
         self._dates = kind == "date" if isinstance(kind, str) else False
         self._seen = {name: _Seen({0, 1, 2}) for name in columns}
-        self._header, self._outcome = header, outcome
+        self._header, self._outcome = header, shown_names(header).get(outcome, outcome)
         self._records = 0
         self._least, self._most = np.inf, -np.inf
 

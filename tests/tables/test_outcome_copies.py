@@ -227,3 +227,13 @@ def test_types_that_only_pandas_has_are_compared_as_text(column):
         look_for_copies(frame, ["text"], {"y": (np.arange(20.0), "real")})
     told = [str(one.message).replace("text", "c") for one in caught]
     assert told in ([], told[:1] * 2)
+
+
+def test_a_first_record_in_place_of_names_is_not_told():
+    table = pd.DataFrame({"4711": np.arange(20.0), "99.25": np.arange(20.0) ** 2})
+    with pytest.warns(DisclosureWarning) as caught:
+        look_for_copies(table, ["4711"], {"99.25": (table["99.25"].to_numpy(), "real")})
+    said = str(caught[0].message)
+    assert "outcome 'column 2'" in said
+    assert "4711" not in said
+    assert "99.25" not in said

@@ -138,7 +138,7 @@ def read_table(path: Path) -> TableFile:
             mark = separator_of(io.BytesIO(content), path.name)
             records = refuse_uneven_rows(io.BytesIO(content), path.name, mark)
             header = csv_header(io.BytesIO(content), mark)
-            given: Any = {"new_columns": header, "separator": mark}
+            given: Any = {"new_columns": header, "separator": mark, "n_rows": records}
             as_written = pl.read_csv(content, infer_schema=False, **given)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
         else:
@@ -251,14 +251,15 @@ def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
 def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
     """Raise InputError for a repeated header or uneven rows of a csv; return the number of records.
 
-    polars would silently rename a repeated header and fill short rows.
+    polars would silently rename a repeated header and fill short rows. Empty lines at the end of a
+    table of several columns are no records.
     """
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = csv.reader(text, delimiter=separator)
         header = next(filter(None, rows), [])
         # An empty line is an empty cell in a table of one column, and a short row in others.
-        uneven = np.array([max(len(row), 1) != len(header) for row in rows], dtype=np.bool_)
+        cells = np.array([len(row) for row in rows], dtype=np.intp)
     finally:
         text.detach()  # The caller closes the file.
     twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
@@ -267,6 +268,9 @@ def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
             f"{name}: column names must differ. The header gives names twice: "
             f"{placed(twice, header)}. Rename these columns, or add the header."
         )
+    if len(header) > 1:
+        cells = cells[: len(np.trim_zeros(cells, "b"))]
+    uneven = np.maximum(cells, 1) != len(header)
     if header and uneven.any():
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "

@@ -185,9 +185,10 @@ def open_large(path: Path) -> LargeTable:
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
             mark = separator_of(file, path.name)
-            refuse_uneven_rows(file, path.name, mark)
+            records = refuse_uneven_rows(file, path.name, mark)
             file.seek(0)
-            given: Any = {"new_columns": csv_header(file, mark), "separator": mark}
+            header = csv_header(file, mark)
+        given: Any = {"new_columns": header, "separator": mark, "n_rows": records}
         typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
         written = pl.scan_csv(path, infer_schema=False, **given)
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)

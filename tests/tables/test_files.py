@@ -13,7 +13,7 @@ import pytest
 from pyvws.errors import InputError
 from pyvws.tables.files import read_table, write_table
 from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.large_files import open_large, rough_size
+from pyvws.tables.large_files import COUNT, open_large, rough_size
 
 CELLS = b"\n".join(
     [
@@ -126,6 +126,18 @@ def test_quoted_line_breaks_stay_inside_their_cell(tmp_path):
 def test_quoted_marks_in_a_header_part_no_cells(tmp_path):
     assert read_table(put(tmp_path, "t.csv", b'"a;b"\n1\n2\n')).frame.columns == ["a;b"]
     assert read_table(put(tmp_path, "t.csv", b'a,"x;y;z"\n1,2\n')).frame.columns == ["a", "x;y;z"]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
+def test_empty_lines_at_the_end_are_no_records(tmp_path, end):
+    """As R's read.csv has it, in memory and in steps."""
+    path = put(tmp_path, "t.csv", f"a,b\n1,x\n2,y{end}".encode())
+    table = read_table(path)
+    assert table.frame.rows() == [(1, "x"), (2, "y")]
+    assert table.as_written.rows() == [("1", "x"), ("2", "y")]
+    large = open_large(path)
+    assert large.written.collect().rows() == [("1", "x"), ("2", "y")]
+    assert large.tally(["a", "b"])[1].drop(COUNT).rows() == [(1, "x"), (2, "y")]
 
 
 def test_one_column_may_have_an_empty_cell(tmp_path):

@@ -51,8 +51,6 @@ class TablePlan:
         Columns of the survey's design.
     missing : dict
         The codes of missing values of the columns of a schema.
-    dates : tuple of str
-        The columns of a schema that hold dates.
     to_review : tuple of (str, str)
         The columns and entries of a schema that the table takes and that are still under review.
     """
@@ -63,7 +61,6 @@ class TablePlan:
     strata: str | None
     clusters: str | None
     missing: dict[str, tuple[str | None, ...]]
-    dates: tuple[str, ...]
     to_review: tuple[tuple[str, str], ...]
 
     @property
@@ -135,10 +132,7 @@ def table_plan(
     codes = {} if schema is None else schema.columns
     for one in statistics:
         if one.kind != "share" and one.column in codes and codes[one.column].days_since is not None:
-            raise InputError(
-                f"{one.kind} {one.column!r} is a column of dates, and only numbers have one. Name "
-                "a column of numbers, or turn the dates into years."
-            )
+            raise _holds_dates(one.column)
     missing = {
         name: tuple(dict.fromkeys([*one.missing_codes, None])) for name, one in codes.items()
     }
@@ -151,7 +145,6 @@ def table_plan(
     open_entries = () if schema is None else schema.to_review
     return TablePlan(
         *(cells, tuple(statistics), weights, strata, clusters, missing),
-        dates=tuple(name for name, one in codes.items() if one.days_since is not None),
         to_review=tuple(one for one in dict.fromkeys(taken) if one in open_entries),
     )
 
@@ -168,6 +161,13 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
         raise InputError(f"{name}: {error}") from None
 
 
+def _holds_dates(name: str) -> InputError:
+    return InputError(
+        f"Column {name!r} holds dates, which have no total, mean or quantile here. Make a number "
+        "of them, such as days since a public date."
+    )
+
+
 def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
     used = [*plan.by, *(one.column for one in plan.statistics if one.column)]
     check_columns(frame, used, role="The table of estimates")
@@ -180,11 +180,8 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
         if one.kind == "share":
             coded[one.column] = _places(frame[one.column], one.points)
         elif one.column and one.column not in numbers:
-            if one.column in plan.dates or holds_dates(frame[one.column]):
-                raise InputError(
-                    f"Column {one.column!r} holds dates, which have no total, mean or quantile "
-                    "here. Make a number of them, such as days since a public date."
-                )
+            if holds_dates(frame[one.column]):
+                raise _holds_dates(one.column)
             codes = plan.missing.get(one.column, (None,))
             numbers[one.column] = numbers_and_codes(frame[one.column], codes, one.column)[0]
     weights = np.ones(len(frame))

@@ -187,7 +187,7 @@ def test_levels_and_missing_codes_of_a_schema() -> None:
 @pytest.mark.parametrize("asked", [{"mean": "day"}, {"total": "day"}, {"quantile": {"day": 0.5}}])
 def test_dates_of_a_schema_have_no_figures_of_numbers(asked: dict[str, Any]) -> None:
     day = Column(role="public", days_since="2000-01-01")
-    with pytest.raises(InputError, match="'day' is a column of dates, and only numbers have one"):
+    with pytest.raises(InputError, match="'day' holds dates, which have no total"):
         vws.tabulate(
             [one.assign(day="2000-12-31") for one in datasets()],
             schema=Schema({"day": day}),

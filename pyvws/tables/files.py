@@ -222,13 +222,17 @@ def separator_of(file: BinaryIO, name: str) -> str:
     Raises InputError where neither commas nor tabs part the header, and another character does.
     """
     _refuse_utf16(file, name)
-    cells = {}
-    for mark in (*_MARKS, *_OTHER_SEPARATORS):
-        cells[mark] = len(csv_header(file, mark))
+
+    def cells(mark: str) -> int:
+        found = len(csv_header(file, mark))
         file.seek(0)
+        return found
+
     read = [","] if name.lower().endswith(".csv") else list(_MARKS)
-    other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells.__getitem__)
-    if cells[other] > 1 == max(cells[mark] for mark in read if mark != " "):
+    if max(cells(mark) for mark in read if mark != " ") > 1:
+        return max(read, key=cells)
+    other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells)
+    if cells(other) > 1:
         shown = "a tab" if other == "\t" else f"{other!r}"
         raise InputError(
             f"{name}: {shown} stands between the cells. A .csv needs commas, and a .txt or .tsv "
@@ -236,7 +240,7 @@ def separator_of(file: BinaryIO, name: str) -> str:
             f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
             "read.csv2 in R, and write the table again."
         )
-    return max(read, key=cells.__getitem__)
+    return max(read, key=cells)
 
 
 def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:

@@ -66,5 +66,5 @@ def test_without_emcee_it_says_what_to_install(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "emcee", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'pyvws\[ensemble\]'"):
+    with pytest.raises(MissingDependencyError, match="pip install emcee"):
         find_engine("ensemble")

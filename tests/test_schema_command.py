@@ -93,6 +93,7 @@ def test_a_header_that_may_be_a_record_stays_off_the_terminal(tmp_path: Path) ->
     run = run_here("schema", table, "--out", tmp_path / "s.toml")
     assert run.code == 0
     assert "column 1" in run.out
+    assert "add one before you go on" in " ".join(run.out.split())
     assert str(_NUMBER) not in run.out
 
 

@@ -12,6 +12,11 @@ from pyvws.errors import OutputError
 
 __all__ = ["schema"]
 
+_UNNAMED = (
+    "The first line of the file looks like a record, so columns have their places for names here. "
+    "If the file has no header, add one before you go on: a release shows its names of columns."
+)
+
 
 def schema(
     table: Original,
@@ -28,7 +33,7 @@ def schema(
     Example: pyvws schema people.csv --out schema.toml
     """
     from pyvws.tables.files import read_table
-    from pyvws.tables.headers import shown_names
+    from pyvws.tables.headers import record_instead, shown_names
     from pyvws.tables.schema import Schema
 
     if out.exists():
@@ -65,6 +70,7 @@ def schema(
                 for name, one in columns.items()
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
+            *([_UNNAMED] if record_instead(list(found.columns)) else []),
             f"The proposal has looked at the table: {len(found.to_review)} entries come from its "
             "records.",
             "Check each against what is known of the survey, correct it, and take its name out of "

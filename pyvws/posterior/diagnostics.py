@@ -9,6 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly
+from pyvws.tables.headers import shown_names
 
 __all__ = [
     "KHAT_LIMIT",
@@ -84,7 +85,8 @@ def resampled_draws(weights: Floats, khat: float, S: int) -> Diagnostics:
 def together(fits: Sequence[Diagnostics], columns: Sequence[str]) -> Diagnostics:
     """The worst values over independent fits of some columns, and the sum of their divergences.
 
-    R-hat is of the fits with chains, and khat of the approximations.
+    R-hat is of the fits with chains, and khat of the approximations. The column of the largest
+    R-hat has its place for a name where the names may be values of a record.
     """
     chains = {
         column: fit.rhat_max
@@ -100,7 +102,7 @@ def together(fits: Sequence[Diagnostics], columns: Sequence[str]) -> Diagnostics
         divergences=sum(fit.divergences for fit in fits),
         independent=all(fit.independent for fit in fits),
         khat=max(approximations) if approximations else None,
-        column=worst,
+        column=None if worst is None else shown_names(columns)[worst],
     )
 
 

@@ -84,6 +84,7 @@ def test_of_several_columns_the_worst_is_named() -> None:
     bad = Diagnostics(float("nan"), 500.0, 500.0, 0)
     assert together([*fits, bad], ["a", "b", "c", "d"]).column == "d"
     assert together(fits[1:], ["b", "c"]).column is None
+    assert together(fits, ["5179", "b", "c"]).column == "column 1"  # It may be a value.
 
 
 def test_independent_draws_have_no_problem() -> None:

@@ -223,7 +223,7 @@ def private_write(path: Path, content: bytes) -> None:
         raise
 
 
-def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file under another name and rename it, so that no reader meets half of the file.
 
     A `private` file can be read by its owner alone (mode 0600).
@@ -232,8 +232,8 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, rights)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

@@ -130,8 +130,10 @@ def compare(
         "schema": schema_texts(plain)["schema"],
     }
     path = Path(folder) / "confidential"
-    kept = open_folder(path, name="compare", settings=about, seed=seed, overwrite=overwrite)
-    path.chmod(0o700)
+    kept = open_folder(
+        path, name="compare", settings=about, seed=seed, overwrite=overwrite, private=True
+    )
+    path.chmod(0o700)  # An older folder, or an empty one of the user's, may be open to others.
     work = Seeds(nw.from_native(frame, eager_only=True).to_native(), points, kept, seed, end)
     run_seeds(work, count, jobs=jobs, progress=progress)
     found = _found(points, left_out, kept, count, by, epsilons)

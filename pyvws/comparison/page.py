@@ -75,9 +75,11 @@ def notes(found: Comparison) -> list[str]:
 
 
 def write_comparison(found: Comparison, folder: Path) -> list[Path]:
-    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice; the paths."""
-    written = [folder / "comparison.csv"]
-    write_whole(written[0], found.table().write_csv())
+    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice; the paths.
+
+    The owner alone can read the files.
+    """
+    files: dict[str, str | bytes] = {"comparison.csv": found.table().write_csv()}
     drawn = None
     if any(row.scores for row in found.rows):
         figure = found.plot()
@@ -85,19 +87,17 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
         drawn = picture(figure, alt=said)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=150)
-        written.append(folder / "comparison.png")
-        written[-1].write_bytes(buffer.getvalue())
+        files["comparison.png"] = buffer.getvalue()
     for advice in found.advice:
         if advice.row is not None:
             settings = RunSettings(**arranged(found.settings(advice.epsilon)))
-            path = folder / f"take-{advice.epsilon:g}.toml"
-            write_whole(path, config_text(settings, seed=None))
-            if schema_texts(settings)["schema"]:
-                write_whole(folder / SCHEMA_FILE, schema_texts(settings)["schema"])
-            written.append(path)
-    written.append(folder / "comparison.html")
-    write_whole(written[-1], _page(found, drawn))
-    return written
+            files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
+            if text := schema_texts(settings)["schema"]:
+                files[SCHEMA_FILE] = text
+    files["comparison.html"] = _page(found, drawn)
+    for name, content in files.items():
+        write_whole(folder / name, content, private=True)
+    return [folder / name for name in files]
 
 
 def _page(found: Comparison, drawn: Picture | None) -> str:

@@ -4,7 +4,7 @@ A replicate's seed follows from the study's seed and the replicate's key alone. 
 order, nor the number of jobs, nor an interruption changes a result. In the study's folder,
 study.json holds the name, the settings and the seed; each replicates/KEY.json holds one result.
 This module writes a file under another name, flushes the file and renames it, so a killed study
-leaves whole files only.
+leaves whole files only. Other processes get their work by pipe, so no file holds it.
 """
 
 from __future__ import annotations
@@ -70,10 +70,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """A study's open folder, and the fingerprint that every file in the folder must bear."""
+    """A study's open folder, and the fingerprint that every file in the folder must bear.
+
+    The files of a `private` folder can be read by their owner alone.
+    """
 
     path: Path
     fingerprint: str
+    private: bool = False
 
     def read(self, key: Key) -> Result | None:
         """The kept result of a replicate; None when there is none yet."""
@@ -99,7 +103,7 @@ class ResultFolder:
         """Write a replicate's result, whole or not at all; return the result as `read` gives it."""
         content = {"settings": self.fingerprint, "rows": result.rows, "extra": result.extra}
         text = json.dumps(content, allow_nan=False)
-        write_whole(self._place(key), text + "\n")
+        write_whole(self._place(key), text + "\n", private=self.private)
         kept = json.loads(text)
         return Result(kept["rows"], kept["extra"])
 
@@ -108,7 +112,13 @@ class ResultFolder:
 
 
 def open_folder(
-    path: Path, *, name: str, settings: Mapping[str, Any], seed: int, overwrite: bool
+    path: Path,
+    *,
+    name: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    overwrite: bool,
+    private: bool = False,
 ) -> ResultFolder:
     """Make the folder of a study, or open the folder that an earlier run of the study left.
 
@@ -132,10 +142,10 @@ def open_folder(
             "folder, or use --overwrite to empty it first."
         )
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        for folder in (path, path / _REPLICATES):
+            folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
         if kept is None:
-            write_whole(path / _SETTINGS, json.dumps(ours, indent=2) + "\n")
-        (path / _REPLICATES).mkdir(exist_ok=True)
+            write_whole(path / _SETTINGS, json.dumps(ours, indent=2) + "\n", private=private)
     except OutputError:
         raise
     except OSError as error:
@@ -143,7 +153,7 @@ def open_folder(
             f"{path} could not be written ({error.strerror}). Name another."
         ) from None
     text = json.dumps(ours, sort_keys=True)
-    return ResultFolder(path, hashlib.sha256(text.encode()).hexdigest())
+    return ResultFolder(path, hashlib.sha256(text.encode()).hexdigest(), private)
 
 
 def key_name(key: Key) -> str:
@@ -383,7 +393,12 @@ def _parallel(jobs: int, task: Callable[..., tuple[Key, Result]]) -> Work:
     import joblib
 
     def work(calls: list[Call]) -> Generator[tuple[Key, Result]]:
-        pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        pool = joblib.Parallel(
+            n_jobs=jobs,
+            return_as="generator_unordered",
+            batch_size=1,
+            max_nbytes=None,  # Else large arrays go into files that a killed run leaves behind.
+        )
         yield from pool(joblib.delayed(task)(*call) for call in calls)
 
     return work

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +55,56 @@ def _schema(folder: Path) -> Schema:
     path = folder.parent / "people.toml"
     path.write_text(SCHEMA)
     return Schema.read(str(path))
+
+
+_KILLED = """
+import os, sys
+import numpy as np, pandas as pd
+import pyvws as vws
+os.umask(0)
+rows = np.arange(140_000)
+vws.compare(pd.DataFrame({"y": rows % 7, "x": rows % 5 + 0.0}), sys.argv[1], outcome="y",
+            model="poisson", choices=["perturbed-histogram range=0,6", "lw"],
+            epsilons=[1.0], seeds=2, jobs=2, datasets=1, draws=20, warmup=100, chains=1)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has /dev/shm")
+def test_a_killed_comparison_leaves_no_column_and_no_open_file(tmp_path: Path) -> None:
+    """The whole group dies at once, so that no process is there to remove anything."""
+    out, temporary = tmp_path / "out", tmp_path / "tmp"
+    temporary.mkdir()
+    before = set(_files(Path("/dev/shm")))
+    run = subprocess.Popen(
+        [sys.executable, "-c", _KILLED, str(out)],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        start_new_session=True,
+    )
+    try:
+        while not list(out.glob("confidential/replicates/*.json")):
+            assert run.poll() is None
+            time.sleep(0.05)
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    columns = [np.arange(100) % 7, np.arange(100) % 5 + 0.0]
+    left = [*_files(temporary), *(set(_files(Path("/dev/shm"))) - before)]
+    held = [path for path in left if any(one.tobytes() in path.read_bytes() for one in columns)]
+    for path in held:
+        path.unlink()
+    assert held == []
+    assert _modes(out / "confidential") == {0o700, 0o600}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of this user in a folder and its folders."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stat().st_uid == os.geteuid():
+            yield path
+
+
+def _modes(folder: Path) -> set[int]:
+    return {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
 
 
 def test_points_share_the_fits_of_a_seed_and_a_second_call_goes_on(tmp_path: Path) -> None:
@@ -106,9 +162,13 @@ def test_a_folder_of_another_table_or_of_other_settings_is_refused(tmp_path: Pat
 
 
 def test_the_release_that_follows_says_that_settings_were_compared(tmp_path: Path) -> None:
-    found = compared(tmp_path / "out", choices=["lw", "sw"], epsilons=[2.0])
+    before = os.umask(0)
+    try:
+        found = compared(tmp_path / "out", choices=["lw", "sw"], epsilons=[2.0])
+    finally:
+        os.umask(before)
     folder = tmp_path / "out/confidential"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert _modes(folder) == {0o700, 0o600}
     names = {path.name for path in folder.iterdir()}
     assert {"comparison.csv", "comparison.png", "comparison.html", "take-2.toml"} <= names
     release = vws.synthesize(PEOPLE, **found.settings(2.0), seed=1 << 62)

@@ -134,6 +134,8 @@ def test_csv_and_page_hold_the_table_and_no_confidential_figure(
     table = pl.read_csv(tmp_path / "out" / "table.csv")
     assert table.height == 3 * (1 + 1 + 2 + 2)
     assert table["laplace"].null_count() == 0
+    claim = table.select(pl.selectors.ends_with("_of_laplace")).unique().rows()
+    assert claim == [(2.0, "leave-one-out", "one record", "w")]
     page = (tmp_path / "out" / "table.html").read_text()
     assert "<a>" not in page
     assert "spends this ε besides that of the datasets" in page

@@ -143,6 +143,7 @@ def _tell(table: Any) -> None:
             f"for {table.unit_of_laplace} more or less; their noise is without the sampling of the "
             "survey."
         )
+        said += [table.remark_on_laplace] if table.remark_on_laplace else []
     print_table(
         f"estimates from {table.datasets} datasets, {SYNTHETIC[table.kind]}",
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),

@@ -12,11 +12,15 @@ statistics. The cells of a statistic share its part, because a record lies in on
 - share: the sum of w in each level, which is a cell of its own; negative sums count as 0.
 - quantile: the sum of w in each of 64 equal bins of [L, U]; the noisy shares are followed linearly
   inside a bin. All quantiles of one column come from one histogram.
+
+Where weights were exponents of the fit, the datasets follow the population, in the sample's number
+of records. Then w is the weight over its public mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -28,9 +32,55 @@ from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
 from pyvws.tables.schema import Schema
 
-__all__ = ["laplace_figures", "most_records", "public_ranges"]
+__all__ = ["Weighing", "laplace_figures", "most_records", "public_ranges", "weighing"]
 
 _BINS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What a record counts: its number in `column`, 1 without one, over the public `mean`.
+
+    `remark` is a sentence for a reader on weights that were exponents of the datasets' fit.
+    """
+
+    column: str | None
+    mean: float = 1.0
+    label: str = "1"
+    remark: str = ""
+
+
+def weighing(schema: Schema | None, weights: str | None) -> Weighing:
+    """The weights of the Laplace figures beside estimates with `weights`.
+
+    Where every column is synthesized and the survey weights were exponents, each synthetic record
+    stands for the population, so a confidential record counts as its weight over the mean weight.
+    InputError where the mean is not public.
+    """
+    if weights is not None:
+        return Weighing(weights, label=weights)
+    if schema is None or schema.exponents is None:
+        return Weighing(None)
+    name, mean = schema.exponents, schema.mean_survey_weight
+    if any(one.role == "public" for one in schema.columns.values()):
+        return Weighing(
+            None,
+            remark=f"Weights {name!r} were exponents of the fit of the datasets, but each record "
+            "counts once in the Laplace figures, so the two need not be alike.",
+        )
+    if mean is None:
+        raise InputError(
+            f"Weights {name!r} were exponents of the fit, so the datasets follow the population. "
+            "The Laplace mechanism needs their public mean to do the same. Give the schema "
+            "mean_survey_weight, or leave original out."
+        )
+    return Weighing(
+        name,
+        mean,
+        f"{name} / {mean:g}",
+        f"The datasets follow the population, since the weights {name!r} were exponents of their "
+        f"fit. So each record counts as {name} / {mean:g} in the Laplace figures.",
+    )
 
 
 def public_ranges(
@@ -83,12 +133,14 @@ def laplace_figures(
     *,
     epsilon: float,
     most: int = 1,
+    mean_weight: float = 1.0,
     noise: LaplaceNoise,
 ) -> list[tuple[Floats, Floats]]:
     """Figures and standard errors of their noise, (C, P) of each statistic with P points.
 
     The clusters of the records are units of at most `most` records each; InputError for a larger
-    one. The standard error is NaN for quantiles, and where a noisy count is not above 0.
+    one. A record counts as its weight over `mean_weight`. The standard error is NaN for quantiles,
+    and where a noisy count is not above 0.
     """
     part = positive(epsilon, "epsilon") / len(plan.statistics) / most
     if records.clusters is not None and np.bincount(records.clusters).max() > most:
@@ -97,7 +149,7 @@ def laplace_figures(
             "to every possible size."
         )
     weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
-    made = _Sums(records, len(plan.cells), weights, noise)
+    made = _Sums(records, len(plan.cells), weights, mean_weight, noise)
     return [made.figures(one, ranges.get(one.column, (0.0, 1.0)), part) for one in plan.statistics]
 
 
@@ -105,10 +157,16 @@ class _Sums:
     """Noisy sums of the weights, and of the weights times a number, in cells."""
 
     def __init__(
-        self, records: CellRecords, cells: int, range: tuple[float, float], noise: LaplaceNoise
+        self,
+        records: CellRecords,
+        cells: int,
+        range: tuple[float, float],
+        mean: float,
+        noise: LaplaceNoise,
     ) -> None:
-        self._records, self._cells, self._range, self._noise = records, cells, range, noise
-        self._weights = np.clip(records.weights, *range)
+        self._records, self._cells, self._noise = records, cells, noise
+        self._range = range[0] / mean, range[1] / mean
+        self._weights = np.clip(records.weights / mean, *self._range)
 
     def figures(
         self, one: Statistic, range: tuple[float, float], part: float

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -21,7 +22,13 @@ import numpy as np
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation._laplace_table import laplace_figures, most_records, public_ranges
+from pyvws.evaluation._laplace_table import (
+    Weighing,
+    laplace_figures,
+    most_records,
+    public_ranges,
+    weighing,
+)
 from pyvws.evaluation._public_cells import (
     CellRecords,
     Levels,
@@ -109,6 +116,11 @@ class PublishedTable:
         of the other, or a unit of the schema; None without them.
     unit : str or None
         The schema's column of ids whose units the neighbours lack; None where they lack a record.
+    weights_of_laplace : str
+        What a record counts in the figures by the Laplace mechanism: "1", the column of weights, or
+        the column over its public mean where the weights were exponents of the datasets' fit.
+    remark_on_laplace : str
+        A sentence on weights that were exponents of the datasets' fit; empty without any.
     """
 
     by: tuple[str, ...]
@@ -119,6 +131,8 @@ class PublishedTable:
     level: float
     epsilon: float | None
     unit: str | None
+    weights_of_laplace: str
+    remark_on_laplace: str
     _backend: Any
 
     @property
@@ -130,12 +144,26 @@ class PublishedTable:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """The table by column: the cells' levels, then the parts of `CellFigure`."""
+        """The table by column: the cells' levels, then the parts of `CellFigure`.
+
+        Beside figures by the Laplace mechanism every row says what all of them cost together, under
+        which neighbours, for which unit, and what a record counts.
+        """
         parts = [name for name in CellFigure.__slots__ if name != "cell"]
+        claim: dict[str, Any] = {}
         if self.epsilon is None:
             parts = [name for name in parts if not name.startswith("laplace")]
+        else:
+            claim = {
+                "epsilon_of_laplace": self.epsilon,
+                "neighbours_of_laplace": "leave-one-out",
+                "unit_of_laplace": self.unit_of_laplace,
+                "weights_of_laplace": self.weights_of_laplace,
+            }
         cells = {name: [one.cell[k] for one in self.figures] for k, name in enumerate(self.by)}
-        return cells | {name: [getattr(one, name) for one in self.figures] for name in parts}
+        figures = {name: [getattr(one, name) for one in self.figures] for name in parts}
+        same = {name: [value] * len(self.figures) for name, value in claim.items()}
+        return cells | figures | same
 
     @property
     def frame(self) -> Any:
@@ -197,7 +225,9 @@ def tabulate(
     draw_of_dataset : sequence of m labels, optional
         As in `combine`, for example `release.privacy["draw_of_dataset"]`.
     original : pandas, polars or Arrow table, optional
-        The confidential table, for the same figures by the Laplace mechanism.
+        The confidential table, for the same figures by the Laplace mechanism. Where every column
+        is synthesized and the schema's survey weights were exponents, the datasets follow the
+        population: then a record counts as its weight over `mean_survey_weight`.
     epsilon : float, optional
         What the figures by the Laplace mechanism may cost together. Required with `original`.
     ranges : mapping of column to (lowest, highest), optional
@@ -214,7 +244,8 @@ def tabulate(
     InputError
         For fewer than 2 datasets, an unknown column, a cell without public levels, draws that
         `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range,
-        without a public size of the schema's units, or by what a schema has under review.
+        without a public size of the schema's units or a public mean of weights that were
+        exponents, or by what a schema has under review.
     MissingDependencyError
         With `original`, where OpenDP is not installed.
 
@@ -227,18 +258,20 @@ def tabulate(
     >>> [(one.cell, one.estimate, one.empty) for one in found.figures]
     [(('a',), 2.25, 0), (('b',), 7.0, 0), (('c',), nan, 2)]
     """
-    plan = table_plan(
+    asked = partial(
+        table_plan,
         by,
         count=count,
         total=total,
         mean=mean,
         share=share,
         quantile=quantile or {},
-        weights=weights,
         strata=strata,
         clusters=clusters,
         schema=schema,
     )
+    plan = asked(weights=weights)
+    weighed = Weighing(None) if original is None else weighing(schema, weights)
     open_unit_interval(level, "level")
     rules: dict[str, Any] = {
         "kind": kind,
@@ -252,12 +285,17 @@ def tabulate(
     if original is not None:
         if epsilon is None:
             raise InputError("The Laplace mechanism needs an epsilon. Give epsilon.")
-        public = public_ranges(plan, schema, ranges or {})
+        public = public_ranges(asked(weights=weighed.column), schema, ranges or {})
         most = most_records(schema)
-        whole = replace(plan, strata=None, clusters=None if schema is None else schema.unit)
+        unit = None if schema is None else schema.unit
+        whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
         held = read_records(original, whole, "original")
         beside = laplace_figures(
-            held, whole, public, epsilon=epsilon, most=most, noise=add_discrete_laplace
+            *(held, whole, public),
+            epsilon=epsilon,
+            most=most,
+            mean_weight=weighed.mean,
+            noise=add_discrete_laplace,
         )
     elif epsilon is not None or ranges is not None:
         raise InputError("epsilon and ranges are for the Laplace mechanism. Give original too.")
@@ -290,6 +328,8 @@ def tabulate(
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
         unit=None if original is None or schema is None else schema.unit,
+        weights_of_laplace=weighed.label,
+        remark_on_laplace=weighed.remark,
         _backend=nw.from_native(tables[0]).implementation,
     )
 

@@ -27,6 +27,7 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     ]
     if table.epsilon is not None:
         facts.append(("ε of Laplace", number(table.epsilon), "besides the ε of the datasets"))
+        facts.append(("weights of Laplace", table.weights_of_laplace, "what a record counts there"))
     return render("table.html.j2", command="tabulate", facts_shown=facts, parts=parts, table_=table)
 
 

@@ -341,6 +341,12 @@ def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
         said = vws.tabulate(made, by="kind", count=True, schema=HOMES, original=table, epsilon=1.5)
         assert said.unit_of_laplace == "all records of one home"
         assert "of which one lacks all records of one home of" in table_page(said, weights=None)
+        assert list(said.frame.iloc[0])[-4:] == [
+            1.5,
+            "leave-one-out",
+            "all records of one home",
+            "1",
+        ]
     (first, scale), (second, _) = seen
     assert np.abs(first - second).sum() / scale == pytest.approx(1.5)
     asked: dict[str, Any] = {"by": {"kind": ["x", "y"]}, "count": True}
@@ -348,6 +354,53 @@ def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
     assert plain.unit_of_laplace == "one record"
     assert "of which one lacks one record of" in table_page(plain, weights=None)
     assert vws.tabulate(made, **asked).unit_of_laplace is None
+
+
+def exponents(**more: Any) -> vws.Schema:
+    columns = {"kind": vws.Column(model="table", levels=("x", "y")), **more}
+    columns["w"] = vws.Column(role="drop", range=(0.0, 4.0))
+    return vws.Schema(columns, survey_weight="w", mean_survey_weight=2.0)
+
+
+SAMPLE = pd.DataFrame({"kind": list("xxxyy"), "area": "a", "w": [4.0, 4.0, 9.0, 1.0, 1.0]})
+
+
+def test_laplace_figures_follow_the_population_where_the_datasets_do(monkeypatch: Any) -> None:
+    """Exponents w / 2 up to 2: counts are sums of w / 2, and a record may weigh 2."""
+    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    made = [pd.DataFrame({"kind": list("xxxxy")})] * 2
+    given: dict[str, Any] = {"by": "kind", "count": True, "original": SAMPLE, "epsilon": 0.5}
+    found = vws.tabulate(made, schema=exponents(), **given)
+    assert [one.estimate for one in found.figures] == [4.0, 1.0]
+    assert [one.laplace for one in found.figures] == [6.0, 1.0]
+    assert found.figures[0].laplace_noise == pytest.approx(2.0 * np.sqrt(2.0) / 0.5)
+    assert found.weights_of_laplace == "w / 2"
+    said = "So each record counts as w / 2 in the Laplace figures."
+    assert found.remark_on_laplace.endswith(said)
+    assert said in table_page(found, weights=None)
+
+
+def test_laplace_figures_that_count_otherwise_say_so(monkeypatch: Any) -> None:
+    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    made = [SAMPLE] * 2
+    asked: dict[str, Any] = {"by": "kind", "count": True, "original": SAMPLE, "epsilon": 0.5}
+    area = vws.Column(role="public", levels=("a", "b"))
+    found = vws.tabulate(made, schema=exponents(area=area), **asked)
+    assert [one.laplace for one in found.figures] == [3.0, 2.0]
+    assert "counts once in the Laplace figures, so the two need not be alike" in (
+        found.remark_on_laplace
+    )
+    weighed = vws.tabulate(made, schema=exponents(), weights="w", **asked)
+    assert (weighed.weights_of_laplace, weighed.remark_on_laplace) == ("w", "")
+    plain = replace(exponents(), mean_survey_weight=None)
+    with pytest.raises(InputError, match="Give the schema mean_survey_weight"):
+        vws.tabulate(made, schema=plain, **asked)
+    open_range = vws.Column(role="drop", range=(0.0, 4.0), review=("range",))
+    columns = {**exponents().columns, "w": open_range}
+    with pytest.raises(InputError, match="range of column 'w' is still under review"):
+        vws.tabulate(made, schema=replace(exponents(), columns=columns), **asked)
+    del asked["original"], asked["epsilon"]
+    assert "epsilon_of_laplace" not in vws.tabulate(made, schema=plain, **asked).columns
 
 
 @pytest.mark.parametrize(

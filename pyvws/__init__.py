@@ -27,6 +27,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "ConvergenceWarning": "pyvws.errors",
     "Column": "pyvws.tables.column",
     "Comparison": "pyvws.comparison.found",
+    "ConditionalTable": "pyvws.models.conditional_table",
     "CountWeighted": "pyvws.mechanisms.count_weighted",
     "DisclosureWarning": "pyvws.errors",
     "ExistingFit": "pyvws.synthesis.existing_fit",

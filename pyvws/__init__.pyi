@@ -60,6 +60,7 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted as ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted as Unweighted
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon as WeightedEpsilon
 from pyvws.models.beta import Beta as Beta
+from pyvws.models.conditional_table import ConditionalTable as ConditionalTable
 from pyvws.models.gamma import Gamma as Gamma
 from pyvws.models.logistic import Logistic as Logistic
 from pyvws.models.model import Model

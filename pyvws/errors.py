@@ -17,6 +17,7 @@ __all__ = [
     "OutputError",
     "PyvwsError",
     "SearchError",
+    "UsageError",
 ]
 
 
@@ -26,6 +27,10 @@ class PyvwsError(Exception):
 
 class InputError(PyvwsError, ValueError):
     """The method cannot take an argument, a column or a table."""
+
+
+class UsageError(InputError):
+    """A setting or an option has a value that is wrong for every table."""
 
 
 class OutputError(PyvwsError, OSError):

@@ -163,6 +163,34 @@ def test_systematic_draws_by_the_command_are_those_of_python(table: Path, tmp_pa
         assert len(refused.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--datasets", "0"),
+        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--reweight", "--k", "2"),
+        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--mechanism", "censored"),
+        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--memory", "much"),
+        ("compare", "x.csv", "--outcome", "y", "--out", "out", "--seeds", "0"),
+        ("validate", "--cached", "--level", "exactly"),
+        ("tabulate", "x.csv", "x.csv"),
+        ("tabulate", "x.csv", "x.csv", "--mean", "y", "--level", "1"),
+        ("combine", "x.csv", "x.csv", "--formula", "y ~ 1", "--kind", "both"),
+        ("risk", "x.csv", "x.csv"),
+        ("study", "five-mechanisms", "--out", "out", "--replicates", "0"),
+    ],
+)
+def test_wrong_usage_leaves_with_the_code_that_help_names(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No table could make these right."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("y\n1\n2\n4\n")
+    run = run_here(*words)
+    assert (run.code, run.out) == (2, "")
+    assert len(run.err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
 def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
     source = tmp_path / "people.parquet"
     pl.read_csv(table).write_parquet(source)

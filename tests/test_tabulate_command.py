@@ -157,7 +157,8 @@ def test_csv_and_page_hold_the_table_and_no_confidential_figure(
     ("words", "message"),
     [
         (["--mean", "pay", "--by", "area"], "by 'area' needs its public levels"),
-        (["--mean", "pay", "--kind", "both"], "--kind must be partial or full"),
+        (["--mean", "pay", "--kind", "both"], "--kind must be one of partial, full"),
+        ([], "A table needs a statistic. Give one or more of count, total, mean, share, quantile."),
         (["--quantile", "pay", "--at", "half"], "--at"),
         (["--mean", "pay", "--epsilon", "1"], "epsilon and ranges are for the Laplace"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 
 __all__ = [
     "choice",
@@ -135,14 +135,14 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be a number. Got {told(value)}.") from None
+        raise UsageError(f"{name} must be a number. Got {told(value)}.") from None
 
 
 def finite_number(value: Any, name: str) -> float:
     """A finite number of either sign."""
     number = _number(value, name)
     if not np.isfinite(number):
-        raise InputError(f"{name} must be finite. Got {number}.")
+        raise UsageError(f"{name} must be finite. Got {number}.")
     return number
 
 
@@ -150,7 +150,7 @@ def positive(value: Any, name: str) -> float:
     """A finite number above 0."""
     number = finite_number(value, name)
     if number <= 0:
-        raise InputError(f"{name} must be above 0. Got {number:g}.")
+        raise UsageError(f"{name} must be above 0. Got {number:g}.")
     return number
 
 
@@ -158,7 +158,7 @@ def non_negative(value: Any, name: str) -> float:
     """A finite number of at least 0."""
     number = finite_number(value, name)
     if number < 0:
-        raise InputError(f"{name} must not be negative. Got {number:g}.")
+        raise UsageError(f"{name} must not be negative. Got {number:g}.")
     return number
 
 
@@ -166,7 +166,7 @@ def half_epsilon(epsilon: Any) -> float:
     """The bound epsilon / 2 in nats, perhaps infinite; InputError unless epsilon is above 0."""
     number = _number(epsilon, "epsilon")
     if not number > 0:
-        raise InputError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
+        raise UsageError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
     return number / 2.0
 
 
@@ -174,7 +174,7 @@ def open_unit_interval(value: Any, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = finite_number(value, name)
     if not 0 < number < 1:
-        raise InputError(f"{name} must lie strictly between 0 and 1. Got {number:g}.")
+        raise UsageError(f"{name} must lie strictly between 0 and 1. Got {number:g}.")
     return number
 
 
@@ -182,7 +182,7 @@ def threshold_level(value: Any) -> float:
     """The quantile level of the database bound, in (0, 1]."""
     number = finite_number(value, "threshold")
     if not 0 < number <= 1:
-        raise InputError(
+        raise UsageError(
             f"threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. "
             f"Got {number:g}."
         )
@@ -194,9 +194,9 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name} must be a whole number of at least {least}. Got {told(value)}.")
+        raise UsageError(f"{name} must be a whole number of at least {least}. Got {told(value)}.")
     if value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}. Got {value}.")
+        raise UsageError(f"{name} must be a whole number of at least {least}. Got {value}.")
     return int(value)
 
 
@@ -204,7 +204,7 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words."""
     if value not in allowed:
         hint = near(value, allowed) if isinstance(value, str) else ""
-        raise InputError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.{hint}")
+        raise UsageError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.{hint}")
     return value
 
 
@@ -218,7 +218,7 @@ def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:
     """The labels of a family as text: none, or two or more that differ."""
     labels = tuple(str(label) for label in given)
     if labels and (len(labels) < 2 or len(set(labels)) < len(labels)):
-        raise InputError(f"levels must be 2 or more different labels. Got {told(labels)}.")
+        raise UsageError(f"levels must be 2 or more different labels. Got {told(labels)}.")
     return labels
 
 
@@ -232,20 +232,20 @@ def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, typ
         return
     made_by = getattr(value, "__dataclass_params__", None)
     if isinstance(value, type) or made_by is None:
-        raise InputError(f"{name} must be one of {', '.join(known)} or an instance.")
+        raise UsageError(f"{name} must be one of {', '.join(known)} or an instance.")
     kind = type(value).__name__
     members = [member for member in vars(protocol) if not member.startswith("_")]
     missing = [member for member in members if not hasattr(value, member)]
     if missing:
-        raise InputError(
+        raise UsageError(
             f"{kind} is no {name}: it lacks {', '.join(missing)}. Add what the Protocol "
             f"{protocol.__name__} asks for."
         )
     if not made_by.frozen:
-        raise InputError(f"{kind} can change while it runs. Make it a frozen dataclass.")
+        raise UsageError(f"{kind} can change while it runs. Make it a frozen dataclass.")
     word = value.name
     if not (isinstance(word, str) and re.fullmatch(r"[a-z][a-z0-9-]*", word)) or word in known:
-        raise InputError(
+        raise UsageError(
             f"A {name} of your own needs a name of its own, of small letters, digits and hyphens. "
             f"Change the name of {kind}."
         )

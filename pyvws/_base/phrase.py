@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Phrase"]
+__all__ = ["Phrase", "counted"]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it is of: "1 use", "2 uses", "1,000 uses"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

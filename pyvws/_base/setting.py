@@ -17,7 +17,7 @@ from operator import or_
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from pyvws.errors import InputError
+from pyvws.errors import UsageError
 
 __all__ = [
     "Setting",
@@ -133,7 +133,7 @@ def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -
     for name in given:
         needs = declarations[name].needs
         if needs and not given.get(needs):
-            raise InputError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
+            raise UsageError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
 
 
 def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, get_args
@@ -13,9 +14,16 @@ import typer
 from typer.core import TyperCommand
 
 from pyvws._base.setting import Setting, described, on_command_line, shown_default
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 
-__all__ = ["DeclaredCommand", "given_settings", "names", "read_numbers", "template_options"]
+__all__ = [
+    "DeclaredCommand",
+    "given_settings",
+    "names",
+    "read_numbers",
+    "template_options",
+    "wrong_usage",
+]
 
 _NOT_IN_A_FILE = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
@@ -27,6 +35,15 @@ _HINTS = {
     int: "A whole number.",
     float: "A number.",
 }
+
+
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Make of an InputError in the `with` block a UsageError: settings refused before any table."""
+    try:
+        yield
+    except InputError as error:
+        raise UsageError(str(error)) from None
 
 
 class DeclaredCommand(TyperCommand):
@@ -159,7 +176,7 @@ def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
         values = ()
     if not values or (two and len(values) != 2):
         wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
-        raise InputError(f"{option} takes {wanted}. Got {text!r}.")
+        raise UsageError(f"{option} takes {wanted}. Got {text!r}.")
     return values
 
 
@@ -169,7 +186,7 @@ def _number(text: str, option: str, one: Setting) -> float:
         return int(text) if int in one.parts else float(text)
     except ValueError:
         wanted = " or ".join(said.get(kind) or ", ".join(get_args(kind)) for kind in one.parts)
-        raise InputError(f"{option} must be {wanted}. Got {text!r}.") from None
+        raise UsageError(f"{option} must be {wanted}. Got {text!r}.") from None
 
 
 def template_options(command: Any) -> list[tuple[str, Any, str]]:

@@ -188,6 +188,7 @@ def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
     """Print the released statement of a run and the folder of the release, but no exact figures."""
+    from pyvws._base.phrase import counted
     from pyvws.statement.words import caveat_keys
 
     if as_json:
@@ -196,7 +197,7 @@ def tell_release(
     elif not quiet:
         claimed = privacy["certified"] or privacy
         print(
-            f"{privacy['datasets']} synthetic datasets in {out / 'release'}\n"
+            f"{counted(privacy['datasets'], 'synthetic dataset')} in {out / 'release'}\n"
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )

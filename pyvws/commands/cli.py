@@ -27,7 +27,7 @@ from pyvws.commands.synthesize import synthesize
 from pyvws.commands.tabulate import tabulate
 from pyvws.commands.utility import utility
 from pyvws.commands.validate import validate
-from pyvws.errors import PyvwsError
+from pyvws.errors import PyvwsError, UsageError
 
 __all__ = ["app", "main"]
 
@@ -114,7 +114,7 @@ def _said(error: Exception) -> tuple[str, int]:
         said, code = error.format_message() or "Name a command; --help lists them.", 2
         said = said.replace(": Value error, ", ": ")
     elif isinstance(error, PyvwsError):
-        said = str(error)
+        said, code = str(error), 2 if isinstance(error, UsageError) else 1
     elif kind == "Abort":
         said, code = _INTERRUPT, _INTERRUPTED
     elif isinstance(error, MemoryError):

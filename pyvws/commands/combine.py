@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pyvws.commands._output import AsJson, Quiet, print_json, print_table
-from pyvws.errors import InputError
 
 __all__ = ["combine"]
 
@@ -35,12 +34,12 @@ def combine(
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
+    from pyvws._base.checks import choice
     from pyvws.commands._tables import left_out, read_synthetic
     from pyvws.evaluation.combining_rules import SYNTHETIC, combine_formula
     from pyvws.report.output_folder import draws_behind, refuse_systematic
 
-    if kind not in ("partial", "full"):
-        raise InputError(f"--kind must be partial or full. Got {kind!r}.")
+    choice(kind, "--kind", ("partial", "full"))
     files, datasets, said = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)

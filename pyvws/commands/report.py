@@ -18,7 +18,7 @@ from pyvws.commands._output import (
     Unit,
     print_json,
 )
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 
 __all__ = ["report"]
 
@@ -61,7 +61,7 @@ def report(
     from pyvws.report.reports import check_pages, write_pages
 
     if original is None and (known or unweighted or outcome):
-        raise InputError(
+        raise UsageError(
             "--outcome, --known and --unweighted compare with the confidential table. Add "
             "--original, or leave them out."
         )

@@ -18,7 +18,7 @@ from pyvws.commands._output import (
     print_json,
     print_table,
 )
-from pyvws.errors import InputError, OutputError
+from pyvws.errors import OutputError, UsageError
 
 __all__ = ["risk"]
 
@@ -76,11 +76,11 @@ def risk(
     """
     if keys is not None:
         if outcome is not None:
-            raise InputError("--keys and --outcome ask for different risks. Give one of them.")
+            raise UsageError("--keys and --outcome ask for different risks. Give one of them.")
         _tell_table(original, synthetic, schema, keys, target, holdout, quiet, as_json)
         return
     if outcome is None:
-        raise InputError(
+        raise UsageError(
             "Name what an intruder knows, --keys COL,COL, for rows in any order; or --outcome COL, "
             "for rows alike."
         )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._options import given_settings, template_options
+from pyvws.commands._options import given_settings, template_options, wrong_usage
 from pyvws.commands._output import (
     AsJson,
     Original,
@@ -21,7 +21,13 @@ from pyvws.commands._output import (
     plain_console,
     tell_release,
 )
-from pyvws.errors import ConvergenceWarning, DisclosureWarning, InputError, MisfitWarning
+from pyvws.errors import (
+    ConvergenceWarning,
+    DisclosureWarning,
+    InputError,
+    MisfitWarning,
+    UsageError,
+)
 
 __all__ = ["synthesize", "take_config"]
 
@@ -91,12 +97,16 @@ def synthesize(
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files import read_table
     from pyvws.tables.large_files import run_bytes
+    from pyvws.tables.schema import Schema
 
     check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
         given["program"] = UserProgram(_file_text(stan), stan_log_lik.value)
-    settings = Synthesizer(**arranged(given))
+    if "schema" in given:
+        given["schema"] = Schema.read(given["schema"])
+    with wrong_usage():
+        settings = Synthesizer(**arranged(given))
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
@@ -136,7 +146,7 @@ def _size_in_bytes(text: str) -> float:
     """The number of bytes in a text such as 2GB, 500MB or 1000."""
     found = _SIZE.fullmatch(text.strip())
     if found is None or float(found["number"]) == 0:
-        raise InputError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
+        raise UsageError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
     return float(found["number"]) * _UNITS[(found["unit"] or "").upper()]
 
 

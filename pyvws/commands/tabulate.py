@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from pyvws.commands._output import AsJson, Overwrite, Quiet, print_json, print_table
-from pyvws.errors import InputError
 
 __all__ = ["tabulate"]
 
@@ -67,6 +66,7 @@ def tabulate(
 
     Example: pyvws tabulate out/ --by sex --mean income --weights w --out table/
     """
+    from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
     from pyvws.commands._options import names, read_numbers
     from pyvws.commands._tables import read_synthetic
@@ -74,8 +74,7 @@ def tabulate(
     from pyvws.report.output_folder import draws_behind, refuse_systematic
     from pyvws.tables.files import read_table
 
-    if kind not in ("partial", "full"):
-        raise InputError(f"--kind must be partial or full. Got {kind!r}.")
+    choice(kind, "--kind", ("partial", "full"))
     if out is not None:
         check_folder(out, overwrite=overwrite)
     levels = read_numbers(at, "--at", two=False)

@@ -17,6 +17,7 @@ import numpy as np
 from pyvws.comparison.choices import Point
 from pyvws.evaluation.table_utility import Score
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.report.page import number
 from pyvws.statement.words import caveat
 
 __all__ = ["KINDS", "Advice", "Row", "advised", "span"]
@@ -113,7 +114,8 @@ class _Compared:
     def figure(self, row: Row) -> str:
         """A row's mean, with twice its standard error where there are several seeds."""
         band = 2.0 * self.error(row)
-        return f"{row.mean(self.score):.4g}" + (f" ± {band:.2g}" if math.isfinite(band) else "")
+        mean = number(row.mean(self.score), 4)
+        return mean + (f" ± {number(band, 2)}" if math.isfinite(band) else "")
 
     def scale(self, row: Row) -> Score:
         return next(one for one in row.scores[0] if one.name == self.score)
@@ -185,7 +187,8 @@ def _beside(best: Row, others: Sequence[Row], compared: _Compared) -> list[str]:
     apart, error = compared.apart(best, others[0]), compared.error(best, others[0])
     return [
         *said,
-        f"The next is {apart:.2g} behind, and the standard error of that is {error:.2g}.",
+        f"The next is {number(apart, 2)} behind, and the standard error of that is "
+        f"{number(error, 2)}.",
     ]
 
 

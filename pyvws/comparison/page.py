@@ -55,8 +55,9 @@ def _scores(found: Comparison) -> tuple[Any, ...]:
 def _banded(row: Row, name: str) -> str:
     values = row.values(name)
     if len(values) < 2:
-        return f"{row.mean(name):.4g}"
-    return f"{row.mean(name):.4g} ± {2.0 * np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"
+        return number(row.mean(name), 4)
+    band = 2.0 * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return f"{number(row.mean(name), 4)} ± {number(band, 2)}"
 
 
 def notes(found: Comparison) -> list[str]:

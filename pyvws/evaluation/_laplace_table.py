@@ -107,7 +107,7 @@ def public_ranges(
         if not (np.isfinite(high - low) and low < high):
             raise InputError(
                 f"The Laplace mechanism needs a public range of column {name!r}. Give it in the "
-                f"schema, or as ranges={{{name!r}: (lowest, highest)}}."
+                f"schema, or in Python as ranges={{{name!r}: (lowest, highest)}}."
             )
     if plan.weights and ranges[plan.weights][0] < 0:
         raise InputError(f"The range of the weights {plan.weights!r} must not be negative.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 from pyvws.tables.dates import holds_dates
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import distinct, label_of
@@ -125,9 +125,8 @@ def table_plan(
         points = tuple(open_unit_interval(one, "quantile") for one in np.atleast_1d(levels))
         statistics.append(Statistic("quantile", name, points))
     if not statistics:
-        raise InputError(
-            "A table needs a statistic. Give count, total, mean, share or quantile, such as "
-            "mean=['income']."
+        raise UsageError(
+            "A table needs a statistic. Give one or more of count, total, mean, share, quantile."
         )
     codes = {} if schema is None else schema.columns
     for one in statistics:
@@ -231,8 +230,8 @@ def _with_levels(
     for name, levels in found.items():
         if not levels or len(set(levels)) < len(levels):
             raise InputError(
-                f"{role} {name!r} needs its public levels, each once. Give them, such as "
-                f"{role}={{{name!r}: ['a', 'b']}}, or a schema that has them. Levels are never "
-                "taken from the data, which would hide an empty cell."
+                f"{role} {name!r} needs its public levels, each once. Give a schema that has them, "
+                f"or in Python {role}={{{name!r}: ['a', 'b']}}. Levels are never taken from the "
+                "data, which would hide an empty cell."
             )
     return found

@@ -21,7 +21,7 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
-from pyvws.errors import InputError
+from pyvws.errors import UsageError
 from pyvws.evaluation._laplace_table import (
     Weighing,
     laplace_figures,
@@ -284,7 +284,7 @@ def tabulate(
     beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
     if original is not None:
         if epsilon is None:
-            raise InputError("The Laplace mechanism needs an epsilon. Give epsilon.")
+            raise UsageError("The Laplace mechanism needs an epsilon. Give epsilon.")
         public = public_ranges(asked(weights=weighed.column), schema, ranges or {})
         most = most_records(schema)
         unit = None if schema is None else schema.unit
@@ -298,7 +298,7 @@ def tabulate(
             noise=add_discrete_laplace,
         )
     elif epsilon is not None or ranges is not None:
-        raise InputError("epsilon and ranges are for the Laplace mechanism. Give original too.")
+        raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     found = [
         read_records(table, plan, f"dataset {place}") for place, table in enumerate(tables, start=1)
     ]

@@ -103,13 +103,14 @@ def panels(
     count: int, *, columns: int = 4, size: tuple[float, float] = (4.6, 3.8), **shared: Any
 ) -> tuple[Figure, Sequence[Any]]:
     """A figure of `count` axes in rows of at most `columns`, each of `size` in inches."""
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    from pyvws.plots._picture import Picture
 
     across = min(count, columns)
     down = -(-count // across)
     room = ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.09)
-    figure = Figure(figsize=(size[0] * across, size[1] * down), layout=room)
+    figure = Picture(figsize=(size[0] * across, size[1] * down), layout=room)
     axes = figure.subplots(down, across, squeeze=False, **shared).ravel()
     for spare in axes[count:]:
         spare.remove()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import narwhals as nw
 
@@ -27,6 +27,7 @@ from pyvws.synthesis.columns import collected, spelled_out
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import refuse_elsewhere
 from pyvws.tables.frame import column_names, narwhal_view, written_as_text
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
@@ -51,6 +52,11 @@ class Synthesizer(RunSettings):
     MissingDependencyError
         If the engine is not installed; the message says what to install.
     """
+
+    def __new__(cls, **given: Any) -> Self:
+        """A new object; UsageError for a setting that belongs to a part of the run."""
+        refuse_elsewhere(given)
+        return object.__new__(cls)
 
     def fit(
         self,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pyvws import plots
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import counted
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
@@ -58,7 +59,8 @@ def bounds_section(
             "columns' weights; the table of quantiles has each column's."
         )
     if not kept.all():
-        text.append(f"{int((~kept).sum())} records without a finite bound are not drawn.")
+        count = int((~kept).sum())
+        text.append(f"Not drawn: {counted(count, 'record')} without a finite bound.")
     if not kept.any():
         return Section("bounds", "Bounds and weights", text)
     parts: list[Picture | Table] = [

@@ -110,8 +110,8 @@ def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
             plots.whack_a_mole_scatter(before, {label: after}, rise=rise),
             alt="Scatter plot of risks in this release against those without weights.",
             caption=(
-                f"Whack-a-mole: {int(found.rose.sum())} records, in orange, have a risk at least "
-                f"{rise:g} higher than without weights."
+                f"Whack-a-mole: {int(found.rose.sum())} of the records, in orange, have a risk at "
+                f"least {rise:g} higher than without weights."
             ),
         ),
         ten_largest(

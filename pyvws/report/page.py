@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import counted
 from pyvws.mechanisms.registry import MECHANISMS
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     made.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
-    made.filters["shown"] = shown
+    made.filters |= {"shown": shown, "counted": counted}
     return made
 
 

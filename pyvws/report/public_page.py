@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
 from pyvws.plots import (
     association_matrices,
@@ -46,13 +47,13 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
     draws = privacy["draws_released"]
-    shared = "" if draws == privacy["datasets"] else f", from {draws} draw{'s' * (draws > 1)}"
+    shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
         *strict,
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
-        ("Datasets", shown(privacy["datasets"]), f"of {rows} rows each{shared}"),
+        ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
     ]
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from pyvws._base.checks import near
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_settings
 from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.synthesis.settings import RunSettings, mechanisms_that
 
-__all__ = ["arranged", "declared"]
+__all__ = ["arranged", "declared", "refuse_elsewhere"]
+
+_PLACES: Final = {
+    "Fit": "settings=vws.SamplerSettings({}=...)",
+    "Mechanism": "the mechanism, such as mechanism=vws.LipschitzWeighted(c=0.5)",
+    "Model": "the model, such as model=vws.Normal(outcome_scale='log')",
+}
 
 
 def declared() -> dict[str, list[Setting]]:
@@ -71,10 +77,24 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def refuse_elsewhere(names: Iterable[str]) -> None:
+    """Raise UsageError for a setting by name that is not a field of `RunSettings`."""
+    own = {one.name for one in fields(RunSettings)}
+    for name in names:
+        if name in own:
+            continue
+        _refuse_unknown({name: ...}, {*declared()})
+        place = _PLACES[declared()[name][0].panel].format(name)
+        raise UsageError(
+            f"{name} is no setting of the run itself. Give it to {place}. vws.synthesize and the "
+            "command line take it by its name."
+        )
+
+
 def _refuse_unknown(given: Mapping[str, Any], names: set[str]) -> None:
     """Raise InputError for a setting that neither `names` nor any mechanism has."""
     known = names.union(*map(mechanism_settings, MECHANISMS))
     for name in given:
         if name not in known:
             hint = near(name, known) or " docs/settings.md lists all of them."
-            raise InputError(f"There is no setting {name!r}.{hint}")
+            raise UsageError(f"There is no setting {name!r}.{hint}")

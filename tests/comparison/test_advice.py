@@ -52,6 +52,12 @@ def test_the_best_with_a_guarantee_within_epsilon_is_taken() -> None:
     assert "strict" not in found.text
 
 
+def test_large_differences_are_written_out() -> None:
+    far = row("lw", "asymptotic-dp", (11.0, 13.0), (351.0, 653.0))
+    text = advised([far, SW], 13.0, "s").text
+    assert "The next is 473 behind, and the standard error of that is 151." in text
+
+
 def test_the_largest_epsilon_over_the_seeds_counts() -> None:
     assert advised([SW], 12.4, "s").row is None
     assert "nothing that was run has a guarantee" in advised([SW, UNWEIGHTED], 12.4, "s").text

@@ -222,6 +222,22 @@ def test_bad_input_is_refused_before_any_fit(
 
 
 @pytest.mark.draws
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"draws": 500}, r"draws is no setting of the run .* settings=vws.SamplerSettings\(draws="),
+        ({"c": 0.5}, "c is no setting of the run itself. Give it to the mechanism"),
+        ({"outcome_scale": "log"}, "Give it to the model, such as model=vws.Normal"),
+        ({"drws": 500}, "There is no setting 'drws'. Did you mean 'draws'?"),
+    ],
+)
+def test_a_synthesizer_says_where_a_setting_of_a_part_goes(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        vws.Synthesizer(outcome="visits", **settings)
+
+
 def test_zeros_ties_and_two_records_run() -> None:
     release = _release(pl.DataFrame({"visits": [0, 0, 0, 1, 1, 9]}), draws=1000)
     assert release.records["weight"].min() == 0.0

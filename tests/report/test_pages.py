@@ -26,9 +26,10 @@ from hypothesis import strategies as st
 from page_tables import rows_of
 
 import pyvws as vws
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError, OutputError
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.report import evidence, reports
+from pyvws.report import evidence, page, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number, shown
@@ -121,6 +122,14 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
     assert "asymptotic-dp" in {row[1] for row in rows_of(public, "The guarantee") if row[0]}
 
 
+def test_one_of_a_thing_is_no_several() -> None:
+    """Numbers go before their nouns by `counted`."""
+    assert [counted(number, "use") for number in (0, 1, 2000)] == ["0 uses", "1 use", "2,000 uses"]
+    for template in Path(page.__file__).with_name("templates").glob("[bp]*.html.j2"):
+        text = template.read_text(encoding="utf-8")
+        assert re.findall(r"\}\} (?:uses|records|rows|datasets|draws|bins)\b", text) == []
+
+
 def test_no_figure_s_meaning_takes_in_what_an_exact_number_of_rows_tells() -> None:
     for name in ("epsilon_per_dataset", "epsilon_by_neighbours"):
         assert "number of rows tells" in FIELDS[name].meaning
@@ -141,7 +150,7 @@ def test_the_board_s_page_ranks_records_as_the_functions_do(out: Path) -> None:
     rose = by_record["Synthetic"] - by_record["Unweighted"]
     changes = [float(row[3]) for row in rows_of(board, "The ten records whose risk rose")]
     assert changes == pytest.approx(sorted(rose, reverse=True)[:10], rel=1e-3)
-    assert f"{int((rose >= 0.25).sum())} records, in orange" in board
+    assert f"{int((rose >= 0.25).sum())} of the records, in orange" in board
     assert len(re.findall("<img ", board)) == 11
 
 

@@ -29,7 +29,7 @@ import pyvws as vws
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError, OutputError
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.report import evidence, page, reports
+from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Table, number, shown
@@ -125,7 +125,7 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
 def test_one_of_a_thing_is_no_several() -> None:
     """Numbers go before their nouns by `counted`."""
     assert [counted(number, "use") for number in (0, 1, 2000)] == ["0 uses", "1 use", "2,000 uses"]
-    for template in Path(page.__file__).with_name("templates").glob("[bp]*.html.j2"):
+    for template in Path(reports.__file__).with_name("templates").glob("[bp]*.html.j2"):
         text = template.read_text(encoding="utf-8")
         assert re.findall(r"\}\} (?:uses|records|rows|datasets|draws|bins)\b", text) == []
 

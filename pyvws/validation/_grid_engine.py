@@ -8,8 +8,8 @@ chain has to converge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -19,6 +19,7 @@ from pyvws.engines import grid as grid_engine
 from pyvws.engines._engine import Progress
 from pyvws.engines._whole_scores import UNITS_A_NAT, Scores
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.models.sequence import Conditional, joint_draws
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
@@ -48,7 +49,7 @@ def log_posterior(target: PseudoPosterior | JointTarget, points: Floats) -> Floa
     return np.asarray(values - logsumexp(values))
 
 
-def _posterior(target: PseudoPosterior, q: Floats, chains: int) -> Posterior:
+def _posterior(target: PseudoPosterior | Conditional, q: Floats, chains: int) -> Posterior:
     """Unconstrained draws q (S, D) of a target, as a fit with good diagnostics."""
     sizes = float(len(q) + 400)
     return Posterior(
@@ -126,13 +127,29 @@ class KnownDraws:
 
 @dataclass(frozen=True)
 class KnownByWidth:
-    """An engine whose draws of a column are known by the number of its coefficients.
+    """An engine whose draws of a column are known by the number of its parameters.
 
     The fits of a table run side by side, so their order tells no columns apart.
+
+    Attributes
+    ----------
+    draws : sequence of ndarray, each of shape (S, D)
+        Unconstrained draws of each column; no two columns have the same D.
+    targets : dict
+        The latest target of each D.
+    joint : list
+        The targets of whole tables.
     """
 
-    draws: Mapping[int, Floats]
+    draws: Sequence[Floats]
+    targets: dict[int, PseudoPosterior] = field(init=False, default_factory=dict)
+    joint: list[JointTarget] = field(init=False, default_factory=list)
     name: str = "known draws"
+
+    def known(self, width: int) -> Floats:
+        """The draws (S, D) of the column of D parameters."""
+        (found,) = (q for q in self.draws if q.shape[1] == width)
+        return found
 
     def sample(
         self,
@@ -144,7 +161,25 @@ class KnownByWidth:
         previous: Posterior | None = None,
     ) -> Posterior:
         """As `Engine.sample`."""
-        return _posterior(target, self.draws[target.cells.n_coefficients], settings.chains)
+        self.targets[target.dimension] = target
+        return _posterior(target, self.known(target.dimension), settings.chains)
+
+    def sample_table(
+        self,
+        target: JointTarget,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Posterior:
+        """As `TableEngine.sample_table`."""
+        self.joint.append(target)
+        fits = {
+            of.column: _posterior(of, self.known(block.stop - block.start), settings.chains)
+            for of, block in zip(target.columns, target.blocks(), strict=True)
+        }
+        together = joint_draws({name: fit.draws for name, fit in fits.items()})
+        return replace(next(iter(fits.values())), draws=together)
 
 
 @dataclass

@@ -194,7 +194,13 @@ _KINDS = (
     *("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records"),
     *("draws", "one_draw", "staged", "table"),
 )
+_RELEASES = "pyvws.validation.cases.releases:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
+    *(
+        (f"{_RELEASES}{kind}_release", *PLANTED["epsilon is Delta"][0])
+        for kind in ("table", "number", "members", "truncated")
+    ),
+    (_RELEASES + "clamped_release", "pyvws.posterior.joint_target:add_terms_inside", other_sign),
     *((f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0]) for kind in _KINDS),
     (_MADE + "staged_statement", *PLANTED["a first stage for nothing"][0]),
     (

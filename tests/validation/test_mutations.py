@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from random_mistakes import RANDOM_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, windows_times
+from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
 from pyvws.validation.cases import CASES
@@ -458,7 +459,7 @@ def values_as_ranks(_: Any) -> Any:
 
 
 def doubled(function: Any) -> Any:
-    return lambda *arguments: 2.0 * function(*arguments)
+    return lambda *arguments, **named: 2.0 * function(*arguments, **named)
 
 
 def swapped(function: Any) -> Any:
@@ -543,6 +544,8 @@ TABLE_RISK = "pyvws.validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.closest_records:"
 SURVEY, LINEAR = "pyvws.validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
+CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
+SYSTEMATIC = "pyvws.validation.cases.systematic_draws:uniforms"
 
 # The compared function, what is replaced in it, and the wrong version.
 MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
@@ -681,6 +684,9 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
     (UTILITY_TABLE, UTILITY_TABLE, first_dataset_only),
+    (CORPUT, CORPUT, doubled),
+    (SYSTEMATIC, UNIFORMS, of_half_the_interval),
+    (SYSTEMATIC, UNIFORMS, without_their_shift),
     *RANDOM_MISTAKES,
     *STATEMENT_MISTAKES,
 )

@@ -25,12 +25,15 @@ from pyvws.validation.cases import (
     posterior,
     printed,
     r_numbers,
+    releases,
     risks,
     searched,
     simulated_data,
     survey_estimates,
+    systematic_draws,
     table_risk,
     table_utility,
+    values,
     weights,
 )
 from pyvws.validation.report import Row
@@ -53,6 +56,8 @@ CASES: Final[tuple[Case, ...]] = (
     *conditional_table.CASES,
     *survey_estimates.CASES,
     *accounting.CASES,
+    *releases.CASES,
+    *systematic_draws.CASES,
 )
 
 
@@ -72,6 +77,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *stan_cases(),
         *printed.CASES,
         *searched.CASES,
+        *values.CASES,
         *guarantee.CASES,
     )
 

@@ -140,10 +140,10 @@ def table_statement(
         }
     )
     engine = KnownByWidth(
-        {
-            1: np.column_stack([mean, np.zeros(S), log_scale]),
-            2: np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
-        }
+        [
+            np.column_stack([mean, np.zeros(S), log_scale]),
+            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
+        ]
     )
     release = synthesize(
         pl.DataFrame({"first": outcome, "second": second}),

@@ -1,0 +1,361 @@
+"""Cases of `pyvws.synthesis.fit_sources`: whole runs on tables and units, compared with R.
+
+R gets the same records, draws and settings. An engine with known draws replaces the sampler, so
+the statement, each record's weight and bound, and what each fit sees of the draws follow from the
+arguments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import ConvergenceWarning, MisfitWarning
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.release.release import Release
+from pyvws.release.synthesize import synthesize
+from pyvws.tables.column import Column
+from pyvws.tables.members import Members
+from pyvws.tables.schema import Schema
+from pyvws.validation._case import cases_of
+from pyvws.validation._draws import Draws
+from pyvws.validation._grid_engine import KnownByWidth
+from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
+
+__all__ = [
+    "CASES",
+    "clamped_release",
+    "members_release",
+    "number_release",
+    "table_release",
+    "truncated_release",
+]
+
+_STEPS: Final = 2.0**30
+_EXACT: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
+_OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
+
+
+def table_release(
+    *,
+    first: Any,
+    second: Any,
+    log_odds: Any,
+    mean: Any,
+    log_scale: Any,
+    intercept: Any,
+    at_missing: Any,
+    slope: Any,
+    log_scale_2: Any,
+    half_width: float,
+    datasets: int,
+    **of_records: Any,
+) -> Floats:
+    """An LW run on a table whose first number may be missing, with units and survey weights."""
+    S = len(mean)
+    columns = {
+        "first": Column(model="normal", range=(-half_width, half_width), missing=True),
+        "second": Column(model="normal"),
+    }
+    engine = KnownByWidth(
+        [
+            np.column_stack([log_odds, np.zeros(S)]),
+            np.column_stack([mean, np.zeros(S), log_scale]),
+            np.column_stack([intercept, at_missing, slope, np.zeros((S, 6)), log_scale_2]),
+        ]
+    )
+    values = {"first": pl.Series(first).fill_nan(None), "second": second}
+    return _figures(_run(values, columns, engine, datasets=datasets, **of_records), engine)
+
+
+def number_release(
+    *, outcome: Any, mean: Any, log_scale: Any, datasets: int, **of_records: Any
+) -> Floats:
+    """An LW run on one number, with units and survey weights."""
+    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    columns = {"outcome": Column(model="normal")}
+    release = _run({"outcome": outcome}, columns, engine, datasets=datasets, **of_records)
+    return _figures(release, engine)
+
+
+def members_release(
+    level: Any,
+    amount: Any,
+    unit: Any,
+    log_odds: Any,
+    mean: Any,
+    log_scale: Any,
+    intercept: Any,
+    slope: Any,
+    at_second: Any,
+    log_scale_2: Any,
+    half_width: float,
+    datasets: int,
+) -> Floats:
+    """An LW run on units of one or two members with a number of the unit and one of each member."""
+    S, wide = len(mean), (-half_width, half_width)
+    columns = {
+        "level": Column(model="normal", range=wide, predictors=()),
+        "amount": Column(model="normal", range=wide, predictors=("level", "before")),
+    }
+    summaries = {"persons": "size", "before": "count"}
+    members = Members(sizes=(1, 2), of_unit=("level",), summaries=summaries)
+    sizes = np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)])
+    engine = KnownByWidth(
+        [
+            sizes,
+            np.column_stack([mean, np.zeros(S), log_scale]),
+            np.column_stack([intercept, slope, at_second, np.zeros((S, 6)), log_scale_2]),
+        ]
+    )
+    values = {"level": level, "amount": amount}
+    release = _run(values, columns, engine, unit=unit, datasets=datasets, members=members)
+    return _figures(release, engine)
+
+
+def truncated_release(
+    outcome: Any, mean: Any, log_scale: Any, low: float, high: float, datasets: int
+) -> Floats:
+    """An LW run on a number within a public range."""
+    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    columns = {"outcome": Column(model="truncated-normal", range=(low, high))}
+    return _figures(_run({"outcome": outcome}, columns, engine, datasets=datasets), engine)
+
+
+def clamped_release(
+    count: Any,
+    amount: Any,
+    log_mean: Any,
+    intercept: Any,
+    slope: Any,
+    log_scale: Any,
+    half_width: float,
+    epsilon: float,
+    smallest_sd: float,
+) -> Floats:
+    """Bounds, shares outside the window and summed terms of a table under the deviance clamp."""
+    S = len(log_mean)
+    engine = KnownByWidth(
+        [
+            np.column_stack([log_mean, np.zeros(S)]),
+            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale]),
+        ]
+    )
+    columns = {
+        "count": Column(model="poisson", range=(0.0, 2.0 * half_width)),
+        "amount": Column(
+            model="normal", range=(-64.0, 64.0), settings={"smallest_sd": smallest_sd}
+        ),
+    }
+    mechanism = Censored(epsilon=epsilon, weights="none", clamp="deviance")
+    values = {"count": count, "amount": amount}
+    found = _run(values, columns, engine, mechanism=mechanism, datasets=1).records
+    (target,) = engine.joint
+    density = target.density_and_gradient()
+    prior = [
+        PseudoPosterior(of.model, of.cells, np.zeros(len(count))).density_and_gradient()
+        for of in target.columns
+    ]
+    sums = []
+    for q in np.column_stack(engine.draws):
+        parts = zip(prior, target.blocks(), strict=True)
+        sums.append(density(q)[0] - sum(own(q[block])[0] for own, block in parts))
+    bounds, outside = (
+        found[name].to_numpy() for name in ("lipschitz_bound_final", "share_outside_window")
+    )
+    return np.array([*_in_steps(bounds), *outside, *_in_steps(sums)])
+
+
+def _run(
+    values: dict[str, Any],
+    columns: dict[str, Column],
+    engine: KnownByWidth,
+    *,
+    unit: Any = (),
+    survey: Any = (),
+    mean_weight: float = 0.0,
+    members: Members | None = None,
+    **given: Any,
+) -> Release:
+    """A run on a table, with units where one has several records, and weights where they differ."""
+    table: dict[str, Any] = dict(values)
+    of_table: dict[str, Any] = {}
+    if len(set(unit)) < len(unit):
+        table["home"] = unit
+        columns, of_table["unit"] = {"home": Column(role="id"), **columns}, "home"
+    if len(set(survey)) > 1:
+        table["weight"], of_table["survey_weight"] = survey, "weight"
+        of_table["mean_survey_weight"] = mean_weight or None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", MisfitWarning)  # The draws fit no table.
+        return synthesize(
+            pl.DataFrame(table),
+            schema=Schema(columns, members=members, **of_table),
+            engine=engine,
+            draws=len(engine.draws[0]),
+            chains=1,
+            seed=SEED,
+            **{"mechanism": LipschitzWeighted(), **given},
+        )
+
+
+def _figures(release: Release, engine: KnownByWidth) -> Floats:
+    """The figures in the order of `release_figures` in fit_sources.R."""
+    exact, released = release.summary["privacy"], release.privacy
+    records = [release.records[name].to_numpy() for name in _OF_RECORDS]
+    fitted = [_fitted(engine, q) for q in engine.draws]
+    return np.array(
+        [
+            *_in_steps([exact[name] for name in _EXACT]),
+            *(released[name] for name in _EXACT),
+            *_in_steps(np.concatenate([*records, *fitted])),
+        ]
+    )
+
+
+def _fitted(engine: KnownByWidth, q: Floats) -> Floats:
+    """The weighted terms of a column's last fit at each draw, above those at the first draw.
+
+    None of a conditional table, whose draws are exact without a density.
+    """
+    target = engine.targets[q.shape[1]]
+    if target.model.name == "table":
+        return np.empty(0)
+    nothing = PseudoPosterior(target.model, target.cells, np.zeros(len(target.weights)))
+    whole, prior = (of.density_and_gradient() for of in (target, nothing))
+    found = np.array([whole(one)[0] - prior(one)[0] for one in q])
+    return np.asarray(found - found[0])
+
+
+def _in_steps(figures: Any) -> Floats:
+    """Round figures to steps of 2^-30, as the last digits depend on how code computes a density."""
+    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
+
+
+# Arguments
+
+
+def _missing(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A third of the first numbers are missing, among them one whose second number is far out."""
+    made, stream = table_and_draws(seed, shape), Draws(seed + 200)
+    (S, N), first = shape, made.pop("outcome")
+    first[stream.uniform(N) < 0.3] = np.nan
+    first[0], made["second"][0] = np.nan, 6.0
+    return {
+        **{"first": first, "unit": np.arange(1, N + 1), "survey": np.ones(N), "mean_weight": 1.0},
+        **made,
+        "log_odds": stream.uniform(S, -3.0, -1.0),
+        "at_missing": stream.uniform(S, -1.0, 1.0),
+        **{"half_width": 16.0, "datasets": 1 + seed % 3},
+    }
+
+
+def _units(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Units of one to three records wherever they stand; a record in three equals one of its unit.
+
+    The records far out are among the equal ones.
+    """
+    made, stream, N = _missing(seed, shape), Draws(seed + 300), shape[1]
+    half = N // 2
+    unit = np.concatenate([np.arange(half), stream.whole(N - half, half)]) + 1
+    for one in ("first", "second"):
+        values = made[one]
+        copied = half + np.flatnonzero(stream.uniform(N - half) < 0.6)
+        copied = np.union1d(copied, [N - 1])
+        values[copied] = values[unit[copied] - 1]
+    return {**made, "unit": unit}
+
+
+def _survey(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Survey weights about 100, some of them 0; their mean is public but under two seeds."""
+    weights = np.floor(Draws(seed + 400).uniform(shape[1], 0.0, 240.0))
+    weights[weights < 30.0] = 0.0
+    weights[0] = 90.0 + seed
+    mean = (0.0, 110.0, 95.5, 0.0, 256.0)[seed - 1]
+    return {**_missing(seed, shape), "survey": weights, "mean_weight": mean}
+
+
+def _both(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    survey = _survey(seed, shape)
+    return {**_units(seed, shape), **{one: survey[one] for one in ("survey", "mean_weight")}}
+
+
+def _number(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    made = _both(seed, shape)
+    kept = ("mean", "log_scale", "unit", "survey", "mean_weight", "datasets")
+    return {"outcome": made["second"], **{one: made[one] for one in kept}}
+
+
+def _members(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Some units have a second member, equal to the first or not, whose records stand behind."""
+    made, stream, (S, H) = table_and_draws(seed, shape), Draws(seed + 500), shape
+    unit = np.arange(1, H + 1)
+    more = np.union1d(np.flatnonzero(stream.uniform(H) < 0.5), [1])
+    amount, level = np.clip(made.pop("second"), -15.0, 15.0), made.pop("outcome")
+    again = np.where(stream.uniform(len(more)) < 0.5, amount[more], amount[more] - 1.25)
+    return {
+        "level": np.concatenate([level, level[more]]),
+        "amount": np.concatenate([amount, again]),
+        "unit": np.concatenate([unit, unit[more]]),
+        **made,
+        "log_odds": stream.uniform(S, -1.5, 1.5),
+        "at_second": stream.uniform(S, -1.0, 1.0),
+        **{"half_width": 16.0, "datasets": 1 + seed % 3},
+    }
+
+
+def _truncated(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Ranges whose upper end, lower end, both or hardly any cut much off."""
+    low, high = ((-8.0, 0.5), (-0.5, 8.0), (-0.75, 0.5), (-8.0, 8.0), (-1.0, 2.0))[seed - 1]
+    made = outcomes_and_draws(seed, shape)
+    made["outcome"] = np.clip(made["outcome"], low, high)
+    return {**made, "low": low, "high": high, "datasets": 1 + seed % 3}
+
+
+def _clamped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    made, (S, N) = table_and_draws(seed, shape), shape
+    stream = Draws(seed + 600)
+    return {
+        "count": stream.whole(N, 6).astype(np.float64),
+        "amount": made["second"],
+        "log_mean": stream.uniform(S, -1.0, 2.0),
+        **{name: made[name] for name in ("intercept", "slope")},
+        "log_scale": made["log_scale_2"],
+        "half_width": 8.0,
+        "epsilon": (6.0, 4.0, 12.0, 8.0, 5.25)[seed - 1],
+        "smallest_sd": (0.125, 0.5, 0.0625, 0.25, 0.125)[seed - 1],
+    }
+
+
+_release = cases_of(
+    "statement",
+    script="fit_sources",
+    paper="vws2024",
+    cites="Equation 3 and Algorithm 1, for a vector of outcomes",
+    shapes=((4, 6), (8, 15), (20, 40)),
+    kind="statement",
+)
+
+CASES: Final = tuple(
+    _release(f"release-{name}", function, made, python_function=f"{__name__}:{function}", **own)
+    for name, function, made, own in (
+        ("missing", "table_release", _missing, {}),
+        ("units", "table_release", _units, {}),
+        ("survey", "table_release", _survey, {}),
+        ("survey-units", "table_release", _both, {}),
+        ("number", "number_release", _number, {}),
+        ("members", "members_release", _members, {}),
+        ("truncated-normal", "truncated_release", _truncated, {}),
+        (
+            *("clamped", "clamped_release", _clamped),
+            {"paper": "global2022", "cites": "censored likelihood"},
+        ),
+    )
+)

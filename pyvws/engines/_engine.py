@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
@@ -53,11 +53,11 @@ class TableEngine(Protocol):
         """Draw from the target; the draws are named "column.parameter"."""
 
 
-def table_engine(engine: Engine) -> TableEngine:
-    """The engine; InputError if it samples one column at a time."""
+def table_engine(engine: Any, name: str) -> TableEngine:
+    """The engine, or the class of one, of that name; InputError if it samples column by column."""
     if isinstance(engine, TableEngine):
         return engine
     raise InputError(
-        f"Engine {engine.name} samples one column at a time, and the clamp of a table ties its "
+        f"Engine {name} samples one column at a time, and the clamp of a table ties its "
         "columns together. Choose engine native."
     )

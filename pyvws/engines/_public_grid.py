@@ -10,7 +10,9 @@ mean over v is one over a fixed set of evenly spread points, and P is exact.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -18,13 +20,23 @@ from scipy.special import betaincinv, ndtri
 from scipy.stats.qmc import Sobol
 
 from pyvws._base.checks import Floats
+from pyvws.engines._whole_scores import Scores, whole_prior, window_units
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, coefficient_dimension
 from pyvws.models.model import Model
-from pyvws.tables.cells import make_cells
+from pyvws.models.regression import Regression
+from pyvws.posterior.clamp import Clamp
 
-__all__ = ["MOST_PARAMETERS", "MOST_POINTS", "PublicGrid", "coefficient_masses", "public_grid"]
+__all__ = [
+    "MOST_PARAMETERS",
+    "MOST_POINTS",
+    "PublicGrid",
+    "check_grid",
+    "coefficient_masses",
+    "public_grid",
+    "public_scores",
+]
 
 MOST_PARAMETERS: Final = 3
 MOST_POINTS: Final = 1_000_000
@@ -37,6 +49,9 @@ _STEPS_OF_ONE: Final = 20_000
 _NODES_OF_ONE: Final = 1 << 10
 _NODES: Final = 1 << 13
 _NODES_AT_ONCE: Final = 64
+_FARTHEST_LOGARITHM: Final = 700.0  # exp(709) is the largest float.
+_SMALL: Final = 0.05
+_SERIES: Final = [(-1) ** (n + 1) * 2 * n / (2 * n + 1) for n in range(1, 9)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +60,73 @@ class PublicGrid:
 
     Attributes
     ----------
-    edges : tuple of ndarray
-        Ends of the cells of each axis: of the coefficients, then of the family's own entries of q.
+    ends : tuple of float
+        Lower and upper end of each axis: of the coefficients, then of the family's own entries of
+        q.
+    shape : tuple of int
+        Number of cells of each axis.
     coefficients : int
         K, the number of axes of coefficients.
+    own_prior : tuple, optional
+        The prior of the family's own entries, as of `Regression`.
     """
 
-    edges: tuple[Floats, ...]
+    ends: tuple[float, ...]
+    shape: tuple[int, ...]
     coefficients: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of cells of each axis."""
-        return tuple(len(ends) - 1 for ends in self.edges)
+    own_prior: tuple[Callable[[float, float], tuple[float, float]], float] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """`grid_range` and `grid_steps` of this grid, as a statement names them."""
-        ends = [float(end) for axis in self.edges for end in (axis[0], axis[-1])]
-        return {"grid_range": ends, "grid_steps": list(self.shape)}
+        return {"grid_range": list(self.ends), "grid_steps": list(self.shape)}
+
+    @property
+    def edges(self) -> tuple[Floats, ...]:
+        """Ends of the cells of each axis."""
+        sides = zip(self.ends[::2], self.ends[1::2], self.shape, strict=True)
+        return tuple(np.linspace(low, high, n + 1) for low, high, n in sides)
+
+    @property
+    def middles(self) -> list[Floats]:
+        """The middles of the cells of each axis."""
+        return [0.5 * ends[:-1] + 0.5 * ends[1:] for ends in self.edges]
 
     def points(self) -> Floats:
         """Unconstrained vectors (G, D) of the middles; entries for scales of the prior are 0."""
-        middles = [0.5 * (ends[:-1] + ends[1:]) for ends in self.edges]
-        found = [axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")]
+        found = [axis.ravel() for axis in np.meshgrid(*self.middles, indexing="ij")]
         K = self.coefficients
         between = np.zeros((len(found[0]), coefficient_dimension(K) - K))
         return np.ascontiguousarray(np.column_stack([*found[:K], between, *found[K:]]))
 
-    def log_prior(self, model: Model) -> Floats:
-        """Log prior probability (G,) of each cell, up to a constant, in nats."""
+    def log_prior(self) -> Floats:
+        """Log prior probability (G,) of each cell, up to a constant, in nats.
+
+        It is -inf or not a number where no number holds a cell's probability.
+        """
         K = self.coefficients
-        least = np.finfo(np.float64).tiny
-        of_beta = np.log(np.maximum(coefficient_masses(self.edges[:K]), least))
-        own = PublicGrid(self.edges[K:], 0)
-        return (of_beta.reshape(-1, 1) + _log_own_prior(model, own)).ravel()
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            found = np.log(coefficient_masses(self.edges[:K]))
+            own = self.middles[K:]
+        for axis in own:
+            assert self.own_prior is not None
+            density, scale = self.own_prior
+            found = np.add.outer(found, np.array([density(float(u), scale)[0] for u in axis]))
+        return found.ravel()
 
 
-def public_grid(settings: SamplerSettings, model: Model, K: int, own: int) -> PublicGrid:
-    """The grid that the settings and the family decide, for K coefficients and `own` parameters.
+def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
+    """The grid that the settings and the family decide, for K coefficients.
 
-    Raises InputError for more than three parameters, more than a million points, or settings of
-    another number of parameters.
+    Raises InputError for a family that is no regression, more than three parameters, more than a
+    million points, logarithms beyond any float, or settings of another number of parameters.
     """
+    if not isinstance(model, Regression) or (model.own_entries and model.own_prior is None):
+        raise InputError(
+            f"Engine grid takes regressions with few parameters, and {model.name} is none. "
+            "Choose engine native."
+        )
+    own = model.own_entries
     P = K + own
     if P > MOST_PARAMETERS:
         raise InputError(
@@ -103,13 +142,32 @@ def public_grid(settings: SamplerSettings, model: Model, K: int, own: int) -> Pu
                 f"{name} needs {needed} numbers: the grid has {K} coefficients and {own} "
                 f"parameters of {model.name}'s own. Got {len(given)}."
             )
+    if any(abs(end) > _FARTHEST_LOGARITHM for end in ends[2 * K :]):
+        raise InputError(
+            f"grid_range of a logarithm must lie between -{_FARTHEST_LOGARITHM:g} and "
+            f"{_FARTHEST_LOGARITHM:g}, since no number holds the parameter beyond."
+        )
     if math.prod(steps) > MOST_POINTS:
         raise InputError(
             f"The grid would have {math.prod(steps)} points, and engine grid takes at most "
             f"{MOST_POINTS}. Lower grid_steps."
         )
-    sides = zip(ends[::2], ends[1::2], steps, strict=True)
-    return PublicGrid(tuple(np.linspace(low, high, n + 1) for low, high, n in sides), K)
+    return PublicGrid(tuple(ends), tuple(steps), K, model.own_prior)
+
+
+@lru_cache(maxsize=4)
+def public_scores(grid: PublicGrid) -> Scores:
+    """The whole prior (G,) of a grid's points, as of `whole_prior`; the array is not writable."""
+    found = whole_prior(grid.log_prior())
+    found.flags.writeable = False
+    return found
+
+
+def check_grid(settings: SamplerSettings, model: Model, K: int, clamps: Sequence[Clamp]) -> None:
+    """Raise InputError for what engine grid takes for no table: its grid, prior and windows."""
+    public_scores(public_grid(settings, model, K))
+    for clamp in clamps:
+        window_units(clamp)
 
 
 def _usual_steps(K: int, own: int) -> tuple[int, ...]:
@@ -165,17 +223,9 @@ def _half_t_beyond(x: Floats) -> Floats:
     """P(s > x) for s ~ half-t(3, 0, 1) and x of at least 0."""
     with np.errstate(divide="ignore"):
         y = math.sqrt(3.0) / x
-    return np.asarray((np.arctan(y) - 1.0 / (y + 1.0 / y)) * (2.0 / math.pi))
-
-
-def _log_own_prior(model: Model, own: PublicGrid) -> Floats:
-    """Log prior density of the family's own entries at each point of their axes, or (1,) of 0."""
-    if not own.edges:
-        return np.zeros(1)
-    nobody = make_cells(np.ones(1), np.zeros((1, 1)))
-    data: tuple[Any, ...] = model.density_data(nobody, np.zeros(1))
-    middles = own.points()
-    q = np.zeros((len(middles), model.dimension(1)))
-    q[:, coefficient_dimension(1) :] = middles
-    gradient = np.empty(q.shape[1])
-    return np.array([model.log_density(point, *data, gradient) for point in q])
+    near = np.arctan(y) - 1.0 / (y + 1.0 / y)
+    # Far out both terms are nearly y, so their difference is the sum over n of its power series,
+    # (-1)^(n + 1) 2n / (2n + 1) y^(2n + 1).
+    small = np.minimum(y, _SMALL)
+    far = small**3 * np.polynomial.polynomial.polyval(small**2, _SERIES)
+    return np.asarray(np.where(y < _SMALL, far, near) * (2.0 / math.pi))

@@ -5,6 +5,9 @@ change the sum by more than the record's own term. Here each record adds a whole
 a point's score, at least -W and at most 0, and whole numbers add up exactly. The number is a
 function of the record, the point and public settings alone, to the bit: the term of each cell is
 computed apart from all other cells.
+
+A sum that would fall below `LOWEST` stays there, so no sum leaves 64 bits, whatever the number of
+records is. One more record then moves the score by a part of its own number, or not at all.
 """
 
 from __future__ import annotations
@@ -24,13 +27,15 @@ from pyvws.errors import InputError
 from pyvws.posterior.clamp import Clamp, clamped_terms
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["UNITS_A_NAT", "Scores", "whole_prior", "whole_scores", "window_units"]
+__all__ = ["LOWEST", "UNITS_A_NAT", "Scores", "whole_prior", "whole_scores", "window_units"]
 
 Scores = NDArray[np.int64]
 
 UNITS_A_NAT: Final = 1 << 24
+LOWEST: Final = -(1 << 61)
+"""The lowest sum of the records' numbers, in units: 2^37 nats below 0."""
+
 _LARGEST_EPSILON: Final = 1024.0
-_MOST_RECORDS: Final = 1 << 27  # Then no sum of scores leaves 64 bits.
 
 
 def window_units(clamp: Clamp) -> int:
@@ -55,10 +60,6 @@ def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float]
     """
     clamp, cells, model = target.clamp, target.cells, target.model
     assert clamp is not None
-    if cells.total_records > _MOST_RECORDS:
-        raise InputError(
-            f"Engine grid takes at most {_MOST_RECORDS} records. Choose engine native."
-        )
     made = clamped_terms(model, cells, target.weights, clamp)
     cell, weight, count = made.clamps[:3]
     high, W = clamp.window[1], window_units(clamp)
@@ -81,14 +82,25 @@ def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float]
     score = np.zeros(len(points), dtype=np.int64)
     with ThreadPoolExecutor(usable_cores()) as pool:
         for done, part in enumerate(pool.map(sums, parts), start=1):
-            score += part
+            score = np.maximum(score + part, LOWEST)
             told(done / len(parts))
     return score
 
 
 def whole_prior(log_prior: Floats) -> Scores:
-    """A log prior (G,), in nats, in units below its largest value."""
-    return np.rint((log_prior - log_prior.max()) * UNITS_A_NAT).astype(np.int64)
+    """A log prior (G,), in nats, in units below its largest value: none is below `LOWEST`.
+
+    Raises InputError for a prior that is not finite or too low. The prior is public, so the refusal
+    tells nothing of a table.
+    """
+    with np.errstate(invalid="ignore"):
+        units = np.rint((log_prior - log_prior.max()) * UNITS_A_NAT)
+    if not (units >= LOWEST).all():  # Nor is a value that is not a number.
+        raise InputError(
+            "Some points of the grid have a prior probability that no number holds. Give a "
+            "grid_range nearer to 0, or wider steps."
+        )
+    return units.astype(np.int64)
 
 
 @cache
@@ -113,9 +125,12 @@ def _adder(terms: Callable[..., None]) -> Callable[..., None]:
         for g in range(len(points)):
             terms(points[g], rows, row_of_cell, data, (log_lik, by_eta, by_extra))
             term = (weight * (log_lik[0] - shift) - high) * units
-            if not term > -W:  # A term that is not a number counts as the lowest.
-                total[g] -= count * W
-            elif term < 0.0:
-                total[g] += count * np.int64(np.rint(term))
+            fall = W  # A term that is not a number counts as the lowest.
+            if term > -W:
+                fall = np.int64(np.rint(-min(term, 0.0)))
+            if fall > 0 and count > (total[g] - LOWEST) // fall:
+                total[g] = LOWEST
+            else:
+                total[g] -= count * fall
 
     return kernel_of_kernels(add)

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws._base.secret_noise import contributed, opendp_version
 from pyvws.engines._engine import Progress
-from pyvws.engines._public_grid import public_grid
-from pyvws.engines._whole_scores import UNITS_A_NAT, Scores, whole_prior, whole_scores
+from pyvws.engines._public_grid import public_grid, public_scores
+from pyvws.engines._whole_scores import UNITS_A_NAT, Scores, whole_scores
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.models.regression import Regression
@@ -63,8 +63,8 @@ class GridEngine:
     ) -> Posterior:
         """As `Engine.sample`, but `seed`, `previous`, warm-up and acceptance have no part in it.
 
-        Raises InputError for a target without a clamp, a model that is no regression, or more
-        parameters or points than a grid takes.
+        Raises InputError for a target without a clamp, and for what `check_grid` refuses: a run's
+        settings have passed it before a table is read, but for levels that come from the table.
         """
         began = time.perf_counter()
         model, K = target.model, target.cells.n_coefficients
@@ -74,11 +74,6 @@ class GridEngine:
                 "a score by any amount. Choose mechanism censored with weights none, or engine "
                 "native."
             )
-        if not isinstance(model, Regression):
-            raise InputError(
-                f"Engine grid takes regressions with few parameters, and {model.name} is none. "
-                "Choose engine native."
-            )
         S = settings.draws * settings.chains
         done = [0.0]
 
@@ -87,15 +82,14 @@ class GridEngine:
             if progress is not None:
                 progress(int(share * S), S)
 
-        own = model.own_entries
-        grid = public_grid(settings, model, K, own)
-        points = grid.points()
-        scores = whole_scores(target, points, lambda share: told(_SCORED * share))
-        scores += whole_prior(grid.log_prior(model))
+        grid = public_grid(settings, model, K)
+        prior, points = public_scores(grid), grid.points()
+        scores = prior + whole_scores(target, points, lambda share: told(_SCORED * share))
         _warn_of_the_grid(scores, grid.shape)
+        own = cast(Regression, model)
         q = self.drawn(points, scores, S, lambda share: told(_SCORED + (1 - _SCORED) * share))
         return Posterior(
-            draws={"beta": q[:, :K].copy()} | model.own_draws(q[:, q.shape[1] - own :]),
+            draws={"beta": q[:, :K].copy()} | own.own_draws(q[:, q.shape[1] - own.own_entries :]),
             chains=settings.chains,
             diagnostics=independent_draws(S),
             seconds=time.perf_counter() - began,

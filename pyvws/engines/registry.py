@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from pyvws._base.checks import choice
-from pyvws.engines._engine import Engine
+from pyvws.engines._engine import Engine, table_engine
 from pyvws.engines._stan_run import Log, StanEngine
 from pyvws.errors import InputError
 
@@ -14,6 +14,7 @@ __all__ = [
     "ENGINES",
     "STAN_ENGINES",
     "check_dp",
+    "check_table",
     "engine_version",
     "find_engine",
     "find_stan_engine",
@@ -58,6 +59,14 @@ def check_dp(engine: str | Engine, strict: bool) -> None:
             "laplace and auto may draw from an approximation. Choose engine native, or give up "
             "the guarantee by --accept-unconverged (accept_unconverged=True in Python)."
         )
+
+
+def check_table(engine: str | Engine) -> None:
+    """Refuse an engine that cannot sample a table's columns as one target, as its clamp asks."""
+    if isinstance(engine, str):
+        table_engine(_named(engine, 1), engine)
+    else:
+        table_engine(engine, engine.name)
 
 
 def find_engine(name: str, *, log: Log | None = None) -> Engine:

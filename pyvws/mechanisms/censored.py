@@ -145,6 +145,12 @@ class Censored(Counting):
         return Clamp(self.epsilon, self.clamp or strict)
 
     @property
+    def windows(self) -> tuple[Clamp, ...]:
+        """The window of the last fit, and that of the first stage, where there is one."""
+        stage = self.stage_epsilon
+        return (self.window, *([] if stage is None else [replace(self.window, epsilon=stage)]))
+
+    @property
     def claim(self) -> Claim:
         """The claim, which is strict only where no weight comes from the data."""
         return "asymptotic-dp" if self.weights_from_data else "dp"
@@ -214,8 +220,7 @@ class Censored(Counting):
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:
             scale = _ROOM * self.epsilon if self.stage_scale is None else self.stage_scale
-            stage = replace(self.window, epsilon=self.stage_epsilon)
-            return weights_from_stage(loop, stage, scale=scale, **shape)
+            return weights_from_stage(loop, self.windows[-1], scale=scale, **shape)
         if request.column is None:
             raise InputError(
                 "weights public needs the column that weight_column names. The request has none."

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
+from pyvws.posterior.clamp import Clamp
 
 __all__ = ["Claim", "Mechanism", "MechanismBase", "Phrase", "data_weights"]
 
@@ -86,6 +87,10 @@ class Mechanism(Protocol):
         """Whether each fit of the mechanism clamps its terms."""
 
     @property
+    def windows(self) -> tuple[Clamp, ...]:
+        """The clamps of the mechanism's fits to the table, as its settings name them."""
+
+    @property
     def counts_in_radius(self) -> bool:
         """Whether the weights come from counts of outcomes within a radius."""
 
@@ -151,6 +156,7 @@ class MechanismBase:
     weights_from_data: ClassVar[Any] = True
     clamps: ClassVar[bool] = False
     clamps_every_fit: ClassVar[Any] = False
+    windows: Any = ()
     counts_in_radius: ClassVar[Any] = False
     reweights: ClassVar[bool] = False
     takes_target: ClassVar[bool] = False

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
+from pyvws._base.checks import Floats, choice, finite_number, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, perturbed_histogram
+from pyvws.mechanisms.histogram.bins import UNKNOWN_NUMBER, equal_edges
+from pyvws.mechanisms.histogram.perturbed_histogram import (
+    NoisyHistogram,
+    noise_scale,
+    perturbed_histogram,
+)
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 
 __all__ = ["PerturbedHistogram"]
@@ -62,8 +67,8 @@ class PerturbedHistogram(MechanismBase):
     )
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, "epsilon")
-        choice(self.neighbours, "neighbours", ("replace", "loo"))
+        neighbours: Any = choice(self.neighbours, "neighbours", ("replace", "loo"))
+        noise_scale(self.epsilon, neighbours)
         choice(self.noise, "noise", ("secret", "seeded-float"))
         if self.bins is not None:
             object.__setattr__(self, "bins", whole_number(self.bins, "bins", least=1))
@@ -72,11 +77,14 @@ class PerturbedHistogram(MechanismBase):
             if not low < high:
                 raise InputError("range must be two numbers, the smaller first.")
             object.__setattr__(self, "range", (low, high))
+            equal_edges(low, high, bins=self.bins or 1)
         if (self.range is None) != self.edges_from_data:
             raise InputError(
                 "perturbed-histogram needs the public range of the outcome: range (--range L,U), "
                 "or edges_from_data (--edges-from-data), which gives up the guarantee, not both."
             )
+        if self.protects_records and self.bins is None and not self.edges_from_data:
+            raise InputError(UNKNOWN_NUMBER)
 
     @property
     def claim(self) -> Claim:

@@ -47,6 +47,8 @@ def coefficient_dimension(K: int) -> int:
 def log_half_t(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-t(3, 0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
+    if math.isinf(squared):
+        return u - 4.0 * (u - math.log(scale)) + 2.0 * math.log(3.0), -3.0
     return u - 2.0 * math.log1p(squared / 3.0), 1.0 - 4.0 * squared / (3.0 + squared)
 
 
@@ -54,6 +56,8 @@ def log_half_t(u: float, scale: float) -> tuple[float, float]:
 def log_half_cauchy(u: float, scale: float) -> tuple[float, float]:
     """Log density of u = log s for s ~ half-Cauchy(0, scale), up to a constant, and its slope."""
     squared = math.exp(2.0 * u) / (scale * scale)
+    if math.isinf(squared):
+        return u - 2.0 * (u - math.log(scale)), -1.0
     return u - math.log1p(squared), 1.0 - 2.0 * squared / (1.0 + squared)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pyvws._base.checks import Floats, finite_number, told
@@ -16,9 +17,10 @@ def known_range(given: Any) -> tuple[float, float]:
         low, high = (finite_number(end, "range") for end in given)
     except (TypeError, ValueError):
         low, high = 0.0, 0.0
-    if not low < high:
+    if not low < high or math.isinf(high - low):
         raise InputError(
-            f"range must be two finite numbers, the lower one first. Got {told(given)}."
+            "range must be two finite numbers, the lower one first, a finite way apart. Got "
+            f"{told(given)}."
         )
     return low, high
 

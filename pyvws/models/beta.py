@@ -39,6 +39,13 @@ _CAUCHY_SCALE = 5.0  # 1/kappa ~ half-Cauchy(0, 5), as 1/phi of the negative bin
 
 
 @kernel
+def _side_gap(share: float, log_share: float, kappa: float) -> tuple[float, float]:
+    """`stirling_gap` of share x kappa; near log(share x kappa) where that is too small a number."""
+    x = share * kappa
+    return stirling_gap(x) if x > 0.0 else (log_share + math.log(kappa), math.inf)
+
+
+@kernel
 def _row(eta: float, kappa: float, whole: Any) -> Any:
     """The parts of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the gap's
     derivatives in logit m and in kappa; `whole` is stirling_gap(kappa).
@@ -48,8 +55,8 @@ def _row(eta: float, kappa: float, whole: Any) -> Any:
     h(a) + h(b) - h(kappa) + kappa (m (log v - log m) + r (log(1 - v) - log r)).
     """
     m, r, log_m, log_r = sigmoid_parts(eta)
-    gap_a, slope_a = stirling_gap(m * kappa)
-    gap_b, slope_b = stirling_gap(r * kappa)
+    gap_a, slope_a = _side_gap(m, log_m, kappa)
+    gap_b, slope_b = _side_gap(r, log_r, kappa)
     by_eta = kappa * m * r * (slope_a - slope_b)
     by_kappa = m * slope_a + r * slope_b - whole[1]
     return m, r, log_m, log_r, gap_a + gap_b - whole[0], by_eta, by_kappa
@@ -159,6 +166,7 @@ class Beta(Regression):
     name: ClassVar[str] = "beta"
     whole_numbers: ClassVar[bool] = False
     scale: ClassVar[str] = "kappa"
+    own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)

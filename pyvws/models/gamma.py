@@ -99,6 +99,7 @@ class Gamma(Regression):
     name: ClassVar[str] = "gamma"
     whole_numbers: ClassVar[bool] = False
     scale: ClassVar[str] = "shape"
+    own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)

@@ -19,7 +19,7 @@ from pyvws.models._gamma import (
     log_rising,
     log_rising_sum,
 )
-from pyvws.models._priors import log_coefficient_prior
+from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.model import Draws, Start
 from pyvws.models.regression import (
     Regression,
@@ -34,6 +34,7 @@ from pyvws.tables.cells import Cells
 __all__ = ["NegativeBinomial"]
 
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
+_FAR = 1e150
 
 
 @kernel
@@ -42,6 +43,13 @@ def _log_share(eta: float, mu: float, phi: float, u: float, none: float) -> floa
     keeps its digits.
     """
     return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - none
+
+
+@kernel
+def _log_none(eta: float, mu: float, u: float, inverse: float) -> float:
+    """log(1 + mu / phi) for u = -log phi and inverse = 1 / phi, also where the ratio overflows."""
+    ratio = mu * inverse
+    return eta + u if math.isinf(ratio) else math.log1p(ratio)
 
 
 @kernel
@@ -59,18 +67,21 @@ def _log_density(
     inverse = math.exp(u)
     phi = math.exp(-u)
     ratio = inverse / _CAUCHY_SCALE
-    logp += u - math.log1p(ratio * ratio)
+    prior, slope = u - math.log1p(ratio * ratio), 1.0 - 2.0 * ratio * ratio / (1.0 + ratio * ratio)
+    if ratio > _FAR:  # Its square overflows.
+        prior, slope = log_half_cauchy(u, _CAUCHY_SCALE)
+    logp += prior
     rising, slope_phi = log_rising_sum(values, value_weight, phi)
     logp += rising
     for r in range(len(rows)):
         eta = linear(q, rows, r)
         mu = math.exp(eta)
         both = mu + phi
-        none = math.log1p(mu * inverse)
+        none = _log_none(eta, mu, u, inverse)
         logp += total[r] * _log_share(eta, mu, phi, u, none) - count[r] * phi * none
         slope_phi += count[r] * (mu / both - none) - total[r] / both
         add_slope(grad, phi * (total[r] - count[r] * mu) / both, rows, r)
-    grad[-1] += 1.0 - 2.0 * ratio * ratio / (1.0 + ratio * ratio) - phi * slope_phi
+    grad[-1] += slope - phi * slope_phi
     return logp
 
 
@@ -100,7 +111,10 @@ def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
 def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
     eta, u = predictors(q, rows), q[-1]
     mu = np.exp(eta)
-    _records((eta, mu, np.log1p(mu * math.exp(u)), math.exp(-u), u), *rest)
+    none, inverse = np.empty(len(eta)), math.exp(u)
+    for r in range(len(eta)):
+        none[r] = _log_none(eta[r], mu[r], u, inverse)
+    _records((eta, mu, none, math.exp(-u), u), *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +128,7 @@ class NegativeBinomial(Regression):
     name: ClassVar[str] = "negative-binomial"
     whole_numbers: ClassVar[bool] = True
     scale: ClassVar[str] = "phi"
+    own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)
@@ -135,7 +150,9 @@ class NegativeBinomial(Regression):
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         phi, mu = draws["phi"], np.exp(eta)
-        return eta, mu, np.log1p(mu / phi[:, None]), phi, -np.log(phi)
+        u, ratio = -np.log(phi), mu / phi[:, None]
+        none = np.where(np.isinf(ratio), eta + u[:, None], np.log1p(ratio))
+        return eta, mu, none, phi, u
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         by_value = value_sums(cells, weights)

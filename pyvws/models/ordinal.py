@@ -158,6 +158,7 @@ class Ordinal(Regression):
     name: ClassVar[str] = "ordinal"
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
+    own_prior: ClassVar[Any] = (log_half_t, _GAP_SCALE)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
     records: ClassVar[Callable[..., None]] = staticmethod(_records)

@@ -218,6 +218,11 @@ class Regression(Family, ABC):
     samples_inverse: ClassVar[bool] = True
     """Whether the own entry of q is the logarithm of the inverse scale rather than of the scale."""
 
+    own_prior: ClassVar[tuple[Callable[[float, float], tuple[float, float]], float] | None] = None
+    """The prior of each own entry of q: a kernel f(entry, scale) -> (log density, slope), and the
+    scale. None for a family without such entries.
+    """
+
     cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
 
     records: ClassVar[Callable[..., None]]

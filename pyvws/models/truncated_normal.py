@@ -178,6 +178,7 @@ class TruncatedNormal(Regression):
     name: ClassVar[str] = "truncated-normal"
     whole_numbers: ClassVar[bool] = False
     scale: ClassVar[str] = "sigma"
+    own_prior: ClassVar[Any] = (log_half_t, _SIGMA_SCALE)
     samples_inverse: ClassVar[bool] = False
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
     cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)

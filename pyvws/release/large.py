@@ -39,6 +39,7 @@ from pyvws.synthesis.columns import RunColumns, run_columns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.frame import open_frame, refuse_names, unit_codes, written_as_text
 from pyvws.tables.large_files import (
@@ -92,6 +93,7 @@ def large_release(
             "choose other settings."
         )
     columns = _columns(settings, table)
+    refuse_unchanged(settings.records, columns.public)
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
         if settings.unit_column is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +182,7 @@ def fitted_run(
             log=console.append,
         )
     wanted = (settings.records, settings.records_epsilon)
-    rows = rows_to_draw(*wanted, counted=loop.cells.total_records, unchanged=bool(table.unchanged))
+    rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     nothing = tells_nothing(settings, loop, weighting)
     judge_convergence(settings, loop, clamped=weighting.clamp is not None)
@@ -393,8 +393,7 @@ def _grid(settings: RunSettings, loop: SynthesisLoop) -> dict[str, Any]:
     """Range and steps of the grid that an exact engine draws from; empty for other engines."""
     if not is_exact(settings.engine):
         return {}
-    own = cast(Any, loop.model).own_entries  # The engine takes regressions alone.
-    return public_grid(settings.settings, loop.model, loop.cells.n_coefficients, own).settings
+    return public_grid(settings.settings, loop.model, loop.cells.n_coefficients).settings
 
 
 def _own_program(settings: RunSettings) -> str:

@@ -22,8 +22,8 @@ from pyvws.synthesis.families import (
     family_of,
     first_code,
     refuse_too_many,
-    refuse_too_many_draws,
 )
+from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
@@ -53,7 +53,6 @@ from pyvws.tables.parts import (
 )
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
-from pyvws.weights.search import LONGER
 
 __all__ = ["check_table"]
 
@@ -90,6 +89,15 @@ def _one_outcome(
 ) -> ConfidentialTable:
     outcome, round, formula = cast(str, settings.outcome), settings.round, settings.formula
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
+    design = make_design(frame, formula, outcome=outcome)
+    settings.check_design(len(design.names))
+    keep = settings.keep if counts is None else ()
+    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
+    check_columns(frame, kept, role="keep")
+    public = {outcome, *design.predictors, *kept}
+    released = [name for name in frame.columns if name in public]
+    refuse_unchanged(settings.records, public - {outcome})
+    mechanism.check_columns(design.predictors, released)
     modelled = mechanism.fits_model
     labels = model.outcome_labels if modelled else None
     coded = None
@@ -107,16 +115,9 @@ def _one_outcome(
         kind = "boolean"
     categories = modelled and (prepared.categorical or frame[outcome].dtype == nw.Boolean)
     mechanism.check_outcome(y, outcome, categories=categories)
-    design = make_design(frame, formula, outcome=outcome)
     if modelled and settings.program is None:
         refuse_too_many(outcome, prepared, len(design.names))
     known = _known(frame, mechanism)
-    keep = settings.keep if counts is None else ()
-    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
-    check_columns(frame, kept, role="keep")
-    public = {outcome, *design.predictors, *kept}
-    released = [name for name in frame.columns if name in public]
-    mechanism.check_columns(design.predictors, released)
     weighed, earlier = mechanism.weight_column, mechanism.reference
     reference = None
     if earlier is not None:
@@ -210,10 +211,6 @@ def _several_outcomes(
                         "nothing can be fitted. Drop the column, or change its rules."
                     )
                 of = _conditional(whole, one, y, values, has, finish_of(schema, one), counts)
-                searched = settings.target_epsilon is not None
-                longest = settings.settings.draws * settings.settings.chains
-                longest *= LONGER if searched else 1
-                refuse_too_many_draws(one, of.model, longest, searched=searched)
                 if mechanism.by_column:
                     own = of.y if of.records is None else of.y[of.records]
                     mechanism.check_outcome(own, one, categories=of.categorical)
@@ -286,7 +283,6 @@ def _conditional(
 ) -> OutcomeColumn:
     """A conditional of `modelled_schema`, of the records (N,) that have a term in it."""
     family, design = family_of(schema, name), public_design(schema, name)
-    refuse_too_many(name, family, len(design.names))
     first, predictors = first_code(family), schema.predictors_of(name)
     records = None if has.all() else np.flatnonzero(has)
     own = y if records is None else y[records]

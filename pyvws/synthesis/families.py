@@ -15,6 +15,7 @@ from pyvws.models.registry import find_model, model_settings
 from pyvws.synthesis.survey_weights import refuse_exponents
 from pyvws.tables.parts import is_drawn, modelled_schema
 from pyvws.tables.pattern_design import pattern_design
+from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
 __all__ = [
@@ -22,9 +23,9 @@ __all__ = [
     "family_of",
     "first_code",
     "refuse_by_column",
+    "refuse_sizes",
     "refuse_table",
     "refuse_too_many",
-    "refuse_too_many_draws",
     "refuse_units",
 ]
 
@@ -60,11 +61,20 @@ def refuse_too_many(name: str, model: Model, K: int) -> None:
     )
 
 
-def refuse_too_many_draws(name: str, model: Model, longest: int, *, searched: bool) -> None:
-    """Raise InputError for a conditional table of which a run's `longest` fit has too many draws.
+def refuse_sizes(schema: Schema, longest: int, searched: bool) -> None:
+    """Raise InputError for columns of too many parameters, or too many draws of the longest fit.
 
-    `searched` says whether that fit confirms a searched epsilon.
+    `searched` says whether that fit confirms a searched epsilon. The schema alone decides.
     """
+    whole = modelled_schema(schema)
+    for name in whole.synthesized:
+        if is_drawn(schema, name):
+            family = family_of(whole, name)
+            refuse_too_many(name, family, len(public_design(whole, name).names))
+            _refuse_too_many_draws(name, family, longest, searched=searched)
+
+
+def _refuse_too_many_draws(name: str, model: Model, longest: int, *, searched: bool) -> None:
     if not isinstance(model, ConditionalTable) or longest <= model.most_draws:
         return
     fit = "the fit that confirms epsilon" if searched else "a fit"

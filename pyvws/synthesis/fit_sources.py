@@ -165,7 +165,7 @@ class TableSource:
             posterior = self._fitted(weights, settings, seed, progress, previous)
         else:
             target = JointTarget(self.model.columns, weights, clamp, self.cells.multiplicity)
-            posterior = table_engine(self.engine).sample_table(
+            posterior = table_engine(self.engine, self.engine.name).sample_table(
                 target, settings, seed=seed, progress=progress
             )
         bounds, maxima = self.bounded(posterior, weights, clamp)
@@ -425,10 +425,7 @@ class ProgramSource:
         A user's program starts at Stan's own starting point and ignores `previous`.
         """
         if clamp is not None:
-            raise InputError(
-                "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
-                "the terms in the program and choose another mechanism."
-            )
+            raise InputError("Your own Stan program cannot be censored from outside.")
         fit = self.program.fit(
             self.engine,
             program_data(self.y, self.design, weights),

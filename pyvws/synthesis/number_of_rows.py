@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 
-__all__ = ["checked_rows", "rows_to_draw"]
+__all__ = ["checked_rows", "refuse_unchanged", "rows_to_draw"]
 
 
 def checked_rows(
@@ -53,7 +54,8 @@ def checked_rows(
                 "A noisy number of rows costs epsilon of its own. Say how much by "
                 "--records-epsilon (records_epsilon=... in Python)."
             )
-        return records, positive(epsilon, "records_epsilon")
+        noise_scale(positive(epsilon, "records_epsilon"), "loo")
+        return records, float(epsilon)
     if isinstance(records, str):
         raise InputError(f"records must be a whole number or 'noisy'. Got {records!r}.")
     found = whole_number(records, "records", least=1)
@@ -62,22 +64,24 @@ def checked_rows(
     return found, None
 
 
-def rows_to_draw(
-    records: Any, epsilon: float | None, *, counted: int, unchanged: bool
-) -> int | None:
-    """The public number of rows, or a noisy number of records; None for one row a record.
-
-    `counted` is the number of records. One record more or less changes it by 1, so noise of scale
-    1 / epsilon costs epsilon. Raises InputError where the run releases columns unchanged, since
-    these have the table's own rows; MissingDependencyError for noise where OpenDP is not installed.
-    """
-    if records is None:
-        return None
-    if unchanged:
+def refuse_unchanged(records: Any, unchanged: Collection[str]) -> None:
+    """Raise InputError for `records` beside `unchanged` columns, which have the table's rows."""
+    if records is not None and unchanged:
         raise InputError(
             "records draws another number of rows than the table has, and columns that are "
             "released as they are have the table's own. Take formula and keep out, or records."
         )
+
+
+def rows_to_draw(records: Any, epsilon: float | None, *, counted: int) -> int | None:
+    """The public number of rows, or a noisy number of records; None for one row a record.
+
+    `counted` is the number of records. One record more or less changes it by 1, so noise of scale
+    1 / epsilon costs epsilon. Raises MissingDependencyError for noise where OpenDP is not
+    installed.
+    """
+    if records is None:
+        return None
     if epsilon is None:
         return cast(int, records)
     noisy = add_discrete_laplace(np.array([counted]), scale=noise_scale(epsilon, "loo"))

@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
+import numpy as np
+
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines._engine import Engine
-from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
+from pyvws.engines.registry import (
+    ENGINES,
+    STAN_ENGINES,
+    check_dp,
+    check_table,
+    engine_version,
+    is_exact,
+)
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
@@ -22,16 +31,27 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.synthesis.families import families_of, refuse_by_column, refuse_table, refuse_units
+from pyvws.synthesis.families import (
+    families_of,
+    refuse_by_column,
+    refuse_sizes,
+    refuse_table,
+    refuse_too_many,
+    refuse_units,
+)
 from pyvws.synthesis.number_of_draws import checked_draws
-from pyvws.synthesis.number_of_rows import checked_rows
+from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
+from pyvws.tables.cells import make_cells
+from pyvws.tables.formula import read_formula
 from pyvws.tables.schema import Schema
+from pyvws.weights.search import LONGER
 
 __all__ = ["SCHEMA_FILE", "RunSettings", "mechanisms_that"]
 
 SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""
 
+_NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
 _DATASETS_OF_TABLE: Final = 5
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
@@ -294,6 +314,38 @@ class RunSettings:
                 "Leave accept_unconverged out."
             )
         check_dp(self.engine, self.strict)
+        self._check_fits()
+
+    def check_design(self, K: int) -> None:
+        """Raise InputError for K design columns that no fit to an outcome takes, whatever it is."""
+        mechanism, family = cast(Mechanism, self.mechanism), cast(Model, self.model)
+        if mechanism.fits_model and self.program is None:
+            refuse_too_many(str(self.outcome), family, K)
+        if is_exact(self.engine) and not family.prepared_from_data:
+            from pyvws.engines._public_grid import check_grid
+
+            check_grid(self.settings, family, K, mechanism.windows)
+
+    def _check_fits(self) -> None:
+        """Raise InputError for what would stop a fit to any table that the settings admit."""
+        mechanism = cast(Mechanism, self.mechanism)
+        if mechanism.clamps and self.program is not None:
+            raise InputError(
+                "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
+                "the terms in the program and choose another mechanism."
+            )
+        for family in self.families:
+            if not own_model(family):
+                for clamp in mechanism.windows:
+                    clamp.shift(family, _NO_CELLS)
+        if self.public_table is not None:
+            if mechanism.clamps:
+                check_table(self.engine)
+            longest = self.settings.draws * self.settings.chains
+            searched = self.target_epsilon is not None
+            refuse_sizes(self.public_table, longest * (LONGER if searched else 1), searched)
+        elif self.formula == "~ 1":  # Of others the table's public columns say how many there are.
+            self.check_design(1)
 
     def _check_grid(self) -> None:
         if is_exact(self.engine):
@@ -346,6 +398,7 @@ class RunSettings:
             object.__setattr__(self, "records", None if own else of.records)
         if self.records is None:
             return
+        refuse_unchanged(self.records, self._unchanged)
         records, epsilon = checked_rows(
             *(self.records, self.records_epsilon),
             keep_order=self.keep_order,
@@ -416,6 +469,14 @@ class RunSettings:
     def strict(self) -> bool:
         """Whether the statement will say "dp", whatever the table holds."""
         return self._clamped_one_by_one and not self.accept_unconverged
+
+    @property
+    def _unchanged(self) -> set[str]:
+        """The columns that the settings name to be released as they are."""
+        if self.public_table is not None:
+            return set(self.public_table.public)
+        kept = {self.keep} if isinstance(self.keep, str) else {*self.keep}
+        return {*read_formula(self.formula).columns, *kept} - {self.outcome, "all"}
 
     def _clamps_alone(self) -> bool:
         """Whether every fit of the run clamps its terms."""

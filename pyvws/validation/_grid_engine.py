@@ -250,7 +250,11 @@ class SeenGrid(grid_engine.GridEngine):
     def drawn(
         self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
     ) -> Floats:
-        """As `GridEngine.drawn` of the package, but each draw is the likeliest point."""
-        nats = (scores - scores.max()) / UNITS_A_NAT
+        """As `GridEngine.drawn` of the package, but each draw is the middle point of the list.
+
+        The scores are subtracted as whole numbers of any size: those of 64 bits could wrap.
+        """
+        largest = int(scores.max())
+        nats = np.array([(int(score) - largest) / UNITS_A_NAT for score in scores])
         self.seen.append((points, nats - logsumexp(nats)))
-        return points[np.full(draws, scores.argmax())]
+        return points[np.full(draws, len(points) // 2)]

@@ -25,7 +25,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.engines._engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning
+from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
@@ -194,8 +194,9 @@ class _Clamped(Runs):
             **{"datasets": 1, **given},
         )
         with warnings.catch_warnings(), TemporaryDirectory() as folder:
-            # The run warns the agency that the clamp left only the prior; ignore the warning.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            # The run warns the agency that the clamp left only the prior, and of the draws' misfit.
+            for kind in (ConvergenceWarning, MisfitWarning):
+                warnings.simplefilter("ignore", kind)
             if self.in_steps:
                 out = Path(folder, "out")
                 said = run.fit_to(table.lazy(), out, seed=_SEED)
@@ -356,9 +357,10 @@ class StagedRuns(_Clamped):
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramRuns(Runs):
-    """Runs of the perturbed histogram on [0, 1]; outer values count in the first or last bin."""
+    """Runs of the perturbed histogram on a public range; outer values count in its end bins."""
 
     neighbours: Literal["replace", "loo"]
+    range: tuple[float, float] = (0.0, 1.0)
 
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """log P(D_j = k) of each bin j and whole number k within reach, at the run's own scale."""
@@ -367,7 +369,7 @@ class HistogramRuns(Runs):
             outcome="y",
             mechanism=PerturbedHistogram(
                 epsilon=epsilon,
-                range=(0.0, 1.0),
+                range=self.range,
                 bins=_BINS,
                 neighbours=self.neighbours,
                 allow_outside=True,
@@ -377,7 +379,7 @@ class HistogramRuns(Runs):
         )
         found.hear(release.privacy, _RELATIONS[self.neighbours], epsilon)
         lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
-        counts = bin_counts(np.clip(outcomes, 0.0, 1.0), np.append(lower, upper[-1]))
+        counts = bin_counts(np.clip(outcomes, *self.range), np.append(lower, upper[-1]))
         scale = float(release.privacy["noise_scale"])
         apart = np.abs(np.arange(-_REACH, _REACH + 1)[None] - counts[:, None])
         return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)

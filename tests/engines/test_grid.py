@@ -19,13 +19,21 @@ from scipy.stats import t as student
 
 import pyvws as vws
 from pyvws.engines._public_grid import PublicGrid, coefficient_masses, public_grid
-from pyvws.engines._whole_scores import UNITS_A_NAT, whole_prior, whole_scores, window_units
+from pyvws.engines._whole_scores import (
+    LOWEST,
+    UNITS_A_NAT,
+    whole_prior,
+    whole_scores,
+    window_units,
+)
 from pyvws.engines.grid import GridEngine, noisy_maximum, noisy_maximum_measurement
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import ENGINES, find_engine, is_exact
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError, MissingDependencyError
-from pyvws.models.registry import find_model
+from pyvws.mechanisms.censored import Censored
+from pyvws.models.registry import MODELS, find_model
+from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
@@ -56,7 +64,7 @@ def scored(made):
     """The scores of a target on a small grid of its parameters, and the grid."""
     K, own = made.cells.n_coefficients, made.model.own_entries
     steps = SamplerSettings(grid_range=(-9.0, 8.0) * (K + own), grid_steps=(3,) * (K + own))
-    grid = public_grid(steps, made.model, K, own)
+    grid = public_grid(steps, made.model, K)
     return whole_scores(made, grid.points(), lambda _: None), grid
 
 
@@ -179,19 +187,101 @@ def test_the_prior_of_three_coefficients_holds_two():
 
 def test_the_prior_of_own_parameters_is_the_family_s():
     """1/phi ~ half-Cauchy(0, 5), in u = log 1/phi."""
-    grid = PublicGrid((np.linspace(-1.0, 1.0, 3), np.linspace(-6.0, 4.0, 11)), 1)
-    found = grid.log_prior(find_model("negative-binomial")).reshape(grid.shape)
+    family = find_model("negative-binomial")
+    grid = PublicGrid((-1.0, 1.0, -6.0, 4.0), (2, 10), 1, family.own_prior)
+    found = grid.log_prior().reshape(grid.shape)
     u = 0.5 * (grid.edges[1][:-1] + grid.edges[1][1:])
     exact = halfcauchy.logpdf(np.exp(u), scale=5.0) + u
     np.testing.assert_allclose(np.diff(found[0]), np.diff(exact), rtol=1e-9)
 
 
+REGRESSIONS = [
+    find_model(name, **({"levels": (1, 2, 3)} if name == "ordinal" else {}))
+    for name, model in MODELS.items()
+    if isinstance(model, Regression)
+]
+
+
+@pytest.mark.parametrize("model", REGRESSIONS, ids=lambda model: model.name)
+def test_the_prior_of_own_parameters_is_that_of_the_density(model):
+    """Up to a constant, where the density holds; and it is finite as far as a grid reaches."""
+    own = model.own_entries
+    grid = PublicGrid((-1.0, 1.0, *(-5.0, 5.0) * own), (1, *(5,) * own), 1, model.own_prior)
+    cells = make_cells(model.encode(np.ones(2)), np.ones((2, 1)))
+    density = PseudoPosterior(model, cells, np.zeros(2)).density_and_gradient()
+    exact = np.array([density(q)[0] for q in grid.points()])
+    gap = grid.log_prior() - exact
+    np.testing.assert_allclose(gap, gap[0], rtol=0, atol=1e-9)
+    far = PublicGrid((-1e60, 1e60, *(-700.0, 700.0) * own), (3, *(7,) * own), 1, model.own_prior)
+    units = whole_prior(far.log_prior())
+    assert units.max() == 0
+    assert units.min() > LOWEST // 1000
+
+
+def test_a_far_coefficient_keeps_the_digits_of_its_prior():
+    """P(beta > x) falls as x^-3: cells of equal ratio have masses of one ratio."""
+    edges = 2.0 ** np.arange(10.0, 60.0)
+    masses = coefficient_masses((edges,))
+    np.testing.assert_allclose(masses[1:] / masses[:-1], 1.0 / 8.0, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((-1e200, 1e200), "prior probability"),
+        ((1e-300, 2e-300), "prior probability"),
+        ((1.0, 1.0 + 2.0**-52), "prior probability"),
+        ((-1.7e308, 1.7e308), "prior probability"),
+        ((-1.0, 1.0, -6.0, 701.0), "a logarithm"),
+        ((-1.0, 1.0, -1e9, 0.0), "a logarithm"),
+    ],
+)
+def test_an_unfit_prior_is_refused_with_the_settings(ends, said):
+    """Before there is a table; a fit would refuse it too."""
+    name = "poisson" if len(ends) == 2 else "normal"
+    given = SamplerSettings(grid_range=ends, grid_steps=(50,) * (len(ends) // 2))
+    asked = {"outcome": "y", "model": name, "mechanism": Censored(epsilon=1.0, weights="none")}
+    with pytest.raises(InputError, match=said):
+        vws.Synthesizer(**asked, settings=given, engine=GridEngine())
+    with pytest.raises(InputError, match=said):
+        GridEngine().sample(target(name, [0.0, 1.0], Clamp(1.0)), given, seed=1)
+
+
+@pytest.mark.parametrize("bad", [-np.inf, np.nan, np.inf, -1e12])
+def test_no_prior_is_cast_that_no_number_of_units_holds(bad):
+    with pytest.raises(InputError, match="prior probability"):
+        whole_prior(np.array([0.0, bad, -1.0]))
+
+
+@given(
+    st.sampled_from([1, 2**27 - 1, 2**27, 2**40, 2**53 - 1]),
+    st.sampled_from([2.0**-24, 0.3, 1024.0]),
+    KINDS,
+)
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_no_number_of_records_is_refused_and_no_sum_wraps(many, epsilon, kind):
+    """Of a tally: one record more moves each score by at most a window, downwards."""
+    clamp = Clamp(epsilon, kind)
+    model = find_model("poisson")
+
+    def scores(count):
+        counts = np.array([count, 5.0])
+        cells = make_cells(np.array([3.0, 2.0**40]), np.ones((2, 1)), counts)
+        return scored(PseudoPosterior(model, cells, np.ones(2), clamp))[0]
+
+    before, after = scores(float(many)), scores(float(many + 1))
+    assert ((before >= LOWEST) & (after >= LOWEST) & (before <= 0)).all()
+    moved = [int(b) - int(a) for b, a in zip(before, after, strict=True)]
+    assert min(moved) >= 0
+    assert max(moved) <= window_units(clamp)
+
+
 def test_points_are_middles_with_the_last_parameter_fastest():
     model = find_model("normal")
     settings = SamplerSettings(grid_range=(0.0, 4.0, -1.0, 1.0), grid_steps=(2, 2))
-    points = public_grid(settings, model, 1, 1).points()
+    points = public_grid(settings, model, 1).points()
     assert points.tolist() == [[1, 0, -0.5], [1, 0, 0.5], [3, 0, -0.5], [3, 0, 0.5]]
-    usual = public_grid(SamplerSettings(), model, 1, 1)
+    usual = public_grid(SamplerSettings(), model, 1)
     assert usual.shape == (1000, 200)
 
 
@@ -202,10 +292,10 @@ def test_the_engine_draws_the_target_on_the_grid():
     made = target("poisson", [1.0, 2.0, 2.0, 6.0], Clamp(3.0, "deviance"))
     settings = SamplerSettings(draws=4000, chains=1, grid_range=(-2, 3), grid_steps=(5,))
     found = GridEngine().sample(made, settings, seed=1)
-    middles = public_grid(settings, made.model, 1, 0)
+    middles = public_grid(settings, made.model, 1)
     values, counts = np.unique(found.draws["beta"], return_counts=True)
     score = whole_scores(made, middles.points(), lambda _: None) / UNITS_A_NAT
-    score = score + middles.log_prior(made.model)
+    score = score + middles.log_prior()
     expected = np.exp(score - score.max())
     expected /= expected.sum()
     share = np.zeros(5)

@@ -7,7 +7,7 @@ the last bin holds both ends.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,20 @@ from pyvws._base.checks import Floats, finite_number, finite_vector, whole_numbe
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["bin_counts", "bin_probabilities", "cube_root_bins", "equal_edges", "public_edges"]
+__all__ = [
+    "UNKNOWN_NUMBER",
+    "bin_counts",
+    "bin_probabilities",
+    "cube_root_bins",
+    "equal_edges",
+    "public_edges",
+]
+
+UNKNOWN_NUMBER: Final = (
+    "Under 'loo' neighbours the number of records is protected, so no rule may read it. Give bins "
+    "as a number (--bins). perturbed_histogram also takes public_n, a number of records that is "
+    "public anyway."
+)
 
 
 def public_edges(edges: Any, range: Any, bins: Any, public_n: int | None, n: int | None) -> Floats:
@@ -97,11 +110,7 @@ def _number(bins: Any, public_n: int | None, n: int | None) -> int:
         return whole_number(bins, "bins", least=1)
     known = n if public_n is None else whole_number(public_n, "public_n", least=1)
     if known is None:
-        raise InputError(
-            "Under 'loo' neighbours the number of records is protected, so no rule may read it. "
-            "Give bins as a number (--bins). perturbed_histogram also takes public_n, a number of "
-            "records that is public anyway."
-        )
+        raise InputError(UNKNOWN_NUMBER)
     return cube_root_bins(known)
 
 

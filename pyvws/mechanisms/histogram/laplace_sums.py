@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, finite_vector
+from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 
@@ -55,6 +56,8 @@ def noisy_sums(
     """
     low, high = range
     step = max(abs(low), abs(high)) / _STEPS
+    if not 0.0 < step < inf:
+        raise InputError("The ends of a public range must be numbers of moderate size, not both 0.")
     scale = noise_scale(epsilon, "loo") * _STEPS  # A product with a power of 2 is exact.
     sums = np.zeros(count, dtype=np.int64)
     inside = np.flatnonzero(cells >= 0)

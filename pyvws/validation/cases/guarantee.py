@@ -31,6 +31,7 @@ from pyvws.validation._adversarial import (
     Share,
     censored_runs,
 )
+from pyvws.validation._extreme_settings import EXTREME
 from pyvws.validation._grid_engine import GridEngine
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
@@ -220,6 +221,9 @@ _IDS: Final = {"half": "censored", "deviance": "deviance"}
 _JOINT: Final = {"leave-one-out": 0.9, "replace-one": 0.45}
 _WHOLE_CLAIM: Final = {"leave-one-out": 0.99, "replace-one": 0.495}
 
+_ANY: Final = {"leave-one-out": 0.0, "replace-one": 0.0}
+"""At the ends of floats some windows lie wholly below the terms, and nothing is lost there."""
+
 
 def _in_steps(clamp: str, name: str) -> tuple[bool, ...]:
     """Whether runs go in memory and in steps; half of the half clamp's runs go in memory alone."""
@@ -276,6 +280,16 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
             share=_WHOLE_CLAIM,
         )
         for relation in ("replace", "loo")
+    ),
+    *(
+        ComputedLoss(
+            id=f"guarantee/extreme-{name}",
+            paper=_HISTOGRAM if isinstance(runs, HistogramRuns) else _CENSORED,
+            runs=runs,
+            share=_ANY,
+            epsilons=epsilons,
+        )
+        for name, (runs, epsilons) in EXTREME.items()
     ),
     SampledLoss(
         id="guarantee/tester-censored-normal",

@@ -3,6 +3,8 @@
 Written by tools/declared.py.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pyvws.bounds.joint import JointBounds as JointBounds
@@ -99,11 +101,11 @@ def synthesize(
     frame: Any,
     *,
     outcome: str | None = None,
-    schema: str | Schema | None = None,
+    schema: str | Path | Schema | None = None,
     model: str | Model = "negative-binomial",
     mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",
-    keep: tuple[str, ...] | list[str] | str = (),
+    keep: Sequence[str] | list[str] | str = (),
     unit: str | None = None,
     datasets: int = 20,
     draws_per_release: int | None = None,
@@ -116,6 +118,7 @@ def synthesize(
     keep_order: bool = False,
     k: float = 0.95,
     epsilon: float | None = None,
+    types: str = "schema",
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,
     accept_unconverged: bool = False,
@@ -129,9 +132,9 @@ def synthesize(
     outcome_centre: float | None = None,
     outcome_unit: float | None = None,
     smallest_sd: float | None = None,
-    range: tuple[float, float] | None = None,
+    range: Sequence[float] | None = None,
     largest_shape: float | None = None,
-    levels: tuple[float, ...] | tuple[str, ...] | None = None,
+    levels: Sequence[float] | Sequence[str] | None = None,
     coefficient_sd: float | None = None,
     concentration: float | None = None,
     squeeze: float | None = None,
@@ -145,7 +148,7 @@ def synthesize(
     by_column: bool | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
-    known: tuple[str, ...] | None = None,
+    known: Sequence[str] | None = None,
     match: Literal["lw"] | float | None = None,
     weights: str | None = None,
     clamp: str | None = None,
@@ -163,7 +166,7 @@ def synthesize(
     chains: int = 4,
     target_accept: float = 0.8,
     refit_warmup: int | None = None,
-    grid_range: tuple[float, ...] = (),
-    grid_steps: tuple[int, ...] = (),
+    grid_range: Sequence[float] = (),
+    grid_steps: Sequence[int] = (),
     seed: int | None = None,
 ) -> Release: ...

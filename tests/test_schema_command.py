@@ -45,13 +45,14 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     assert found.columns["note"].levels == (_CANARY, 'a "quote"', "a, b", "two\nlines")
     assert found.columns["pay"].range == (0.0, 9_000_000.0)
     assert len(found.to_review) == 8
+    assert (found.reviewed, found.under_review) == (False, True)
     assert [path.name for path in tmp_path.iterdir() if path != table] == ["schema.toml"]
 
 
 def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     run = run_here("schema", table, "--out", tmp_path / "s.toml", "--json")
     told = json.loads(run.out)
-    assert told["to_review"] == 8
+    assert (told["to_review"], told["reviewed"]) == (8, False)
     scaled = ["model", "range", "decimals", "outcome_scale", "outcome_unit"]
     assert told["columns"]["pay"]["review"] == scaled
     assert _CANARY not in run.out

@@ -35,6 +35,7 @@ def stub() -> str:
     return (
         '"""What type checkers see of the names that are loaded when first used.\n\n'
         'Written by tools/declared.py.\n"""\n\n'
+        "from collections.abc import Sequence\nfrom pathlib import Path\n"
         "from typing import Any, Literal\n\n"
         + "".join(sorted(lines))
         + "\n__version__: str\n__all__: list[str]\n\n"
@@ -53,12 +54,14 @@ def _annotation(kind: Any, others: dict[str, str]) -> str:
         return " | ".join(_annotation(one, others) for one in inner)
     if origin is Literal:
         return "Literal[" + ", ".join(f'"{word}"' for word in inner) + "]"
+    if origin is tuple:  # A list is taken as well.
+        return f"Sequence[{_annotation(inner[0], others)}]"
     if origin is not None:
         parts = ("..." if one is ... else _annotation(one, others) for one in inner)
         return f"{origin.__name__}[{', '.join(parts)}]"
     if kind is NoneType:
         return "None"
-    if kind.__module__ != "builtins":
+    if kind.__module__.startswith("pyvws."):
         others[kind.__name__] = kind.__module__
     return kind.__name__
 

@@ -52,7 +52,7 @@ def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | Non
     if path is None:
         return None
     found = Schema.read(path)
-    if found.to_review:
+    if found.under_review:
         print(
             f"Warning: {path} is still under review, and so confidential. What it says, such as "
             "levels, comes from the records: review it before a figure leaves.",

@@ -27,8 +27,8 @@ def schema(
 ) -> None:
     """Propose a schema of a table: roles, models, levels and ranges of its columns.
 
-    The proposal looks at the records. It lists what it took from them under `review` of each
-    column, until you have checked that it is public.
+    The proposal looks at the records, so it is under review until you have checked that it is
+    public. Sign it then: set `reviewed = true`, or your name, at the top of the file.
 
     Example: pyvws schema people.csv --out schema.toml
     """
@@ -59,6 +59,7 @@ def schema(
                     for name, one in columns.items()
                 },
                 "to_review": len(found.to_review),
+                "reviewed": found.reviewed,
             }
         )
     elif not quiet:
@@ -71,10 +72,10 @@ def schema(
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
             *([_UNNAMED] if record_instead(list(found.columns)) else []),
-            f"The proposal has looked at the table: {len(found.to_review)} entries come from its "
-            "records.",
+            f"The proposal has looked at the table: {len(found.to_review)} entries hold values of "
+            "its records, and they decided the others.",
             "Check each against what is known of the survey, correct it, and take its name out of "
             "review.",
-            'Until then the file is confidential, and a run counts these entries as "not '
-            'accounted".',
+            "Then sign the file: set reviewed = true, or your name, at its top.",
+            'Until then the file is confidential, and a run counts it as "not accounted".',
         )

@@ -88,10 +88,16 @@ def public_ranges(
 ) -> dict[str, tuple[float, float]]:
     """The public ranges of columns: those of the schema, and before them those given.
 
-    Raises InputError where an entry that the table takes from the schema is still under review,
-    since the noise covers nothing that the records themselves settle, and where a column that is
-    summed has no range.
+    Raises InputError where the schema is an unsigned proposal, or an entry that the table takes
+    from it is still under review, since the noise covers nothing that the records themselves
+    settle, and where a column that is summed has no range.
     """
+    if schema is not None and schema.reviewed is False:
+        raise InputError(
+            "The Laplace mechanism needs public entries, and the schema is a proposal from the "
+            "records that nobody has signed. Check it against what is known of the survey, and "
+            'set reviewed = true at its top (schema.signed("name") in Python).'
+        )
     for name, entry in plan.to_review:
         if entry != "range" or name not in given:
             raise InputError(

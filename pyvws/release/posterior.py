@@ -334,7 +334,7 @@ def _statement(
         columns_numbered=tuple(table.ids),
         unit=settings.unit_column,
         members=table.members is not None,
-        proposed=len(settings.public_table.to_review) if settings.public_table else 0,
+        proposed=settings.public_table is not None and settings.public_table.under_review,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
         target=settings.target_epsilon,

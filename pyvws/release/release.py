@@ -58,8 +58,8 @@ class Release:
     config, config_with_seed : str
         The settings as TOML for `pyvws synthesize --config`: public, and confidential.
     schema, public_schema : str
-        The schema of a table as TOML: confidential, and public. The public text is empty while
-        entries of the schema come from the table and wait for review.
+        The schema of a table as TOML: confidential, and public. The public text has no notes, and
+        is empty while the schema is under review.
     """
 
     datasets: list[Any]

@@ -176,8 +176,8 @@ class PrivacyStatement(Statement):
         The columns of a table that number the synthetic records, in the place of ids.
     members : bool
         Whether whole units are drawn; the number of rows below is then that of units.
-    proposed : int
-        How many entries of the table's schema come from the table and were not reviewed.
+    proposed : bool
+        Whether the table's schema is under review, so that entries may come from the table.
     claim : {"dp", "asymptotic-dp", "none"}
         The strongest guarantee that the mechanism may claim.
     unchecked : tuple of {"mechanism", "model", "engine"}
@@ -251,7 +251,7 @@ class PrivacyStatement(Statement):
     columns_synthesized: tuple[str, ...] = ()
     columns_numbered: tuple[str, ...] = ()
     members: bool = False
-    proposed: int = 0
+    proposed: bool = False
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
     mechanism_words: Mapping[str, str] = field(default_factory=dict)
@@ -298,7 +298,7 @@ class PrivacyStatement(Statement):
         if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
-            from_data = self.data_weights or self.prepared_from_data or self.proposed > 0
+            from_data = self.data_weights or self.prepared_from_data or self.proposed
             if from_data or self.unchecked or self.compared:
                 return "asymptotic-dp"
             return "none" if self.accepts_unconverged or self.approximated else "dp"
@@ -347,7 +347,7 @@ class PrivacyStatement(Statement):
             "public-settings": strict,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
-            "proposed": self.proposed > 0,
+            "proposed": self.proposed,
             "compared": self.compared,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),
@@ -413,9 +413,8 @@ class PrivacyStatement(Statement):
             "reference": [LedgerEntry(Phrase("reference-fit"), 0.0)],
             "staged": [LedgerEntry(Phrase("first-stage"), self.stage_epsilon)],
         }
-        proposed = Phrase("proposed", {"number": self.proposed})
         return [
-            *([LedgerEntry(proposed, None)] if self.proposed else []),
+            *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
             *(LedgerEntry(use, None) for use in self.uses),
             *weights.get(self.weights_source, []),
             LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),

@@ -70,11 +70,12 @@ def check_table(
     `counts` (N,) are the records that each row of a tally stands for, and `units` (N,) the kinds of
     units that the rows belong to, where there are units. A tally lacks the columns that are only
     released. The file has text in the columns `written`, whose types here follow from the cells, so
-    that no type of a released column may follow from them. Under a strict claim that holds for
-    every table.
+    that no type of a released column may follow from them. By a schema, and under a strict claim,
+    that holds for every table.
     """
     frame = open_frame(table, least=2 if counts is None else 1)
-    by_schema = frame.columns if settings.strict else written
+    as_they_are = settings.types == "table" or not (settings.strict or settings.schema)
+    by_schema = written if as_they_are else frame.columns
     if settings.public_table is not None:
         return _several_outcomes(frame, settings, settings.public_table, counts, units, by_schema)
     return _one_outcome(frame, settings, counts, units, by_schema)

@@ -55,11 +55,11 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
 
 
 def schema_texts(settings: RunSettings) -> dict[str, str]:
-    """A schema as TOML, and the text that a release may have: not while entries wait for review."""
+    """A schema as TOML, and the text that a release may have."""
     schema = settings.public_table
-    text = "" if schema is None else schema.text
-    proposed = schema is not None and bool(schema.to_review)
-    return {"schema": text, "public_schema": "" if proposed else text}
+    if schema is None:
+        return {"schema": "", "public_schema": ""}
+    return {"schema": schema.text, "public_schema": schema.public_text}
 
 
 def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:

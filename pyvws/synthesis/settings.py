@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 import numpy as np
@@ -56,6 +57,7 @@ _LEAST_DRAWS = 4  # Of any SamplerSettings.
 _DATASETS_OF_TABLE: Final = 5
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
+_TYPES: Final = ("schema", "table")
 _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
 
 
@@ -73,7 +75,7 @@ class RunSettings:
         "Column to synthesize. A run has an outcome, or a `schema` for several columns.",
         more="Values that the family can have, or booleans.",
     )
-    schema: str | Schema | None = setting(
+    schema: str | Path | Schema | None = setting(
         None,
         "File that says what is public of a table: synthesizes its columns together, at one joint "
         "epsilon.",
@@ -181,6 +183,14 @@ class RunSettings:
         "weights with four times the draws. Larger = less private.",
         panel="Mechanism",
     )
+    types: str = setting(
+        "schema",
+        "Where synthetic columns of a table get their types and spelling from.",
+        more="schema: whole numbers where `decimals` is 0 and for counts, labels and dates as the "
+        "schema spells them. table: the table's own types, which one confidential cell can change.",
+        choices=_TYPES,
+        needs="schema",
+    )
     records: int | Literal["noisy"] | None = setting(
         None,
         "Rows of each dataset: a number that is public already, or noisy. As many as records "
@@ -242,7 +252,7 @@ class RunSettings:
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.schema, str):
+        if isinstance(self.schema, str | Path):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "model", find_model(self.model))
         object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
@@ -259,6 +269,7 @@ class RunSettings:
         )
         object.__setattr__(self, "draws_per_release", draws)
         choice(self.sampling, "sampling", SAMPLINGS)
+        choice(self.types, "types", _TYPES)
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
@@ -312,6 +323,11 @@ class RunSettings:
                 "has it under censored with weights none, public, reference or staged, without "
                 "downscale, and with a model that reads no outcome and whose levels are given. "
                 "Leave accept_unconverged out."
+            )
+        if self.strict and self.types != _TYPES[0]:
+            raise InputError(
+                "One confidential cell can change a type of the table, so a run that claims dp "
+                "takes its types from the schema. Leave types (--types) out."
             )
         check_dp(self.engine, self.strict)
         self._check_fits()
@@ -394,8 +410,7 @@ class RunSettings:
     def _check_records(self) -> None:
         of = self.public_table
         if self.records is None and of is not None:
-            own = any(column.role == "public" for column in of.columns.values())
-            object.__setattr__(self, "records", None if own else of.records)
+            object.__setattr__(self, "records", None if of.public else of.records)
         if self.records is None:
             return
         refuse_unchanged(self.records, self._unchanged)
@@ -440,7 +455,7 @@ class RunSettings:
     @property
     def prepared_from_data(self) -> bool:
         """Whether any value of a family, or an entry of the schema, comes from the table."""
-        proposed = self.public_table is not None and bool(self.public_table.to_review)
+        proposed = self.public_table is not None and self.public_table.under_review
         return proposed or any(family.prepared_from_data for family in self.families)
 
     @property

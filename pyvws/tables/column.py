@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -115,6 +116,34 @@ class Column:
     settings: Mapping[str, Any] = field(default_factory=dict)
     note: str | None = None
     review: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # What may be given: creation makes tuples of lists, and text of levels.
+
+        def __init__(
+            self,
+            *,
+            role: str = "synthesize",
+            model: str | None = None,
+            levels: Sequence[Any] | None = None,
+            group_by: int | None = None,
+            days_since: str | date | None = None,
+            range: Sequence[Any] | None = None,
+            scale: Sequence[Any] | None = None,
+            cuts: Sequence[Any] | None = None,
+            decimals: int | None = None,
+            predictors: Sequence[str] | None = None,
+            formula: str | None = None,
+            prefix: str | None = None,
+            missing: str | float | Sequence[str | float] | None = None,
+            mass: Sequence[Any] = (),
+            part: Mapping[str, Any] | None = None,
+            lookup: Mapping[str, Mapping[Any, Any]] | None = None,
+            rule: str | Sequence[str] | None = None,
+            outcome_scale: str | None = None,
+            settings: Mapping[str, Any] = ...,
+            note: str | None = None,
+            review: Sequence[str] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):

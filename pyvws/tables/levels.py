@@ -151,16 +151,15 @@ def level_codes(
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
 
-    The levels are read as values of the type of `like`, or else of the column.
+    The levels are read as values of the column's type; where they come out in the type of `like`,
+    a level that the column's type cannot hold is in none of its cells.
 
     Raises InputError for a cell with none of the levels, by the number of such cells, and for a
-    level that a column of this type cannot hold. A row counts as `counts` (N,) cells, or as one.
+    level that the type they come out in cannot hold. A row counts as `counts` (N,) cells, or one.
     """
-    like = column if like is None else like
-    native_levels(levels, name, like)  # Refuses levels of another type.
-    natives = _natives(levels, name, like)
+    native_levels(levels, name, column if like is None else like)  # Refuses those of another type.
     codes = {
-        label_of(value): code for code, value in enumerate(natives, start=1) if value is not None
+        _read_as(column, level): code for code, level in enumerate(levels, 1) if level is not None
     }
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
@@ -217,36 +216,34 @@ def native_levels(levels: Sequence[str | None], name: str, like: nw.Series[Any])
 def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.Series[Any]:
     """A column of the type that public levels give, of the name and the package of `values`.
 
-    Levels that all spell whole numbers, other numbers or truth values give numbers or truth values,
-    unless `values` are text; other levels give text. A single cell, such as 1.0, "N" or an empty
-    one, changes the type of a column that was read, but not this type.
+    Levels that are all spelled as whole numbers or truth values give these; others give text, which
+    keeps their spelling. A single cell, such as 1.0, "N" or an empty one, changes the type of a
+    column that was read, but not this type.
     """
     labels = [label for label in levels if label is not None]
-    kinds: dict[str, tuple[Any, Any]] = {
-        "text": (nw.String, "1"),
-        "truth values": (nw.Boolean, True),
-        "whole numbers": (nw.Int64, 1),
-        "numbers": (nw.Float64, 1.0),
-    }
-    dtype, value = kinds["text" if _holds_text(values) else _spelled(labels)]
-    return nw.new_series(values.name, [value], dtype, backend=values.implementation)
-
-
-def _spelled(labels: Sequence[str]) -> str:
-    """What all labels spell as `label_of` does: truth values, whole numbers, numbers or text."""
+    kind: tuple[Any, Any] = (nw.String, "1")
     if all(label in ("true", "false") for label in labels):
-        return "truth values"
-    numbers = [as_number(label) for label in labels]
-    if any(x is None or label_of(x) != label for x, label in zip(numbers, labels, strict=True)):
-        return "text"
-    return "whole numbers" if all(x is not None and x.is_integer() for x in numbers) else "numbers"
+        kind = (nw.Boolean, True)
+    elif all(_spells_whole(label) for label in labels):
+        kind = (nw.Int64, 1)
+    return nw.new_series(values.name, [kind[1]], kind[0], backend=values.implementation)
 
 
-def _holds_text(column: nw.Series[Any]) -> bool:
-    """Whether a column's cells, or its categories, are text."""
-    if column.dtype == nw.Categorical:
-        return _objects(column) not in ("boolean", "integer", "floating", "mixed-integer")
-    return column.dtype in (nw.String, nw.Enum)
+def _spells_whole(label: str) -> bool:
+    """Whether a label is a whole number of 64 bits as Python writes it."""
+    try:
+        return str(int(label)) == label and abs(int(label)) < 2**63
+    except ValueError:
+        return False
+
+
+def _read_as(column: nw.Series[Any], level: str) -> str:
+    """The label of a level read as a value of the column's type, or the level where it is none."""
+    try:
+        (value,) = _natives([level], "", column)
+    except InputError:
+        return level
+    return label_of(value)
 
 
 def _other_type(name: str) -> InputError:

@@ -40,9 +40,8 @@ def released_type(
     A missing code that is a word makes text of numbers, whether a record has it or not.
     """
     dates = column.days_since is not None
-    if by_schema or (not column.categorical and not dates and has_words(column)):
-        return _type_by_schema(column, values)
-    if dates and not (holds_dates(values) or has_labels(values)):  # All cells are empty.
+    no_dates = dates and not (holds_dates(values) or has_labels(values))  # All cells are empty.
+    if by_schema or no_dates or (not column.categorical and not dates and has_words(column)):
         return _type_by_schema(column, values)
     return values
 
@@ -55,8 +54,6 @@ def _type_by_schema(column: Column, values: nw.Series[Any]) -> nw.Series[Any]:
     """
     if column.categorical:
         return type_of_levels(column.coded_levels, values)
-    if column.days_since is not None and holds_dates(values) and not has_words(column):
-        return values
     if column.days_since is not None or has_words(column):
         return nw.new_series(values.name, ["1"], nw.String, backend=values.implementation)
     kind = nw.Int64 if column.is_whole else nw.Float64

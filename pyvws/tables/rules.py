@@ -263,6 +263,11 @@ class Lookup(Rule):
             _check_fixed(value, column)
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        if not columns[self.other].categorical:
+            raise InputError(
+                f"a lookup takes a column with levels, and column {self.other!r} has none. Give it "
+                'levels, or take rules such as "0 where age < 16".'
+            )
         if set(self.found) != set(map(looked_up_by, columns[self.other].coded_levels)):
             raise InputError(
                 f"lookup must have a value for each level of column {self.other!r}, and for "

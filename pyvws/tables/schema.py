@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,13 +25,16 @@ from pyvws.tables.short_conditionals import short_conditionals
 
 __all__ = ["Schema"]
 
-_OF_TABLE: Final = ("unit", "members", "survey_weight", "mean_survey_weight", "records")
+_OF_TABLE: Final = (
+    *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
+)
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
-    "# A proposal took the entries that `review` names from the records. Check each against what\n"
-    "# is known of the survey, then take its name out of `review`. Until then keep this file\n"
-    "# confidential.\n"
+    "# A proposal made this file from the records, so all of it is under review. Check each\n"
+    "# entry, above all those that `review` names, against what is known of the survey, and take\n"
+    "# the names out of `review`. Then sign: set `reviewed` to true or to your name. Until then\n"
+    "# keep this file confidential.\n"
 )
 
 
@@ -55,7 +58,11 @@ class Schema:
     mean_survey_weight : float, optional
         The public mean of the weights: the population over the size that the design has.
     records : int, optional
-        A public number of records: the rows of a dataset, where no column is public.
+        A public number of records: the rows of a dataset, where no column is public. With `members`
+        the number of units.
+    reviewed : bool or str, optional
+        Who signed a proposal: a name, or True. False where nobody did, so that all of it is under
+        review. A schema written by hand was never proposed, and needs no signature.
 
     Raises
     ------
@@ -69,8 +76,16 @@ class Schema:
     survey_weight: str | None = None
     mean_survey_weight: float | None = None
     records: int | None = None
+    reviewed: bool | str | None = None
 
     def __post_init__(self) -> None:
+        if not (self.reviewed is None or isinstance(self.reviewed, bool | str)) or (
+            isinstance(self.reviewed, str) and not self.reviewed.strip()
+        ):
+            raise InputError(
+                "reviewed must be true, or the name of who reviewed the schema; false of a "
+                f"proposal that nobody has reviewed. Got {told(self.reviewed)}."
+            )
         object.__setattr__(self, "columns", dict(self.columns))
         if self.members is not None:
             object.__setattr__(self, "members", read_members(self.members))
@@ -186,8 +201,9 @@ class Schema:
     def propose(cls, frame: Any) -> Schema:
         """A schema by the kinds of a table's columns and counts of their values.
 
-        `review` of each column lists the entries that come from the data: a run counts them as "not
-        accounted" until somebody who knows the survey has checked them and taken the names out.
+        All of it comes from the data, and `review` of each column lists the entries that hold
+        values. A run counts them as "not accounted" until somebody who knows the survey has checked
+        them, taken the names out, and signed the schema by `reviewed` or `signed`.
 
         Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
         of at most 20 different values nominal, others negative-binomial if they are small counts;
@@ -198,20 +214,36 @@ class Schema:
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        return cls(proposed_rules(short_conditionals(columns, coded), columns, coded))
+        found = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        return cls(found, reviewed=False)
+
+    def signed(self, by: bool | str = True) -> Schema:
+        """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
+        return replace(self, reviewed=by)
 
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again.
 
-        A proposal that nobody has reviewed can be read by its owner alone (mode 0600).
+        A schema under review can be read by its owner alone (mode 0600).
         """
-        write_whole(Path(path), self.text, private=bool(self.to_review))
+        write_whole(Path(path), self.text, private=self.under_review)
 
     @property
     def text(self) -> str:
-        """The schema as TOML."""
-        parts = [_SAID, *([_PROPOSED] if self.to_review else [])]
-        given = {name: getattr(self, name) for name in _OF_TABLE}
+        """The schema as TOML. Confidential while it is under review."""
+        return self._toml()
+
+    @property
+    def public_text(self) -> str:
+        """What a release may have of the schema: TOML without notes and without who signed it.
+
+        Empty while the schema is under review.
+        """
+        return "" if self.under_review else self._toml("note", "reviewed")
+
+    def _toml(self, *without: str) -> str:
+        parts = [_SAID, *([_PROPOSED] if self.under_review else [])]
+        given = {name: getattr(self, name) for name in _OF_TABLE if name not in without}
         if self.members is not None:
             given["members"] = self.members.entries
         parts += [f"{name} = {toml_value(one)}\n" for name, one in given.items() if one is not None]
@@ -219,8 +251,11 @@ class Schema:
             if name in self.derived:
                 continue
             parts.append(f"\n[columns.{toml_key(name)}]\n")
-            entries = column.given.items()
-            parts += [f"{toml_key(entry)} = {toml_value(value)}\n" for entry, value in entries]
+            parts += [
+                f"{toml_key(entry)} = {toml_value(value)}\n"
+                for entry, value in column.given.items()
+                if entry not in without
+            ]
         return "".join(parts)
 
     @property
@@ -242,8 +277,13 @@ class Schema:
         return tuple(name for name, column in self.columns.items() if column.role == role)
 
     @property
+    def under_review(self) -> bool:
+        """Whether any of it comes from the data unreviewed: an unsigned proposal, or an entry."""
+        return self.reviewed is False or bool(self.to_review)
+
+    @property
     def to_review(self) -> tuple[tuple[str, str], ...]:
-        """Each (column, entry) that a proposal took from the data and nobody has reviewed."""
+        """Each (column, entry) that stands under `review`, signed or not."""
         return tuple(
             (name, entry) for name, column in self.columns.items() for entry in column.review
         )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime
 import os
+import stat
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -19,7 +22,7 @@ from pyvws.errors import InputError
 from pyvws.tables.column import Column
 from pyvws.tables.pattern_design import PatternDesign
 from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema import Schema, _schema
 
 _DATA = Path(__file__).parents[3] / "shared" / "data"
 N = 60
@@ -374,6 +377,62 @@ def test_any_column_can_be_proposed_and_coded(values, name):
         numbers = table[name].cast(pl.Float64, strict=False)
         assert back.cast(pl.Float64, strict=False).equals(numbers)
         assert np.array_equal(coded[name], numbers.fill_null(np.nan).to_numpy(), equal_nan=True)
+
+
+CELLS = {  # One record decides what such a column is, although its `review` need not list it.
+    "truth": st.sampled_from([True, False, None]),
+    "moment": st.sampled_from(
+        [
+            datetime.datetime(2001, 1, 1),
+            datetime.datetime(2001, 1, 2),
+            datetime.datetime(2002, 2, 2, 7),
+        ]
+    ),
+    "grade": st.sampled_from(["low", "mid", "high", None]),
+    "text": st.sampled_from(["a", "b", "c", "1", "2.5", "$3", None]),
+    "number": st.sampled_from([0, 1, 2, 2.5, 1e9, -9, None]),
+}
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_whatever_differs_between_proposals_of_neighbours_is_under_review(data):
+    rows = data.draw(st.lists(st.tuples(*CELLS.values()), min_size=3, max_size=40))
+    other = [data.draw(st.tuples(*CELLS.values())), *rows[1:]]
+    for records in (rows, other):
+        table = pd.DataFrame(records, columns=list(CELLS))
+        grades = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+        schema = Schema.propose(table.astype({"grade": grades}))
+        columns = {name: replace(one, review=()) for name, one in schema.columns.items()}
+        plain = replace(schema, columns=columns)  # Whatever its entries say, and in its file.
+        assert plain.under_review
+        assert plain.public_text == ""
+        assert _schema(tomllib.loads(plain.text)) == plain
+        assert not plain.signed("A. Person").under_review
+        assert schema.signed().under_review == bool(schema.to_review)
+
+
+def test_a_proposal_and_its_signature_in_a_file(tmp_path):
+    schema = Schema.propose(pl.DataFrame({"a": [True, False] * 9, "b": ["x"] * 18}))
+    schema.write(tmp_path / "s.toml")
+    assert stat.S_IMODE((tmp_path / "s.toml").stat().st_mode) == 0o600
+    assert Schema.read(tmp_path / "s.toml") == schema
+    assert schema.columns["b"].note
+    text = schema.text.replace('review = ["role"]\n', "")
+    assert text.count("reviewed = false") == 1
+    for line, by in (("true", True), ('"A. Person"', "A. Person")):
+        (tmp_path / "t.toml").write_text(text.replace("reviewed = false", f"reviewed = {line}"))
+        signed = Schema.read(tmp_path / "t.toml")
+        assert (signed.reviewed, signed.under_review) == (by, False)
+        for word in ("note", "one value", "Person", "reviewed"):  # Notes and names never leave.
+            assert word not in signed.public_text
+        signed.write(tmp_path / "u.toml")
+        assert stat.S_IMODE((tmp_path / "u.toml").stat().st_mode) == 0o644
+    (tmp_path / "t.toml").write_text(text.replace("reviewed = false\n", ""))
+    assert not Schema.read(tmp_path / "t.toml").under_review  # As one that was never proposed.
+    for wrong in (0, "", " ", ["me"]):
+        with pytest.raises(InputError, match="reviewed must be true, or the name"):
+            schema.signed(wrong)
 
 
 def test_frames_that_are_none():

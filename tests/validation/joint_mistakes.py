@@ -53,6 +53,18 @@ def prior_of_the_table(scored: Any) -> Any:
     return made
 
 
+def a_prior_cast(_: Any) -> Any:
+    """The prior of far points overflows to -inf, and is cast to a whole number as it is."""
+
+    def made(grid: Any) -> Any:
+        found = grid.log_prior()
+        found[found < found.max() - 300.0] = -np.inf
+        with np.errstate(invalid="ignore"):
+            return np.rint((found - found.max()) * (1 << 24)).astype(np.int64)
+
+    return made
+
+
 def a_draw_each(predictors: Any) -> Any:
     """Each dataset has a draw of its own."""
     return lambda self, fit, datasets, draws=None: predictors(self, fit, datasets)
@@ -92,6 +104,7 @@ def a_stage_too_wide(weights: Any) -> Any:
 
 
 SAMPLE = "pyvws.engines.grid:GridEngine.sample"
+PRIOR = "pyvws.engines.grid:public_scores"
 SCORES = "pyvws.engines.grid:whole_scores"
 UNITS = "pyvws.engines._whole_scores:window_units"
 PREDICTORS = "pyvws.synthesis.loop:SynthesisLoop.predictors"
@@ -107,6 +120,7 @@ JOINT_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
         ("steps of the table", SAMPLE, grid_of(steps_of_the_table), ["grid-normal", "grid-beta"]),
         ("prior of the table", SCORES, prior_of_the_table, ["grid-normal"]),
         ("units times 1.02", UNITS, units_times(1.02), ["grid-poisson", "grid-gamma"]),
+        ("a prior cast", PRIOR, a_prior_cast, ["extreme-grid-negative-binomial-to-400"]),
         (
             *("a draw each", PREDICTORS, a_draw_each),
             [f"draws-{name}" for name in ("1-of-3-datasets", "2-of-3-datasets")],

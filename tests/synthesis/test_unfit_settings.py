@@ -1,0 +1,122 @@
+"""What stops a run whatever its table holds is refused with the settings, before a table is read.
+
+A refusal after that could be taken for one that tells of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.engines._stan_run import shipped_program
+from pyvws.engines.ensemble import EnsembleEngine
+from pyvws.engines.grid import GridEngine
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.user_program import UserProgram
+from pyvws.errors import InputError
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
+from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.models.beta import Beta
+from pyvws.models.normal_mixture import NormalMixture
+from pyvws.models.ordinal import Ordinal
+from pyvws.models.registry import find_model
+from pyvws.models.truncated_normal import TruncatedNormal
+from pyvws.synthesis import settings
+from pyvws.tables.column import Column
+from pyvws.tables.schema import Schema
+
+STRICT = Censored(epsilon=1.0, weights="none")
+ON_GRID = {"engine": GridEngine()}
+COLUMNS = {
+    "town": Column(role="public", levels=("a", "b")),
+    "ill": Column(model="logistic", levels=("no", "yes")),
+    "pay": Column(model="normal", range=(0, 10)),
+}
+MANY = tuple(f"level {number}" for number in range(300))
+WIDE = COLUMNS | {
+    "kind": Column(model="nominal", levels=MANY),
+    "job": Column(model="nominal", levels=MANY),
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1025.0)}, "epsilon from"),
+        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1e-9)}, "epsilon from"),
+        (
+            {
+                **ON_GRID,
+                "mechanism": Censored(epsilon=1.0, weights="staged", stage_epsilon=1e-9),
+            },
+            "epsilon from",
+        ),
+        ({**ON_GRID, "model": NormalMixture(components=2, labels="prior")}, "regressions"),
+        ({**ON_GRID, "model": Ordinal(levels=(1, 2, 3, 4, 5))}, "at most 3 parameters"),
+        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(3, 3))}, "grid_steps needs 1"),
+        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(10**7,))}, "at most 1000000"),
+        ({"model": TruncatedNormal(range=(0, 1))}, "--clamp half"),
+        ({"records": 5, "formula": "~ town"}, "another number of rows"),
+        ({"records": 5, "keep": ["town"]}, "another number of rows"),
+        ({"records": 5, "keep": "town"}, "another number of rows"),
+        ({"records": "noisy", "records_epsilon": 1e-320}, "too small for a finite noise"),
+        ({"schema": Schema(COLUMNS), "engine": EnsembleEngine()}, "one column at a time"),
+        ({"schema": Schema(COLUMNS), "records": 5}, "another number of rows"),
+        ({"schema": Schema(WIDE)}, "at most 20,000 can be fitted"),
+    ],
+)
+def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> None:
+    usual = {"outcome": "y", "model": "poisson"} if "schema" not in given else {}
+    with pytest.raises(InputError, match=said):
+        vws.Synthesizer(**{**usual, "mechanism": STRICT, **given})
+
+
+def test_a_program_is_refused_under_a_clamp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "engine_version", lambda _name: "not asked")
+    program = UserProgram(shipped_program(find_model("poisson")))
+    with pytest.raises(InputError, match="cannot be censored from outside"):
+        vws.Synthesizer(outcome="y", mechanism=STRICT, engine="rstan", program=program)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"epsilon": 1e-320, "bins": 3}, "too small for a finite noise"),
+        ({"neighbours": "loo"}, "Give bins as a number"),
+        ({"range": (-1e308, 1e308)}, "a finite way apart"),
+        ({"range": (1.0, 1.0 + 1e-15), "bins": 100}, "too narrow for 100 bins"),
+    ],
+)
+def test_a_histogram_is_refused_without_a_table(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        PerturbedHistogram(**{"epsilon": 1.0, "range": (0.0, 1.0), **given})
+
+
+def test_a_range_wider_than_any_float_is_refused() -> None:
+    with pytest.raises(InputError, match="a finite way apart"):
+        Beta(range=(-1e308, 1e308))
+
+
+@pytest.mark.parametrize("ends", [(0.0, 0.0), (-1e-320, 0.0), (-float("inf"), float("inf"))])
+def test_a_range_without_a_step_adds_nothing_up(ends: tuple[float, float]) -> None:
+    """0 / 0 as a whole number would be the lowest one, and sums of it would wrap."""
+    with pytest.raises(InputError, match="public range"):
+        noisy_sums([0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends, epsilon=1.0)
+
+
+@pytest.mark.parametrize("given", [{"formula": "~ a + b"}, {"keep": "all", "records": 5}])
+def test_what_public_columns_decide_is_refused_before_the_outcome_is_read(
+    given: dict[str, Any],
+) -> None:
+    """The outcome is none that the family takes; the refusal does not say so."""
+    table = pl.DataFrame({"y": [-1.0, 2.5, 3.0], "a": [1.0, 2.0, 3.0], "b": [0.5, 1.0, 0.0]})
+    steps = SamplerSettings(grid_range=(-1.0, 1.0) * 3, grid_steps=(10**3,) * 3)
+    more = {**ON_GRID, "settings": steps} if "formula" in given else {}
+    run = vws.Synthesizer(outcome="y", model="poisson", mechanism=STRICT, **given, **more)
+    with pytest.raises(InputError, match=r"at most 1000000|another number of rows"):
+        run.fit(table)

@@ -79,20 +79,22 @@ def test_a_kind_of_records_that_leaves_the_fit_is_told_inside(tmp_path: Path) ->
     answers = pd.DataFrame({"works": [0, 1] * 30, "region": ["n", "n", "s"] * 20})
     answers.to_csv(tmp_path / "answers.csv", index=False)
     told = {}
-    for g in ("0", "0.5"):
+    for g in ("0", "0.5", None):
         out = tmp_path / f"out-{g}"
         made = run(
             app,
             ["synthesize", str(tmp_path / "answers.csv"), "--outcome", "works", "--model",
-             "logistic", "--formula", "~ region", "--g", g, "--datasets", "1", "--chains", "2",
+             "logistic", "--formula", "~ region", *(["--g", g] if g else []), "--datasets", "1",
+             "--chains", "2",
              "--draws", "200", "--warmup", "200", "--seed", "1", "--out", str(out)],
         )  # fmt: skip
         assert made.exit_code == 0, made.output
         told[g] = "LW gives weight 0 to" in made.stderr
+        assert (g is None) == ("So g is 0.5 c here" in made.stderr.replace("\n", " "))
         assert "weight 0" not in made.stdout
         for path in (out / "release").iterdir():
             assert "weight 0" not in path.read_text()
-    assert told == {"0": True, "0.5": False}
+    assert told == {"0": True, "0.5": False, None: False}
 
 
 def test_a_wide_table_of_figures_keeps_every_digit(capsys: pytest.CaptureFixture[str]) -> None:

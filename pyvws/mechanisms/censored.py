@@ -13,7 +13,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.count_weighted import Counting
-from pyvws.mechanisms.lipschitz_weighted import refuse_constant
+from pyvws.mechanisms.lipschitz_weighted import SHIFT, Shift, refuse_constant
 from pyvws.mechanisms.mechanism import Claim
 from pyvws.mechanisms.strict_weights import (
     STRICT_WEIGHTS,
@@ -65,6 +65,7 @@ class Censored(Counting):
     epsilon: float = field(
         metadata=about("Width of the window that each record's term is clamped to.")
     )
+    g: float | None = setting(None, SHIFT)
     weights: str = setting(
         "lw",
         "Weights inside the clamp. none, public, reference and staged keep a strict guarantee.",
@@ -191,15 +192,18 @@ class Censored(Counting):
         rule = request.downscaling
         fit, n = None, loop.cells.n_records
         stages: tuple[WeightedFit, ...] = ()
+        noted: dict[str, float] = {}
         if self.weights == "lw":
+            shift = Shift.of(loop, self.g)
+            g, noted = shift.at(self.c), shift.noted(self.c)
             risk, label = scaled_bounds(loop.unweighted().bounds.by_record), "Censored LW"
             if rule is None:
-                weights = loop.lipschitz_weights(c=self.c, g=self.g)
+                weights = loop.lipschitz_weights(c=self.c, g=g)
             else:
-                fit = loop.lipschitz(c=self.c, g=self.g)
+                fit = loop.lipschitz(c=self.c, g=g)
         elif self.weights == "cw":
             risk, label = self.counted_risk(loop, request), "Censored CW"
-            weights = risk_weights(risk, c=self.c, g=self.g)
+            weights = risk_weights(risk, c=self.c, g=self.g or 0.0)
             fit = None if rule is None else loop.fit(weights, "CW")
         elif self.weights in _NEEDED:
             found = self._strict(loop, request)
@@ -211,11 +215,11 @@ class Censored(Counting):
             fit = None if rule is None else loop.unweighted()
         if rule is not None and fit is not None:
             weights = downscaled(loop, fit, rule, confirm=False).weights
-        return Weighting(loop.fit(weights, label, clamp=self.window), risk, stages=stages)
+        return Weighting(loop.fit(weights, label, clamp=self.window), risk, noted, stages)
 
     def _strict(self, loop: Loop, request: Request) -> StrictWeights:
         """Weights from a public column, a public reference, or one draw of a first stage."""
-        shape = {"c": self.c, "g": self.g}
+        shape = {"c": self.c, "g": self.g or 0.0}
         if self.weights == "reference":
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:

@@ -35,7 +35,7 @@ class Counting(MechanismBase):
     counts_in_radius: ClassVar[Any] = True
 
     c: float = setting(1.0, SCALE)
-    g: float = setting(0.0, SHIFT)
+    g: float | None = setting(0.0, SHIFT)
     radius: float = setting(
         0.2,
         "Radius in which a value counts as found: a share, 0.2 = 20 %, or in the outcome's unit. "
@@ -50,7 +50,8 @@ class Counting(MechanismBase):
 
     def __post_init__(self) -> None:
         non_negative(self.c, "c")
-        finite_number(self.g, "g")
+        if self.g is not None:
+            finite_number(self.g, "g")
         positive(self.radius, "radius")
         choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
         known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
@@ -138,7 +139,7 @@ class CountWeighted(Counting):
         risk, window = self.counted_risk(loop, request), request.window
 
         def weights_at(c: float) -> Floats:
-            return risk_weights(risk, c=c, g=self.g)
+            return risk_weights(risk, c=c, g=self.g or 0.0)
 
         if window is not None:
             refuse_needless(loop, window.high)

@@ -15,11 +15,13 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["BY_BOUND", "SCALE", "SHIFT", "LipschitzWeighted", "refuse_constant"]
+__all__ = ["BY_BOUND", "SCALE", "SHIFT", "LipschitzWeighted", "Shift", "refuse_constant"]
 
 SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
 SHIFT = about(
-    "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected."
+    "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected.",
+    more="0 if not given, but half of `c` where weights by bounds would take out a whole level of "
+    "a category at 0, or more than 1 % of the records.",
 )
 """The settings c and g of every mechanism that takes them."""
 
@@ -34,6 +36,26 @@ def refuse_constant(y: Floats, column: str) -> None:
             f"Column {column!r} is constant, so all Lipschitz bounds are equal and LW has no "
             "scale. Check the column."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The shift g of LW's weights: as the settings give it, or by the loop's default."""
+
+    g: float | None
+    share: float
+
+    @classmethod
+    def of(cls, loop: Loop, g: float | None, *, by_column: bool = False) -> Shift:
+        return cls(g, 0.0 if g is not None else loop.shift(by_column=by_column))
+
+    def at(self, c: float) -> float:
+        """g where the scale is c. The default is a share of c, so that small weights stay small."""
+        return self.share * c if self.g is None else self.g
+
+    def noted(self, c: float) -> dict[str, float]:
+        """g among the constants that the data decided; empty where it is the papers' or given."""
+        return {"g": self.at(c)} if self.share else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +79,7 @@ class LipschitzWeighted(MechanismBase):
     takes_target: ClassVar[bool] = True
 
     c: float = setting(1.0, SCALE)
-    g: float = setting(0.0, SHIFT)
+    g: float | None = setting(None, SHIFT)
     by_column: bool = setting(
         False,
         "Give each column of a table weights of its own, from the column's own bounds.",
@@ -67,7 +89,8 @@ class LipschitzWeighted(MechanismBase):
 
     def __post_init__(self) -> None:
         non_negative(self.c, "c")
-        finite_number(self.g, "g")
+        if self.g is not None:
+            finite_number(self.g, "g")
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
@@ -81,16 +104,17 @@ class LipschitzWeighted(MechanismBase):
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""
         risk, window = bound_risk(loop), request.window
+        shift = Shift.of(loop, self.g, by_column=self.by_column)
         if window is None:
-            fit = loop.lipschitz(c=self.c, g=self.g, by_column=self.by_column)
-            return Weighting(fit, risk)
+            fit = loop.lipschitz(c=self.c, g=shift.at(self.c), by_column=self.by_column)
+            return Weighting(fit, risk, shift.noted(self.c))
         bounds = loop.unweighted().bounds.by_record
         refuse_needless(loop, window.high)
         fit, c = loop.below(
-            lambda c: weights_from_bounds(bounds, c=c, g=self.g),
+            lambda c: weights_from_bounds(bounds, c=c, g=shift.at(c)),
             window,
             symbol="c",
             label=self.title,
             confirm=request.confirm,
         )
-        return Weighting(fit, risk, {"c": c})
+        return Weighting(fit, risk, {"c": c, **shift.noted(c)})

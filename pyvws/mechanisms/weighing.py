@@ -222,6 +222,12 @@ class Loop(Protocol):
     def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
         """Sizes of the terms that a clamp sees, under an unweighted fit to the run's reference."""
 
+    def shift(self, *, by_column: bool = False) -> float:
+        """LW's shift by default, as a share of c: above 0 where 0 takes out kinds of records."""
+
+    def lost(self, weights: Floats) -> list[str]:
+        """Names of the categories that have a level all of whose records have weight 0."""
+
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,) from the unweighted fit."""
 

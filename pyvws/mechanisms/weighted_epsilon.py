@@ -9,7 +9,7 @@ from pyvws._base.checks import Floats, finite_number, non_negative, positive, wh
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, refuse_constant
+from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, Shift, refuse_constant
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
@@ -42,13 +42,14 @@ class WeightedEpsilon(MechanismBase):
     epsilon: float = field(metadata=about("What truncation aims at for a dataset."))
     passes: int = setting(1, "How often weights are truncated.")
     c: float = setting(1.0, SCALE)
-    g: float = setting(0.0, SHIFT)
+    g: float | None = setting(None, SHIFT)
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         non_negative(self.c, "c")
-        finite_number(self.g, "g")
+        if self.g is not None:
+            finite_number(self.g, "g")
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Refuse a constant outcome."""
@@ -57,10 +58,12 @@ class WeightedEpsilon(MechanismBase):
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The last truncated fit, or LW's where no record is above epsilon / 2."""
         risk = bound_risk(loop)
-        return Weighting(loop.once(self, lambda: self._truncated(loop)), risk)
+        shift = Shift.of(loop, self.g)
+        fit = loop.once(self, lambda: self._truncated(loop, shift.at(self.c)))
+        return Weighting(fit, risk, shift.noted(self.c))
 
-    def _truncated(self, loop: Loop) -> WeightedFit:
-        fit = loop.lipschitz(c=self.c, g=self.g)
+    def _truncated(self, loop: Loop, g: float) -> WeightedFit:
+        fit = loop.lipschitz(c=self.c, g=g)
         for number in range(self.passes):
             weights = weighted_epsilon_weights(
                 fit.weights, fit.bounds.by_record, epsilon=self.epsilon
@@ -72,6 +75,15 @@ class WeightedEpsilon(MechanismBase):
                     "epsilon / 2 lies below the bound of every record, so none keeps a weight and "
                     "the synthetic data would say nothing of the table. Ask for a larger epsilon, "
                     "or lower all weights first by a smaller c."
+                )
+            lost = loop.lost(weights)
+            if lost:
+                named = " and of ".join(repr(name) for name in lost if name) or "the outcome"
+                raise InputError(
+                    f"epsilon / 2 lies below the bound of every record of a level of {named}, so "
+                    "the release would lack the level. Ask for a larger epsilon, lower all weights "
+                    "first by a small c (--c) and g (--g), or choose mechanism sw, which gives all "
+                    "records one weight."
                 )
             fit = loop.fit(weights, "Weighted-epsilon")
         return fit

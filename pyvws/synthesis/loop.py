@@ -24,19 +24,19 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
+from pyvws.synthesis.left_out import MANY, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import Cells
 from pyvws.tables.units import Units
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
 
 __all__ = ["SILENT", "Listener", "ReferenceFits", "SynthesisLoop"]
 
 _LW = (1.0, 0.0, False)  # c, g and by_column of the papers' LW fit.
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
-_LEFT_OUT = 0.01  # Tell the user if LW gives weight 0 to this share of the records or more.
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +192,37 @@ class SynthesisLoop:
             "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
         )
 
+    def shift(self, *, by_column: bool = False) -> float:
+        """LW's shift g by default, as a share of c; with `by_column` for weights by column.
+
+        It is the papers' 0, or `KEEPING_SHIFT` where 0 would take a whole level of a category out
+        of the fit, or more than one record and more than 1 % of them.
+        """
+        of_run = self.unweighted().bounds
+        each: dict[int | None, Floats] = {None: of_run.by_record}
+        if by_column and of_run.by_column is not None:
+            each = dict(enumerate(of_run.by_column.T))
+        for column, bounds in each.items():
+            out = weights_from_bounds(bounds) == 0.0
+            if loses_much(self.model, self.cells, out, column):
+                where = (
+                    "" if column is None else f" in column {self.cells.columns[column].column!r}"
+                )
+                self._listener.line(
+                    f"  At g = 0 LW would give weight 0 to {self._counted(out)}{where}: a whole "
+                    f"level of a category, or more than 1 %. So g is {KEEPING_SHIFT:g} c here. "
+                    "--g sets another g, and sw gives all records one weight."
+                )
+                return KEEPING_SHIFT
+        return 0.0
+
+    def lost(self, weights: Floats) -> list[str]:
+        """Names of the categories that have a level all of whose records have weight 0.
+
+        The name of a single outcome is empty.
+        """
+        return [name for _, name in lost_levels(self.model, self.cells, weights == 0.0)]
+
     def lipschitz(self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False) -> WeightedFit:
         """The LW fit of Algorithm 1, made once for each c and g, and for weights by column."""
         return self.once(
@@ -218,24 +249,35 @@ class SynthesisLoop:
 
     def _told(self, weights: Floats, where: str = "") -> Floats:
         """LW's weights (N,), after a word to the listener where many of them are 0."""
-        total = self.cells.total_records
-        left_out = round(self.cells.mean(weights == 0.0) * total)
-        if left_out >= max(2, _LEFT_OUT * total):
+        out = weights == 0.0
+        if left_out(self.cells, out) >= max(2, MANY * self.cells.total_records):
             self._listener.line(
-                f"  LW gives weight 0 to {left_out} of {total} {self.cells.called}{where}, those "
-                "of the largest bound. Where these are alike, other draws can put another kind "
-                "there, and epsilon then differs by a factor. With g above 0 all keep a weight."
+                f"  LW gives weight 0 to {self._counted(out)}{where}, those of the largest bound. "
+                "Where these are alike, other draws can put another kind there, and epsilon then "
+                "differs by a factor. With g above 0 (--g), or under sw, all keep a weight."
             )
         return weights
 
+    def _counted(self, out: Any) -> str:
+        """How many records or units `out` (N,) has, of how many."""
+        number = left_out(self.cells, out)
+        return f"{number} of {self.cells.total_records} {self.cells.called}"
+
     def met(
-        self, weights_at: Callable[[float], Floats], window: Window, **search: Any
+        self,
+        weights_at: Callable[[float], Floats],
+        window: Window,
+        *,
+        below: bool = False,
+        **search: Any,
     ) -> tuple[WeightedFit, float]:
         """Refit until the bound lies in the window; return the fit and the searched value.
 
-        `weights_at` gives weights (N,) that rise with the value; `_search` takes `search`.
+        `weights_at` gives weights (N,) that rise with the value; `_search` takes `search`. With
+        `below` a bound below the window may end the search.
         """
-        return meet(weights_at=weights_at, window=window, **self._search(**search))
+        of_search = self._search(**search)
+        return meet(weights_at=weights_at, window=window, below=below, **of_search)
 
     def below(
         self,
@@ -303,16 +345,16 @@ class SynthesisLoop:
         """Algorithm 3: refit, starting from k, until the bound meets the bound of `weighted`.
 
         Return the fit and k. With a `window` the confirmed bound must end in the window instead,
-        and k is a share of the window's upper end.
+        and k is a share of the window's upper end. Where no k brings the bound up to its target,
+        the fit below the target is the result.
         """
         alpha, by_record = weighted.weights, weighted.bounds.by_record
         label = f"{weighted.label}_final"
         search: dict[str, Any] = {"symbol": "k", "label": label, "start": weighted, "first": k}
         if window is None:
             near = Window.around(weighted.bounds.database, tolerance)
-            return self.met(
-                lambda at: reweight(alpha, by_record, k=at), near, largest=_LARGEST_K, **search
-            )
+            search |= {"largest": _LARGEST_K, "below": True}
+            return self.met(lambda at: reweight(alpha, by_record, k=at), near, **search)
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)
 
     def synthetic(

@@ -4,7 +4,7 @@
 A search tries values up to `largest`. The first value is `first`, or the value that the fit `start`
 under other weights predicts. The search passes each try to `tell`, and returns the last fit and its
 value. A search raises SearchError where the weights reach 1, where a shift g keeps the weights up,
-or after 20 refits.
+or after 20 refits. A last fit below its target is safe, and may end a search instead.
 """
 
 from __future__ import annotations
@@ -180,11 +180,13 @@ def meet(
     symbol: str,
     label: str,
     tell: Callable[[Try], None],
+    below: bool = False,
 ) -> tuple[_Fit, float]:
     """Refit until the bound lies in the window; the last fit predicts each next value.
 
     The search selects its last fit for a bound in the window. So fresh draws under the same weights
-    often give a larger bound.
+    often give a larger bound. With `below` a last fit that lies below the window is a result too,
+    where no further value brings the bound up.
     """
 
     def predict(maxima: Floats) -> float | None:
@@ -193,10 +195,13 @@ def meet(
         )
 
     value, maxima = first, start.maxima
+    last: tuple[_Fit, float] | None = None
     for _ in range(_TRIES):
         if value is None:
             value = predict(maxima)
         if value is None:
+            if last is not None:
+                return last
             raise SearchError(_unreached(symbol))
         reached = fit(weights_at(value))
         maxima = reached.maxima
@@ -205,10 +210,13 @@ def meet(
             return reached.fit, value
         if value <= 2.0 * _SMALLEST_SCALE:
             raise SearchError(_kept_up(symbol))
+        last = (reached.fit, value) if below and reached.bound < window.low else None
         tried = value
         value = predict(maxima)
         if value is None and reached.bound < window.low:
             value = largest if tried < largest else None
+    if last is not None:
+        return last
     raise SearchError(
         f"{_TRIES} refits brought no {label} bound within the tolerance of its target. Raise the "
         "tolerance (--tolerance), or name a target with epsilon. The search for an epsilon allows "
@@ -240,7 +248,7 @@ def stay_below(
     larger figures of the two fits. Where these figures exceed the window, the search predicts from
     them too and goes on under other weights. Without `confirm` the search ends at the first fit
     within noise of its aim. The bound ends at most at the window's `high`, and at least at `low`
-    but for noise.
+    but for noise, or where the weights of the largest value bring it no higher.
     """
     seen, surprises, value = list[Reached[_Fit]](), list[float](), first
     tried, missed = 0.0, 0
@@ -263,12 +271,13 @@ def stay_below(
         pool = _Pool(seen, window.aim, surprises)
         room, noise = room_below(pool.spread, missed), math.exp(pool.spread)
         least, most = window.low * room / noise, window.high * room * noise
-        if least <= pool.bound(weights) <= most and reached.bound <= window.high:
+        ends = value == largest and bool((weights < 1.0).any())  # Weights of 1 protect nobody.
+        if (ends or least <= pool.bound(weights) <= most) and reached.bound <= window.high:
             if confirm is None:
                 return reached.fit, value
             reached = confirm(reached)
             tell(Try(f"{label}, confirmed", symbol, value, reached.bound, window.high))
-            if least <= reached.bound <= window.high:
+            if (ends or least <= reached.bound) and reached.bound <= window.high:
                 return reached.fit, value
             seen.append(reached)
             missed += reached.bound > window.high

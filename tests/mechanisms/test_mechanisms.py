@@ -35,7 +35,7 @@ def test_names_and_the_papers_defaults():
     plain = {name: kind for name, kind in MECHANISMS.items() if name not in WITH_EPSILON}
     assert {name: kind() for name, kind in plain.items()} == {
         "unweighted": Unweighted(),
-        "lw": LipschitzWeighted(c=1.0, g=0.0),
+        "lw": LipschitzWeighted(c=1.0, g=None),  # The papers' 0, where it loses no kind of records.
         "cw": CountWeighted(
             c=1.0, g=0.0, radius=0.2, radius_kind="percentage", known=(), match=None
         ),

@@ -241,6 +241,12 @@ def test_the_agency_hears_of_columns_that_lose_records() -> None:
     schema = replace(SCHEMA, columns={**SCHEMA.columns, "owner": alone})
     synthesizer(schema=schema).fit(table, seed=SEED, listener=replace(SILENT, line=lines.append))
     (line,) = (line for line in lines if "'owner'" in line)
+    assert f"LW would give weight 0 to 9 of {N} records in column 'owner'" in line
+    lines.clear()
+    synthesizer(schema=schema, g=0.0).fit(
+        table, seed=SEED, listener=replace(SILENT, line=lines.append)
+    )
+    (line,) = (line for line in lines if "'owner'" in line)
     assert f"LW gives weight 0 to 9 of {N} records in column 'owner'" in line
 
 

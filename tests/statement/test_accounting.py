@@ -353,6 +353,9 @@ WHEN = {
     "unchecked-model": lambda made: "model" in made.unchecked,
     "unchecked-engine": lambda made: "engine" in made.unchecked,
     "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
+    "shift": lambda made: made.shifted,
+    "room": lambda made: made.leaves_room,
+    "reweighted-below": lambda made: made.reweighted_below,
     "own-program": lambda made: made.own_program == "own-program",
     "unchecked-program": lambda made: made.own_program == "unchecked-program",
     "reads-outcome": lambda made: made.reads_outcome,
@@ -383,7 +386,8 @@ any_facts = st.fixed_dictionaries(
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
                 *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
-                *("accepts_unconverged", "exact_draws"),
+                *("accepts_unconverged", "exact_draws", "shifted", "leaves_room"),
+                "reweighted_below",
             )
         },
     }

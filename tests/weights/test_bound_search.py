@@ -37,7 +37,7 @@ def search(window, *, drift=0.0, first=None, largest=1e6):
     return *found, tries
 
 
-def scripted(*reached, maxima, first=0.5, largest=2.0, symbol="c"):
+def scripted(*reached, maxima, first=0.5, largest=2.0, symbol="c", below=False):
     """A search for 4 to 6 whose refits reach what is said, with these maxima each time."""
     tries, left = [], list(reached)
 
@@ -49,6 +49,7 @@ def scripted(*reached, maxima, first=0.5, largest=2.0, symbol="c"):
             first=first,
             largest=largest,
             start=Reached(np.ones(3), 10.0, np.array(maxima), 0.0),
+            below=below,
             symbol=symbol,
             label="X",
             tell=tries.append,
@@ -81,6 +82,26 @@ def test_what_a_fit_promises_too_little_of_is_tried_at_the_largest_value_once():
     with pytest.raises(SearchError, match="the weights reach 1 first"):
         search()
     assert len(tries) == 1
+
+
+def test_a_last_fit_below_the_window_is_a_result_where_that_is_asked_for():
+    """Nothing brings the bound up: the weights end, or 20 refits come no nearer."""
+    for reached, values in [((3.0, 3.5), [0.5, 2.0]), ((9.0, 3.5), [0.5, 0.3])]:
+        ones = [1.0, 1.0, 1.0]
+        search, tries = scripted(*reached, maxima=ones, first=values[0], below=True)
+        if reached[0] > 6.0:  # Above the window and nothing lower is foreseen.
+            with pytest.raises(SearchError, match="the weights reach 1 first"):
+                search()
+            continue
+        weights, value = search()
+        assert ([made.value for made in tries], value) == (values, values[-1])
+        np.testing.assert_array_equal(weights, np.minimum(1.0, value * BASE))
+    search, tries = scripted(*[3.0] * 20, maxima=MAXIMA, below=True)
+    assert search()[1] == tries[-1].value
+    assert len(tries) == 20
+    search, _ = scripted(*[3.0] * 19, 7.0, maxima=MAXIMA, below=True)
+    with pytest.raises(SearchError, match="20 refits"):
+        search()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ LEFT_OPEN: Final = (
 
 _FILE: Final = "reached.json"
 _KERNELS: Final = ("kernel", "inlined_kernel")
+_NOT_RUN: Final = ("Protocol", "Error", "Warning")
 
 
 @cache
@@ -66,7 +67,7 @@ def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = {name for node in tree.body for name in _all_of(node)}
-        own = tuple(node.name for node in tree.body if _is_run(node) and node.name in named)
+        own = tuple(name for name in map(_run_name, tree.body) if name in named)
         if own:
             found[module] = own
     return found
@@ -156,12 +157,13 @@ def _all_of(node: ast.stmt) -> list[str]:
     return []
 
 
-def _is_run(node: ast.stmt) -> bool:
-    """Whether a statement defines what a case can be seen to run."""
+def _run_name(node: ast.stmt) -> str:
+    """The name of what a case can be seen to run, if the statement defines it; else ""."""
     if isinstance(node, ast.FunctionDef):
-        return not {ast.unparse(one) for one in node.decorator_list} & {*_KERNELS}
+        compiled = {ast.unparse(one) for one in node.decorator_list} & {*_KERNELS}
+        return "" if compiled else node.name
     if not isinstance(node, ast.ClassDef):
-        return False
+        return ""
     bases = " ".join(map(ast.unparse, node.bases))
     own = any(isinstance(one, ast.FunctionDef) for one in node.body)
-    return own and not any(word in bases for word in ("Protocol", "Error", "Warning"))
+    return node.name if own and not any(word in bases for word in _NOT_RUN) else ""

@@ -15,6 +15,7 @@ from pyvws._base.folders import whole_folder
 from pyvws.validation import errata, provenance
 from pyvws.validation._figures import figures
 from pyvws.validation.report import Row, template, to_json
+from pyvws.validation.uncovered import LEFT_OPEN, uncovered
 
 __all__ = ["FILES", "content", "to_html", "to_junit", "write_report"]
 
@@ -101,6 +102,7 @@ def content(
         "rows": _finite(to_json(rows)),
         "errata": _finite([asdict(slip) for slip in errata.errata()]),
         "conventions": [asdict(entry) for entry in errata.conventions()],
+        "not_covered": {"left_open": list(LEFT_OPEN), "not_run": uncovered()},
     }
 
 

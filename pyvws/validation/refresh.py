@@ -1,4 +1,4 @@
-"""Store R's results anew: ``python -m pyvws.validation.refresh``.
+"""Store R's results anew, and what the cases run: ``python -m pyvws.validation.refresh``.
 
 Run this module after a change to an R reference or to a case, from a checkout with R, and commit
 the written files. The module compares nothing: run the cases live as well.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge
-from pyvws.validation import expected
+from pyvws.validation import expected, uncovered
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import live_results
 
@@ -37,7 +37,7 @@ def refresh(folder: Path | None = None) -> list[Path]:
 def main() -> int:
     """Refresh, list the files, and return an exit code."""
     try:
-        paths = refresh()
+        paths = [*refresh(), uncovered.save()]
     except PyvwsError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -22,6 +22,7 @@ from pyvws.errors import OutputError
 from pyvws.validation import document, errata, provenance
 from pyvws.validation._figures import figures
 from pyvws.validation.report import Measurement, Row
+from pyvws.validation.uncovered import LEFT_OPEN
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 EXACT = Row(
@@ -203,6 +204,8 @@ def test_the_page_says_what_the_rows_say() -> None:
         assert said in text
     for entry in (*errata.errata(), *errata.conventions()):
         assert entry.id in text
+    for said in (*LEFT_OPEN, "pyvws.engines.grid noisy_maximum"):
+        assert said in text
     assert (
         "Not asked for in this run: Densities against Stan; Privacy statements against R." in text
     )

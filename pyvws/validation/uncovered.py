@@ -1,0 +1,169 @@
+"""What no row covers: public functions and classes that no case runs, and what rows leave open.
+
+`validation/reached.json` names what cases of the levels exact, statement and guarantee run. The
+list of the others follows from the package's own files, so a new function stands in it until
+``python -m pyvws.validation.refresh`` has seen a case run it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pyvws._base import resources as _resources
+from pyvws.validation._privacy_loss import Losses
+from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched, values
+
+__all__ = [
+    "LEFT_OPEN",
+    "among_public",
+    "functions_seen",
+    "public_names",
+    "reached",
+    "save",
+    "uncovered",
+]
+
+LEFT_OPEN: Final = (
+    "Whether chains reach their posterior. Rows of the levels statement and guarantee replace the "
+    "sampler; only the level posterior samples, on one table for each family, against Stan.",
+    "Compiled kernels one by one. Their results enter the rows of densities, terms and bounds.",
+    "Options together. A row has few settings besides the usual ones, and their pairs are not run.",
+    "Bounds of a predictor's levels under a formula with interactions, and of a column by groups.",
+    "Synthetic values of a normal mixture with labels from the full conditional, of the scale "
+    "signed-log, of columns with rules, a lookup, groups or dates, and of values drawn again.",
+    "Systematic sampling of tables beyond the families that make a value of one uniform number.",
+    "Seeds: that a secret stream is secret, and that noise has no seed.",
+    "What a message, a log or a temporary file shows of a confidential table.",
+    "Files in and out: types, spelling, missing values and damaged input. Tests hold these.",
+    "Figures, pages and the bridge from R. Tests hold these.",
+)
+"""Kinds of error that the rows would miss, whatever function they are in."""
+
+_FILE: Final = "reached.json"
+_KERNELS: Final = ("kernel", "inlined_kernel")
+_NOT_RUN: Final = ("Protocol", "Error", "Warning")
+
+
+@cache
+def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...]]:
+    """Functions and classes with functions of their own that each module names as public.
+
+    Compiled kernels, errors and Protocols are left out, and so is this room. What runs only while a
+    module is loaded counts as not run.
+    """
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        module = _module(path, package)
+        if module.startswith("pyvws.validation"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = {name for node in tree.body for name in _all_of(node)}
+        own = tuple(name for name in map(_run_name, tree.body) if name in named)
+        if own:
+            found[module] = own
+    return found
+
+
+def uncovered() -> dict[str, tuple[str, ...]]:
+    """The public functions and classes by module that no case was seen to run."""
+    path = _resources.folder("validation") / _FILE
+    seen = set(json.loads(path.read_text(encoding="utf-8")))
+    left = {
+        module: tuple(name for name in names if f"{module}:{name}" not in seen)
+        for module, names in public_names().items()
+    }
+    return {module: names for module, names in left.items() if names}
+
+
+def reached() -> list[str]:
+    """What the cases run now, as "module:name": of each case the first part alone."""
+    with functions_seen() as codes:
+        for case in CASES:
+            case.python(next(case.cells()))
+        for measured in (*searched.CASES, *values.CASES, *guarantee.CASES):
+            _begin(measured)
+    return among_public(codes)
+
+
+def among_public(codes: set[tuple[str, str]]) -> list[str]:
+    """The public names among the files and qualified names of functions that ran."""
+    ran = {(_module(Path(file)), name.split(".")[0]) for file, name in codes}
+    return sorted(
+        f"{module}:{name}"
+        for module, own in public_names().items()
+        for name in own
+        if (module, name) in ran
+    )
+
+
+def save() -> Path:
+    """Write what the cases run, and return the file."""
+    path = _resources.folder("validation") / _FILE
+    path.write_text(json.dumps(reached(), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def _begin(case: MeasuredCase) -> None:
+    if isinstance(case, guarantee.ComputedLoss):
+        case.runs.shown(case.runs.bases[0], case.epsilons[0], Losses())
+    elif isinstance(case, guarantee.SampledLoss):
+        case.releases(case.databases[0], 2, 1)
+    elif isinstance(case, searched.SearchedStatement):
+        list(replace(case, seeds=(1,)).rows())
+    else:
+        list(case.rows())
+
+
+@contextlib.contextmanager
+def functions_seen() -> Iterator[set[tuple[str, str]]]:
+    """The files and qualified names of the Python functions that any thread calls meanwhile."""
+    found: set[tuple[str, str]] = set()
+
+    def note(frame: Any, event: str, _argument: Any) -> None:
+        if event == "call":
+            found.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _module(path: Path, package: Path = _resources.PACKAGE) -> str:
+    """The module of a file of the package; "" of another file."""
+    if not path.is_relative_to(package):
+        return ""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def _all_of(node: ast.stmt) -> list[str]:
+    """The names of a module's ``__all__``, if the statement gives it."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        with contextlib.suppress(ValueError):
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def _run_name(node: ast.stmt) -> str:
+    """The name of what a case can be seen to run, if the statement defines it; else ""."""
+    if isinstance(node, ast.FunctionDef):
+        compiled = {ast.unparse(one) for one in node.decorator_list} & {*_KERNELS}
+        return "" if compiled else node.name
+    if not isinstance(node, ast.ClassDef):
+        return ""
+    bases = " ".join(map(ast.unparse, node.bases))
+    own = any(isinstance(one, ast.FunctionDef) for one in node.body)
+    return node.name if own and not any(word in bases for word in _NOT_RUN) else ""

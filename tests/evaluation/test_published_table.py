@@ -474,6 +474,8 @@ def test_laplace_figures_by_a_schema_under_review_are_refused(monkeypatch: Any, 
         vws.tabulate(made, by="kind", mean="pay", share="kind", **given)
     ranges = {"pay": (0.0, 100.0)} if entry == "range" else None
     public = {"kind": ["x", "y", "z"]}
+    with pytest.raises(InputError, match="the schema is a proposal from the records that nobody"):
+        vws.tabulate(made, by=public, count=True, **{**given, "schema": schema.signed(False)})
     if entry != "missing":
         vws.tabulate(made, by=public, mean="pay", **given, ranges=ranges)
     vws.tabulate(made, by=public, count=True, **given)

@@ -273,12 +273,14 @@ table <- data.frame(
   edu = factor(rep(c("lo", "hi"), n / 2), levels = c("lo", "mid", "hi")),
   rank = factor(rep(c("hi", "lo"), n / 2), levels = c("lo", "hi"), ordered = TRUE))
 release <- suppressWarnings(vws$synthesize(table, schema = "schema.toml",
-  mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1, seed = 1))
+  types = "table", mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1,
+  seed = 1))
 made <- release$datasets[[1]]
 read <- vws$Schema$read("schema.toml")
 read$write("again.toml")
 again <- suppressWarnings(vws$synthesize(table, schema = read,
-  mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1, seed = 1))
+  types = "table", mechanism = "unweighted", draws = 25, warmup = 100, chains = 1, datasets = 1,
+  seed = 1))
 cat("same", identical(again$datasets[[1]], made), is.function(vws$Schema), "\\n")
 cat("rows", nrow(made), "\\n")
 for (name in names(table))

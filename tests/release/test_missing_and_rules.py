@@ -137,7 +137,8 @@ def test_every_kind_of_table_gives_the_same_values_and_its_own_types(kind: str) 
         table = pd.DataFrame(people())
         if kind == "pandas Int64":
             table = table.astype({"age": "Int64", "tax": "Int64", "net": "Int64"})
-    (made,), (own,) = (released(one, datasets=1).datasets for one in (table, TABLE))
+    said: dict[str, Any] = {"types": "table", "datasets": 1}
+    (made,), (own,) = (released(one, **said).datasets for one in (table, TABLE))
     if kind == "arrow":
         assert made.schema == table.schema
     else:

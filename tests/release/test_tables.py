@@ -226,7 +226,9 @@ def test_every_kind_of_table_gives_the_same_values_and_its_own_types() -> None:
     for name in ("edu", "pay", "visits", "sex"):
         assert seen[0][name].to_list() == seen[1][name].to_list() == seen[2][name].to_list()
     typed = TABLE.assign(edu=pd.Categorical(TABLE["edu"], ["low", "mid", "high"], ordered=True))
-    assert released(typed, datasets=1).datasets[0]["edu"].dtype == typed["edu"].dtype
+    (made,) = released(typed, types="table", datasets=1).datasets
+    assert made["edu"].dtype == typed["edu"].dtype
+    assert released(typed, datasets=1).datasets[0]["edu"].tolist() == made["edu"].tolist()
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)

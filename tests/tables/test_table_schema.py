@@ -16,9 +16,12 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.censored import Censored
 from pyvws.models.registry import MODELS, model_settings
+from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.column import ENTRIES, Column
 from pyvws.tables.families import CATEGORICAL, FAMILIES
+from pyvws.tables.numbers import released_type
 from pyvws.tables.parts import follows
 from pyvws.tables.schema import Schema
 
@@ -468,6 +471,72 @@ def test_empty_cells_of_numbers_and_truth_values():
     schema = levels_of([True, False], missing=True)
     made = schema.decoded("y", [1, 3], like=pd.Series([True, False])).to_native()
     assert str(made.dtype) == "boolean"
+
+
+@pytest.mark.parametrize(
+    ("levels", "cells", "made"),
+    [
+        (["1", "2"], [[1, 2], [1.0, 2.0], ["1", "2"], [1, None], [None, None]], pl.Int64),
+        (["true", "false"], [[True, False], ["true", "false"], [None, True]], pl.Boolean),
+        (["True", "False"], [[True, False], ["True", "False"]], pl.String),
+        (["007", "010"], [[7, 10], [7.0, None], ["007", "010"]], pl.String),
+        (["1.50", "2"], [[1.5, 2.0], ["1.50", "2"], [1.5, None]], pl.String),
+        (["1", str(2**70)], [["1", str(2**70)]], pl.String),
+        (["1", "N"], [[1, 1], [1.0, None], ["1", "N"]], pl.String),
+    ],
+)
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
+def test_levels_come_out_as_the_schema_spells_them_whatever_a_reader_made_of_cells(
+    kind, levels, cells, made
+):
+    column = Column(model="nominal", levels=levels, missing=True)
+    schema = Schema({"y": column})
+    for values in cells:
+        frame = kind({"y": values})
+        coded = schema.coded(frame, by_schema=["y"])["y"]
+        assert all(code == 3.0 for code, x in zip(coded, values, strict=True) if x is None)
+        known = nw.from_native(frame, eager_only=True)["y"]
+        back = schema.decoded("y", [1, 2, 3], like=released_type(column, known, by_schema=True))
+        assert back.to_polars().dtype == made
+        assert back.to_polars().cast(pl.String).to_list() == [*levels, None]
+        assert [levels[int(c) - 1] for c in coded if c < 3] == [
+            next(one for one in levels if one == str(x) or _alike(one, x))
+            for x in values
+            if x is not None
+        ]
+
+
+def _alike(level, cell):
+    if isinstance(cell, bool):
+        return level.lower() == str(cell).lower()
+    return not isinstance(cell, str) and level != "N" and float(level) == cell
+
+
+def test_a_lookup_takes_a_column_with_levels():
+    """Of a number it has no place to look at, whatever its table is."""
+    age = Column(model="truncated-normal", range=(15, 90), predictors=())
+    for values in ({}, {"15": "young", "16": "old"}):
+        band = Column(levels=("young", "old"), lookup={"age": values})
+        with pytest.raises(InputError) as caught:
+            Schema({"age": age, "band": band})
+        said = "Column 'band': a lookup takes a column with levels, and column 'age' has none."
+        assert str(caught.value).startswith(said)
+
+
+def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_path):
+    example.write(tmp_path / "s.toml")
+    for named in (tmp_path / "s.toml", str(tmp_path / "s.toml"), example):
+        assert RunSettings(schema=named).public_table == example
+    assert RunSettings(schema=example).records is None  # It has public columns.
+    size = Column(model="table", levels=("x", "y"))
+    members = {"sizes": [1, 4], "summaries": {"persons": "size", "before": "count"}}
+    units = Schema({"kind": size}, unit="home", members=members, records=30)
+    assert RunSettings(schema=units, mechanism="sw").records == 30
+    plain = Schema({"kind": Column(model="logistic", levels=("x", "y"))})
+    with pytest.raises(InputError, match="takes its types from the schema"):
+        RunSettings(schema=plain, types="table", mechanism=Censored(epsilon=1, weights="none"))
+    with pytest.raises(InputError, match="types belongs to schema"):
+        RunSettings(outcome="y", types="table")
 
 
 def test_numbers_are_rounded_and_keep_their_type():

@@ -136,3 +136,16 @@ def test_scores_of_a_table_without_a_header_show_places(tmp_path: Path, more: li
     assert made.exit_code == 0
     assert "column 2" in made.output
     assert not any(value in made.output for value in ("900.77", "Ann", "Bern", "Chur"))
+
+
+def test_worse_than_independent_columns_is_a_line_that_fails(
+    files: list[str], tmp_path: Path
+) -> None:
+    table, again, permuted = files
+    shifted = pl.read_csv(table).with_columns(age=pl.lit(20), town=pl.lit("a"))
+    shifted.write_csv(tmp_path / "shifted.csv")
+    for path, fails in ((again, False), (permuted, False), (tmp_path / "shifted.csv", True)):
+        printed = run(table, path).output
+        assert printed.startswith("Fails: worse than independent columns") == fails
+        assert ("Fails" in printed) == fails
+        assert json.loads(run(table, path, "--json").output)["worse_than_independent"] == fails

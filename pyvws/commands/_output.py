@@ -216,8 +216,16 @@ def tell_release(
                 f"{relied['sampler']['draws']}; privacy.json has the public settings and what is "
                 "not covered"
             )
-        if "above-target" in caveat_keys(privacy):
+        keys = caveat_keys(privacy)
+        if "above-target" in keys:
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
+        if "room" in keys:
+            print(
+                f"of the epsilon asked for, {privacy['epsilon_target']}, more than 5 % is not "
+                "spent: the search leaves room for the noise of the bound"
+            )
+        if "reweighted-below" in keys:
+            print("re-weighting ended below the bound to meet, which is safe")
 
 
 def _plain(value: Any) -> Any:

@@ -173,6 +173,7 @@ def _tell_table(
         print_json(
             {
                 "scores": {one.name: asdict(one) for one in found.scores},
+                "worse_than_independent": found.worse_than_independent,
                 "columns": {
                     shown[one.name]: asdict(one) | {"name": shown[one.name]}
                     for one in found.columns
@@ -193,6 +194,11 @@ def _tell_table(
         return
     if quiet:
         return
+    if found.worse_than_independent:
+        print(
+            f"Fails: worse than independent columns. k_marginal is {found.k_marginal:.0f}, and "
+            f"columns of the data in orders of their own have {found.k_marginal_independent:.0f}."
+        )
     print_table(
         f"{title}: scores",
         ("synthetic", "second sample", "independent", "best", "worst", "better"),

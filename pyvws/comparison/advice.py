@@ -141,8 +141,11 @@ def advised(
     ranked = sorted(within, key=lambda row: sign * row.mean(score))
     labels = [row.point.choice.label for row in ranked]
     best, *others = [ranked[labels.index(label)] for label in dict.fromkeys(labels)]
+    better = scale.larger_is_better == (best.mean(score) < scale.independent)
+    worse = better and score != "margins"  # Independent columns have the margins of the data.
     sentences = [
-        f"{opening}: take {best.point.name}, {KINDS[best.guarantee]}.",
+        f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, "
+        f"{KINDS[best.guarantee]}.",
         f"It has {compared.figure(best)} of {score} from {_seeds(best)}, at epsilon "
         f"{span(best.epsilons)}; a second sample has {scale.bootstrap:.4g}, independent columns "
         f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "
@@ -158,11 +161,11 @@ def advised(
         )
     if strict:
         sentences.append(_NOT_STRICT)
-    worse = scale.larger_is_better == (best.mean(score) < scale.independent)
-    if worse and score != "margins":
-        sentences.append(
-            "Independent columns score better still: the model misses what no weight brings back. "
-            "Look at its columns before you choose a mechanism."
+    if worse:
+        sentences.insert(
+            0,
+            f"{opening}: FAILS. Independent columns score better than all that was run, so take "
+            "none of it. Compare larger epsilons, or columns with fewer predictors.",
         )
     for row in [row for row in some if row.guarantee == "none"][:1]:
         sentences.append(

@@ -26,7 +26,14 @@ from pyvws.r_numbers import rarith
 from pyvws.tables.frame import check_columns, floats_of, open_frame
 from pyvws.tables.levels import as_number, distinct
 
-__all__ = ["KMarginal", "PairDistances", "coded_k_marginal", "k_marginal", "pair_distances"]
+__all__ = [
+    "KMarginal",
+    "PairDistances",
+    "coded_k_marginal",
+    "k_marginal",
+    "pair_distances",
+    "worse_than_independent",
+]
 
 Codes = NDArray[np.intp]
 
@@ -69,6 +76,21 @@ class KMarginal:
     independent: float
     bootstrap: float
     by_pair: Mapping[tuple[str, str], float]
+
+    @property
+    def worse_than_independent(self) -> bool:
+        """Whether `worse_than_independent` holds of these scores."""
+        return worse_than_independent(self.score, self.independent, self.bootstrap)
+
+
+def worse_than_independent(score: float, independent: float, bootstrap: float) -> bool:
+    """Whether a k-marginal score lies below that of independent columns by more than chance.
+
+    Independent columns have the data's own margins, which no sample has. So where columns are
+    nearly independent, a good dataset has a lower score than they have. It then lacks about as much
+    of 1000 as a bootstrap does, and a score counts as worse from twice as much on.
+    """
+    return score < independent and 1000.0 - score > 2.0 * (1000.0 - bootstrap)
 
 
 def k_marginal(

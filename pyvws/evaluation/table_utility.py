@@ -22,7 +22,7 @@ from pyvws._base.html_table import html_table
 from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.evaluation.k_marginal import coded_k_marginal
+from pyvws.evaluation.k_marginal import coded_k_marginal, worse_than_independent
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 from pyvws.tables.schema import Schema
 
@@ -210,6 +210,13 @@ class TableUtility:
     left_out: tuple[str, ...]
     by_data: tuple[str, ...]
     unseen_pairs: int
+
+    @property
+    def worse_than_independent(self) -> bool:
+        """Whether the k-marginal score lies below independent columns' by more than chance."""
+        return worse_than_independent(
+            self.k_marginal, self.k_marginal_independent, self.k_marginal_bootstrap
+        )
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""

@@ -1,4 +1,4 @@
-"""What a run tells its agency of each synthetic column: the statistics in summary.json, a warning.
+"""What a run tells its agency of its synthetic columns: statistics in summary.json, and warnings.
 
 Both describe the confidential table, so nothing of them enters `release/`, and no draw or statement
 depends on them. A strict run stays within its claim as long as the agency keeps them inside.
@@ -17,6 +17,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
+from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
 from pyvws.tables.headers import named
 from pyvws.tables.row_order import RowNumbers
@@ -40,16 +41,25 @@ _ADVICE: Final = {
     "far": _RANGE,
     "fractions": "For whole numbers set decimals = 0 in a schema, or --round.",
     "repeated": "A value that many records have is a point of mass: mass in a schema.",
-    "quantiles": "Take another family (money is no count), scale or predictors, or a larger "
-    "epsilon.",
-    "missing": "Missing values and levels follow their predictors: name more of them, or take a "
-    "larger epsilon.",
+    "quantiles": "Take another family (money is no count), scale or predictors.",
+    "missing": "Missing values and levels follow their predictors: name more of them.",
 }
 _SELDOM: Final = 0.01  # A rule that a larger share of the records breaks may be a wrong one.
 _ADVICE["levels"] = _ADVICE["missing"]
 _ADVICE["order"] = 'Levels without an order need model = "nominal".'
 _ADVICE["slope"] = "A predictor whose numbers are codes needs levels in a schema, or C(NAME)."
-_ADVICE["given"] = "Name interactions, or take a larger epsilon."
+_ADVICE["given"] = "Name interactions."
+
+_BY_WEIGHTS: Final = ("repeated", "quantiles", "missing", "levels", "order", "slope", "given")
+"""What weights can do to a column, whatever its family."""
+
+_UNEVEN: Final = (
+    "The weights do this: rare levels and more filled cells make a record's bound larger and its "
+    "weight smaller. Raise g (--g), or choose sw, which gives all records one weight."
+)
+_SMALL: Final = "The records have small weights, so priors decide much. Take a larger epsilon."
+_LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
+_TENTHS: Final = np.arange(1, 10) / 10
 
 
 def sampled(
@@ -80,8 +90,13 @@ def check_columns(
     *,
     counts: Floats | None,
     rounded: bool,
+    records: Mapping[str, Floats],
 ) -> dict[str, Any]:
     """The part of summary.json on the columns; MisfitWarning of those that part from their data.
+
+    A warning has the remedy that helps its column: where the column has the shares of the weighted
+    data, its weights are the cause. Another MisfitWarning says that the table is worse than
+    independent columns. `records` has the run's figures of records, their weights (N,) among them.
 
     Records that break a rule of a column are left out of its data. `counts` (N,) are the records
     that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
@@ -94,13 +109,14 @@ def check_columns(
         each = e if counts is None else e * counts
         counts = each * (each.sum() / (each @ e))
     found: dict[str, ColumnCheck] = {}
+    remedies: dict[str, dict[str, str]] = {}
+    apart = e is not None and bool(table.unchanged)
     fitted = {one.name: one for one in table.outcomes} if table.drawn else {}
     for name, one in table.synthesized.items():
         levels = list(map(str, one.kind.to_list())) if isinstance(one.kind, nw.Series) else None
         own = [made[name] for made in datasets]
         keeping = slice(None) if one.keeping is None else one.keeping
         data, of = one.y[keeping], None if counts is None else counts[keeping]
-        apart = e is not None and bool(table.unchanged)
         if apart or np.isnan(data).all():  # Nothing to compare with, or all break a rule.
             found[name] = ColumnCheck(())
             continue
@@ -109,15 +125,108 @@ def check_columns(
         predictors = []
         if name in fitted:
             predictors = _predictors(table, fitted[name], keeping, datasets)
-        found[name] = check_column(data, own, levels=levels, counts=of, predictors=predictors)
-    _warn({name: check.troubles for name, check in found.items()}, table.released)
+        how: dict[str, Any] = {"levels": levels, "predictors": predictors}
+        found[name] = check_column(data, own, counts=of, **how)
+        kept = _kept(records, name)
+        if found[name].troubles and kept is not None:
+            each = kept[keeping] * (1.0 if of is None else of)
+            remedies[name] = _remedies(found[name], data, own, each, of, how)
+    joint = None if apart else _joint(table, datasets, counts)
+    if joint is not None and joint.worse_than_independent:
+        _warn_of_joint()
+    _warn({name: check.troubles for name, check in found.items()}, remedies, table.released)
     return {
+        **({"k_marginal": _scores(joint)} if joint is not None else {}),
         "rows_checked": min(len(next(iter(made.values()))) for made in datasets),
         "columns": {
             name: [asdict(statistic) for statistic in check.statistics]
             for name, check in found.items()
         },
     }
+
+
+def _kept(records: Mapping[str, Floats], name: str) -> Floats | None:
+    """The share (N,) of their likelihood that records keep in a column; None without a fit."""
+    weights = records.get(f"weight_final_{name}", records.get("weight_final"))
+    outside = records.get("share_outside_window")
+    return weights if weights is None or outside is None else weights * (1.0 - outside)
+
+
+def _remedies(
+    found: ColumnCheck,
+    data: Floats,
+    own: Sequence[Floats],
+    kept: Floats,
+    counts: Floats | None,
+    how: Mapping[str, Any],
+) -> dict[str, str]:
+    """Other remedies than the usual ones, by key of `TROUBLES`.
+
+    `kept` (N,) is what is left of each entry's `counts`. The data are compared once more with
+    these shares, for as many records.
+    """
+    records = float(len(data) if counts is None else counts.sum())
+    if not kept[~np.isnan(data)].any():
+        return {}
+    under = check_column(data, own, counts=kept * (records / kept.sum()), **how).troubles
+    little = kept.sum() < _LITTLE * records
+    return {
+        key: _SMALL if key in under else _UNEVEN
+        for key in found.troubles
+        if key in _BY_WEIGHTS and (little or key not in under)
+    }
+
+
+def _joint(
+    table: ConfidentialTable, datasets: Sequence[Sample], counts: Floats | None
+) -> KMarginal | None:
+    """The k-marginal score of the synthesized columns, by the data's tenths; None of one column."""
+    columns = table.synthesized
+    lengths = [{len(one.y) for one in columns.values()}]
+    lengths += [{len(made[name]) for name in columns} for made in datasets]
+    if len(columns) < 2 or any(len(found) > 1 for found in lengths):
+        return None
+    each = np.ones(lengths[0].pop()) if counts is None else counts.copy()
+    for one in columns.values():
+        if one.keeping is not None:  # Records that break a rule are no part of the data.
+            each[~one.keeping] = 0.0
+    number = min(ROWS, round(each.sum()))
+    if number < 2:
+        return None
+    rows = np.searchsorted(each.cumsum(), (np.arange(number) + 0.5) / number * each.sum())
+    coded = []
+    for name, one in columns.items():
+        tables = [one.y[rows], *(made[name] for made in datasets)]
+        if not isinstance(one.kind, nw.Series):
+            there = tables[0][~np.isnan(tables[0])]
+            edges = np.unique(np.quantile(there, _TENTHS)) if len(there) else _TENTHS
+            tables = [
+                np.where(np.isnan(y), np.nan, np.searchsorted(edges, y, side="right"))
+                for y in tables
+            ]
+        coded.append([np.nan_to_num(y + 1.0).astype(np.intp) for y in tables])
+    data, *own = (np.column_stack(parts) for parts in zip(*coded, strict=True))
+    return coded_k_marginal(data, own, list(columns), replicates=2)
+
+
+def _scores(joint: KMarginal) -> dict[str, Any]:
+    return {
+        "score": joint.score,
+        "independent": joint.independent,
+        "bootstrap": joint.bootstrap,
+        "worse_than_independent": joint.worse_than_independent,
+    }
+
+
+def _warn_of_joint() -> None:
+    warnings.warn(
+        "The release fails: it is worse than independent columns. Columns of the data, each in a "
+        "random order of its own, are nearer to the data's pairs (k-marginal score). Take a larger "
+        "epsilon, fewer or coarser predictors, or another mechanism, of which pyvws compare finds "
+        f"the best. column_checks in confidential/summary.json has the scores. {_INSIDE}",
+        MisfitWarning,
+        stacklevel=4,
+    )
 
 
 def _predictors(
@@ -139,17 +248,27 @@ def _predictors(
     return found
 
 
-def _warn(troubles: Mapping[str, tuple[str, ...]], header: Sequence[str]) -> None:
-    keys = [key for key in TROUBLES if any(key in found for found in troubles.values())]
-    if not keys:
+def _warn(
+    troubles: Mapping[str, tuple[str, ...]],
+    remedies: Mapping[str, Mapping[str, str]],
+    header: Sequence[str],
+) -> None:
+    """MisfitWarning of the columns with `troubles`; columns with one remedy stand before it."""
+    told: dict[str, dict[str, list[str]]] = {}
+    for key in TROUBLES:
+        for name, found in troubles.items():
+            if key in found:
+                remedy = remedies.get(name, {}).get(key, _ADVICE[key])
+                told.setdefault(remedy, {}).setdefault(key, []).append(name)
+    if not told:
         return
-    told = "; ".join(
-        f"{TROUBLES[key]} ({named([n for n, found in troubles.items() if key in found], header)})"
-        for key in keys
-    )
+    parts = [
+        "; ".join(f"{TROUBLES[key]} ({named(names, header)})" for key, names in of.items())
+        + f". {remedy}"
+        for remedy, of in told.items()
+    ]
     warnings.warn(
-        f"Synthetic columns do what their data does not: {told}. "
-        f"{' '.join(dict.fromkeys(_ADVICE[key] for key in keys))} column_checks in "
+        f"Synthetic columns do what their data does not: {' Also '.join(parts)} column_checks in "
         f"confidential/summary.json has the figures. {_INSIDE}",
         MisfitWarning,
         stacklevel=4,

@@ -140,7 +140,9 @@ def large_release(
         overwrite=overwrite,
     ) as out:
         samples = _write_records(run, source, kinds, columns, out, seed=seed)
-        checks = check_columns(checked, samples, counts=counts, rounded=settings.round)
+        checks = check_columns(
+            checked, samples, counts=counts, rounded=settings.round, records=run.records()
+        )
         out.finish(
             privacy=released,
             posterior=pl.DataFrame(posterior_columns(run.final.posterior)),

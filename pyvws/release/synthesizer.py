@@ -130,7 +130,9 @@ class Synthesizer(RunSettings):
             sampled(made, table, drawn.order, of=len(next(iter(made.values()))))
             for made in drawn.values
         ]
-        checks = check_columns(table, samples, counts=None, rounded=self.round)
+        checks = check_columns(
+            table, samples, counts=None, rounded=self.round, records=drawn.records
+        )
 
         def like(columns: dict[str, Any]) -> Any:
             return nw.from_dict(columns, backend=table.implementation).to_native()

@@ -64,6 +64,7 @@ def board_page(
         exact=exact,
         summary=summary,
         evidence=evidence,
+        joint=summary.get("column_checks", {}).get("k_marginal"),
         mechanism=mechanism_words(exact)[0],
         guarantee=GUARANTEES[exact["guarantee"]],
         tone={"none": "bad", "asymptotic-dp": "warn"}.get(exact["guarantee"], "good"),

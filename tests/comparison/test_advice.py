@@ -82,7 +82,9 @@ def test_a_score_may_be_better_when_smaller() -> None:
     assert "smaller is better" in found.text
     assert "Independent columns score better" not in found.text
     poor = row("lw", "asymptotic-dp", (1.0,), (880.0,))
-    assert "Independent columns score better" in advised([poor], 2.0, "s").text
+    told = advised([poor], 2.0, "s").sentences
+    assert told[0].startswith("At epsilon 2 a dataset: FAILS. Independent columns score better")
+    assert told[1].startswith("At epsilon 2 a dataset: the best is lw")
     assert "One seed tells nothing of chance" in found.text
 
 

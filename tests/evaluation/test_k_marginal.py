@@ -15,7 +15,12 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.evaluation.k_marginal import coded_k_marginal, k_marginal, pair_distances
+from pyvws.evaluation.k_marginal import (
+    coded_k_marginal,
+    k_marginal,
+    pair_distances,
+    worse_than_independent,
+)
 
 _DATA = Path(__file__).parents[3] / "shared" / "data"
 TEN = [
@@ -167,3 +172,18 @@ def test_the_figures_of_the_acs_excerpt():
     assert found.score == 1000.0
     assert found.independent == pytest.approx(918, abs=1.0)
     assert found.bootstrap == pytest.approx(982, abs=1.5)
+
+
+def test_a_sample_of_independent_columns_is_not_worse_than_independent_ones() -> None:
+    """Their own margins are right, which no sample's are; only more than chance counts."""
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        shares = [rng.dirichlet(np.ones(4)) for _ in range(4)]
+        data, *made = (np.column_stack([rng.choice(4, 500, p=p) for p in shares]) for _ in range(3))
+        found = coded_k_marginal(data, made, list("abcd"))
+        assert not found.worse_than_independent
+        far = coded_k_marginal(data, [np.zeros_like(data)], list("abcd"))
+        assert far.worse_than_independent == (far.score < far.independent)
+    assert not worse_than_independent(950.0, 940.0, 990.0)
+    assert not worse_than_independent(985.0, 999.0, 990.0)
+    assert worse_than_independent(970.0, 999.0, 990.0)

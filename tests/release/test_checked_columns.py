@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -254,3 +255,81 @@ def test_the_rows_that_are_looked_at_keep_nothing_of_the_others(monkeypatch) -> 
         parts.append(column_checks.sampled(step, table, None, first=first, of=10)["x"])
     assert np.concatenate(parts).tolist() == values[::3].tolist()
     assert all(part.base is None for part in parts)
+
+
+_RARE = np.where(np.arange(N) % 10 == 0, 2.0, 1.0)  # One record in ten has the second level.
+
+
+@pytest.mark.parametrize(
+    ("weights", "share", "remedy"),
+    [
+        (np.where(_RARE == 2, 0.0, 1.0), 0.0, "Raise g (--g), or choose sw"),
+        (np.where(_RARE == 2, 0.2, 1.0), 0.022, "Raise g (--g), or choose sw"),
+        (np.full(N, 0.01), 0.5, "Take a larger epsilon"),
+        (np.full(N, 0.9), 0.5, "Missing values and levels follow their predictors"),
+    ],
+    ids=["a level without weight", "a level of little weight", "small weights", "a poor model"],
+)
+def test_each_line_names_the_remedy_that_helps_its_column(
+    weights: Any, share: float, remedy: str
+) -> None:
+    """Columns `a` and `b` part in the same way, and `b` has weights of 1 of its own."""
+    own = np.where(np.arange(N) < share * N, 2.0, 1.0)
+    one = SimpleNamespace(
+        name="a",
+        y=_RARE,
+        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
+        keeping=None,
+    )
+    table: Any = SimpleNamespace(
+        exponents=None,
+        unchanged=(),
+        breaking={},
+        outcomes=(),
+        drawn=False,
+        synthesized={"a": one, "b": one},
+        released=("a", "b"),
+        records=N,
+    )
+    records = {"weight_final": np.ones(N), "weight_final_a": weights}
+    with pytest.warns(MisfitWarning) as caught:
+        column_checks.check_columns(
+            table, [{"a": own, "b": own}], counts=None, rounded=False, records=records
+        )
+    (said,) = [str(one.message) for one in caught if "other shares of levels" in str(one.message)]
+    usual = "Missing values and levels follow their predictors"
+    both = remedy == usual
+    columns = "(a, b)" if both else "(a)"
+    assert re.search(rf"{re.escape(columns)}\. [^(]*{re.escape(remedy[:9])}", said)
+    assert remedy in said
+    assert both or f"(b). {usual}" in said
+
+
+def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
+    tmp_path: Path,
+) -> None:
+    """Nearly no weight is left at epsilon 0.05, so the columns are the priors'."""
+    rng = np.random.default_rng(4)
+    a = rng.choice(3, N, p=[0.8, 0.15, 0.05])
+    frame = pl.DataFrame({"a": a, "b": np.where(rng.random(N) < 0.9, a, 0)})
+    columns = {
+        name: Column(model="table", levels=(0, 1, 2), predictors=before)
+        for name, before in (("a", ()), ("b", ("a",)))
+    }
+    for given, fails in (
+        ({"epsilon": 0.05, "mechanism": "sw"}, True),
+        ({"mechanism": "unweighted"}, False),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MisfitWarning)
+            release = vws.synthesize(
+                frame, schema=Schema(columns), **{**QUICK, "draws": 500}, **given, seed=1 << 60
+            )
+        assert any("worse than independent" in str(one.message) for one in caught) == fails
+        assert release.summary["column_checks"]["k_marginal"]["worse_than_independent"] == fails
+        release.write(tmp_path / str(fails))
+        folder = tmp_path / str(fails)
+        page = board_page(read_public(folder), read_confidential(folder), None)
+        first = page[page.index('class="checks"') :][:400]
+        assert ("worse than independent columns" in first) == fails
+        assert ("k-marginal score of the datasets" in first) != fails

@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+_DRAW_NAMES = ("chain", "draw", "iteration", "sample")
 
 
 def positions(bad: NDArray[np.bool_], *, first: int = 5) -> str:
@@ -109,7 +110,12 @@ def same_length(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str
 
 
 def log_lik_matrix(values: Any) -> Floats:
-    """A draws x records log-likelihood of shape (S, N), S and N of at least 1."""
+    """A draws x records log-likelihood of shape (S, N), S and N of at least 1.
+
+    Dimensions that are named for draws come first, as xarray, arviz and R name them. Raises
+    InputError also for a column that counts the rows.
+    """
+    values = _draws_first(values)
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -119,7 +125,37 @@ def log_lik_matrix(values: Any) -> Floats:
             "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
             f"least one of both. Got shape {matrix.shape}."
         )
+    draws = len(matrix)
+    ends = np.isin(matrix[0], (0, 1)) & (matrix[-1] == matrix[0] + draws - 1)
+    for column in np.flatnonzero(ends) if draws > 1 else ():
+        if (np.diff(matrix[:, column]) == 1).all():
+            raise InputError(
+                f"Column {column + 1} of log_lik counts the rows, as R's row names do. "
+                "Leave it out."
+            )
     return matrix
+
+
+def _draws_first(values: Any) -> Any:
+    """A table or array with its dimensions of draws, if any is named so, as rows."""
+    variables = list(getattr(values, "data_vars", ()))
+    if variables:  # An xarray Dataset.
+        if len(variables) > 1:
+            raise InputError("log_lik must be one variable. Take one of the Dataset by its name.")
+        return _draws_first(values[variables[0]])
+    if hasattr(values, "index") and hasattr(values, "columns"):  # A pandas table.
+        turned = _of_draws(values.columns.names) and not _of_draws(values.index.names)
+        return values.T if turned else values
+    draws = _of_draws(getattr(values, "dims", None) or ())
+    if not draws:
+        return values
+    array = np.moveaxis(np.asarray(values), draws, range(len(draws)))
+    return array.reshape(int(np.prod(array.shape[: len(draws)])), -1)
+
+
+def _of_draws(names: Iterable[Any]) -> list[int]:
+    """The places of names such as "draw" or "chain"."""
+    return [at for at, name in enumerate(names) if str(name).lower().rstrip("s") in _DRAW_NAMES]
 
 
 def told(value: Any) -> str:

@@ -5,14 +5,16 @@ whole numbers become text, integer categories lose their levels, dates lose thei
 value that R or Python cannot hold as it is raises InputError. Floats keep every bit: -0.0,
 subnormals and infinities return as they were, and NaN stays apart from NA.
 
-R has no scalars, so one value returns as an array. Integers return in R's 32 bits. A date in a data
-frame returns as `datetime.date`, because pandas has no type for days. A time without a zone counts
-as UTC, and every time returns as its UTC instant.
+R has no scalars, so one value returns as an array. Integers return in R's 32 bits, and larger whole
+numbers as doubles, which hold them up to 2^53. A date in a data frame returns as `datetime.date`,
+because pandas has no type for days. A time without a zone counts as UTC, and every time returns as
+its UTC instant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -31,13 +33,10 @@ from pyvws.r.columns import (
     to_python,
     to_series,
 )
+from pyvws.r.storage import Stored, decoded, encoded, r_text
 
 __all__ = ["from_r", "named_list", "text_vector", "to_r"]
 
-_NA_INTEGER: Final = -(2**31)
-_NA_REAL_BITS: Final = np.int64(0x7FF00000000007A2)
-_NA_REAL_WORD: Final = 1954  # R tells NA from NaN by the low word of the bits.
-_MOST_SECONDS: Final = 9.2e12  # As microseconds, so many seconds stay within 64 bits.
 _CLASSES: Final[tuple[list[str], ...]] = (
     [],
     ["factor"],
@@ -74,7 +73,7 @@ def to_r(value: Any) -> Any:
     Raises
     ------
     InputError
-        If the value cannot cross unchanged, for example a whole number beyond 2^31.
+        If the value cannot cross unchanged, for example a whole number beyond 2^53.
     """
     if value is None:
         return _rpy2().NULL
@@ -232,59 +231,38 @@ def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
 def _write(column: Column) -> Any:
     """The R vector or matrix of a column."""
     values, missing = column.values, column.missing
-    dim = {"dim": _whole_vector(values.shape)} if values.ndim == 2 else {}
-    values, missing = values.ravel(order="F"), missing.ravel(order="F")
-    if column.kind == "real":
-        return _structure(_reals(values, missing), **dim)
-    if column.kind == "integer":
-        return _structure(_integers(values, missing), **dim)
-    if column.kind == "logical":
-        return _structure(_integers(values, missing, _rpy2().BoolSexpVector), **dim)
-    if column.kind == "text":
-        return _structure(text_vector(values.tolist()), **dim)
-    if dim:
-        raise InputError(f"A matrix of {column.kind} values does not cross to R.")
-    if column.kind == "factor":
-        classes = ["ordered", "factor"] if column.ordered else ["factor"]
-        codes = _integers(np.asarray(values, dtype=np.int64) + 1, missing)
-        levels = text_vector(list(column.levels))
-        return _structure(codes, levels=levels, **{"class": text_vector(classes)})
-    if column.kind == "date":
-        days = _reals(values.astype(np.float64), missing)
-        return _structure(days, **{"class": text_vector(["Date"])})
-    seconds = _reals(values / 1_000_000, missing)
-    if not (_microseconds(values / 1_000_000) == values)[~missing].all():
-        raise InputError("A time is too far from 1970 for R to hold its microseconds.")
-    classes = text_vector(["POSIXct", "POSIXt"])
-    return _structure(seconds, tzone=text_vector(["UTC"]), **{"class": classes})
+    dim: dict[str, Any] = {}
+    if values.ndim == 2:
+        if column.kind in ("factor", "date", "instant"):
+            raise InputError(f"A matrix of {column.kind} values does not cross to R.")
+        dim = {"dim": _whole_vector(values.shape)}
+    flat = replace(column, values=values.ravel(order="F"), missing=missing.ravel(order="F"))
+    stored = encoded(flat)
+    attributes = {"class": text_vector(stored.classes)} if stored.classes else {}
+    if stored.levels is not None:
+        attributes["levels"] = text_vector(stored.levels)
+    if column.kind == "instant":
+        attributes["tzone"] = text_vector(["UTC"])
+    return _structure(_vector(stored), **attributes, **dim)
 
 
-def _read(vector: Any, kind: str, attributes: dict[str, Any]) -> Column:
+def _vector(stored: Stored) -> Any:
+    if stored.kind == "character":
+        return text_vector(stored.values)
+    kinds = {"double": "FloatSexpVector", "integer": "IntSexpVector", "logical": "BoolSexpVector"}
+    return getattr(_rpy2(), kinds[stored.kind]).from_memoryview(stored.values.data)
+
+
+def _read(vector: Any, kind: Any, attributes: dict[str, Any]) -> Column:
     """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
-    classes = _plain_text(attributes["class"]) if "class" in attributes else []
+    classes, levels = (
+        tuple(_plain_text(attributes[name])) if name in attributes else ()
+        for name in ("class", "levels")
+    )
     if kind == "character":
-        values = np.array([*_texts(vector), None], dtype=object)[:-1]
-        missing = np.array([value is None for value in values], dtype=np.bool_)
-        column = Column("text", values, missing)
-    elif kind == "double":
-        reals = _copy(vector, np.float64)
-        missing = np.isnan(reals) & (reals.view(np.int64) & 0xFFFFFFFF == _NA_REAL_WORD)
-        column = Column("real", reals, missing)
-    else:
-        whole = _copy(vector, np.int32)
-        missing = whole == _NA_INTEGER
-        column = Column("integer", whole, missing)
-        if kind == "logical":
-            column = Column("logical", whole == 1, missing)
-    if "factor" in classes:
-        levels = tuple(_plain_text(attributes["levels"]))
-        codes = np.where(missing, 0, column.values) - 1
-        return Column("factor", codes, missing, levels, "ordered" in classes)
-    if classes == ["Date"]:
-        return Column("date", _whole(column.values, missing), missing)
-    if classes == ["POSIXct", "POSIXt"]:
-        return Column("instant", _instants(column.values, missing), missing)
-    return column
+        return decoded(Stored(kind, _texts(vector), classes, levels))
+    values = _copy(vector, np.float64 if kind == "double" else np.int32)
+    return decoded(Stored(kind, values, classes, levels))
 
 
 def _structure(vector: Any, **attributes: Any) -> Any:
@@ -294,10 +272,7 @@ def _structure(vector: Any, **attributes: Any) -> Any:
 
 def text_vector(values: Sequence[str | None]) -> Any:
     """An R character vector; None is NA. Raises InputError for text that R cannot hold."""
-    for value in values:
-        if value is not None and ("\0" in value or not _encodable(value)):
-            raise InputError("Text with a NUL or a lone surrogate does not cross to R.")
-    return _rpy2().StrSexpVector.from_iterable(list(values))
+    return _rpy2().StrSexpVector.from_iterable(r_text(values))
 
 
 def _plain_text(vector: Any) -> list[str]:
@@ -309,9 +284,12 @@ def _plain_text(vector: Any) -> list[str]:
 
 
 def _whole_vector(values: Any) -> Any:
-    """An R integer vector of whole numbers without NA."""
+    """An R integer vector of whole numbers of 32 bits without NA."""
     whole = np.asarray(values, dtype=np.int64)
-    return _integers(whole, np.zeros(len(whole), dtype=np.bool_))
+    stored = encoded(Column("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
+    if stored.kind != "integer":
+        raise InputError("A row name beyond 2^31 does not cross to R. Use reset_index().")
+    return _vector(stored)
 
 
 def _texts(vector: Any) -> list[str | None]:
@@ -322,56 +300,7 @@ def _texts(vector: Any) -> list[str | None]:
     return [None if value is _rpy2().NA_Character else value for value in values]
 
 
-def _encodable(value: str) -> bool:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _reals(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
-    bits = np.array(values, dtype=np.float64).view(np.int64)
-    bits[missing] = _NA_REAL_BITS
-    return _rpy2().FloatSexpVector.from_memoryview(bits.view(np.float64).data)
-
-
-def _integers(values: NDArray[Any], missing: NDArray[np.bool_], vector: Any = None) -> Any:
-    known = values[~missing]
-    if known.size and (known.max() >= 2**31 or known.min() <= _NA_INTEGER):
-        raise InputError(
-            "A whole number beyond 2^31 - 1 does not cross to R unchanged. Convert the "
-            "column to float."
-        )
-    whole = np.full(values.shape, _NA_INTEGER, dtype=np.int32)
-    whole[~missing] = known.astype(np.int32)
-    return (vector or _rpy2().IntSexpVector).from_memoryview(whole.data)
-
-
 def _copy(vector: Any, dtype: Any) -> NDArray[Any]:
     if len(vector) == 0:
         return np.empty(0, dtype=dtype)
     return np.array(vector.memoryview(), dtype=dtype).ravel(order="F")
-
-
-def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
-    known = np.where(missing, 0, values)
-    if not (np.isfinite(known) & (known == np.round(known)) & (np.abs(known) < 2**53)).all():
-        raise InputError("R returned a Date that is not a whole day.")
-    return np.asarray(known, dtype=np.int64)
-
-
-def _microseconds(seconds: NDArray[Any]) -> NDArray[np.int64]:
-    """Seconds as whole microseconds; floats cannot hold every microsecond after the year 2255."""
-    whole = np.floor(seconds)
-    parts = np.round((seconds - whole) * 1_000_000)
-    return np.asarray(whole.astype(np.int64) * 1_000_000 + parts.astype(np.int64))
-
-
-def _instants(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
-    known = np.where(missing, 0, values).astype(np.float64)
-    possible = np.abs(known) < _MOST_SECONDS
-    result = _microseconds(np.where(possible, known, 0.0))
-    if not (possible & (result / 1_000_000 == known)).all():
-        raise InputError("R returned a time that is not a whole microsecond. Round the time first.")
-    return result

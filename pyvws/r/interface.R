@@ -1,110 +1,155 @@
 # pyvws as an R user calls it: vws <- import_pyvws(), then vws$identification_risk(y, radius = 0.2).
+# vws_help() lists what there is, and vws_help(vws$synthesize) explains one function.
 #
 # Values are converted here and not by reticulate, which hands Python a missing integer, truth value
-# or text as an ordinary value, and whose older releases know neither NumPy 2 nor pandas 3.
+# or text as an ordinary value, cuts whole numbers to 32 bits, and whose older releases know neither
+# NumPy 2 nor pandas 3.
 #
 # To Python: one number, text or truth value as such, longer vectors as lists, data frames and
-# factors as pandas', lists as lists or dicts, NA as missing. Back: vectors, arrays, data frames,
-# factors, lists; a path as text; any other object keeps its attributes behind `$`.
+# factors as pandas', matrices as NumPy's, lists as lists or dicts, NA as missing. Dates, times and
+# integer64 cross; another class loses its attributes with a warning. A column that cannot cross
+# stays behind with a warning. Back: vectors, arrays, data frames, factors, lists; a path as text;
+# whole numbers as integers, as doubles beyond 2^31, as text beyond 2^53, and a seed may be such
+# text; times in their zone, or in UTC where they name none; any other object keeps its attributes behind `$`. Python's warnings are R's.
 
 import_pyvws <- function(module = "pyvws") {
-  registerS3method("$", "pyvws_object", `$.pyvws_object`, envir = baseenv())
-  registerS3method("$", "pyvws_class", `$.pyvws_class`, envir = baseenv())
-  registerS3method("print", "pyvws_object", print.pyvws_object, envir = baseenv())
-  registerS3method(".DollarNames", "pyvws_object", .DollarNames.pyvws_object,
-    envir = asNamespace("utils")
-  )
+  for (class in c("pyvws_object", "pyvws_function")) {
+    for (generic in c("$", "print")) {
+      method <- get(paste0(generic, ".", class))
+      registerS3method(generic, class, method, envir = baseenv())
+    }
+    registerS3method(".DollarNames", class, .DollarNames.pyvws_object, envir = asNamespace("utils"))
+  }
   from_python(reticulate::import(module, convert = FALSE))
 }
 
-`$.pyvws_object` <- function(x, name) {
-  from_python(reticulate::py_get_attr(.subset2(x, "python"), name))
-}
+python_side <- function() reticulate::import("pyvws.r.interface", convert = FALSE)
+
+python_of <- function(x) if (is.function(x)) attr(x, "python") else .subset2(x, "python")
+
+part_of <- function(x, name) reticulate::py_to_r(reticulate::py_get_attr(x, name))
+
+`$.pyvws_object` <- function(x, name) from_python(reticulate::py_get_attr(python_of(x), name))
 
 # A class is called as a function, and has functions of its own: vws$Schema$read("schema.toml").
-`$.pyvws_class` <- function(x, name) {
-  from_python(reticulate::py_get_attr(attr(x, "python"), name))
-}
+`$.pyvws_function` <- `$.pyvws_object`
 
 print.pyvws_object <- function(x, ...) {
-  kind <- reticulate::py_get_attr(.subset2(x, "python"), "__class__")
-  name <- reticulate::py_to_r(reticulate::py_get_attr(kind, "__name__"))
+  name <- part_of(reticulate::py_get_attr(python_of(x), "__class__"), "__name__")
   parts <- paste0("$", .DollarNames.pyvws_object(x), collapse = " ")
   cat("<", name, " of pyvws> ", parts, "\n", sep = "")
-  said <- reticulate::py_str(.subset2(x, "python"))
+  said <- reticulate::py_str(python_of(x))
   if (nchar(said) <= 200 && !grepl("^<|\n", said)) cat(said, "\n", sep = "")
   invisible(x)
 }
 
+print.pyvws_function <- function(x, ...) {
+  cat(help_of(x, "brief"), sep = "\n")
+  invisible(x)
+}
+
 .DollarNames.pyvws_object <- function(x, pattern = "") {
-  found <- reticulate::py_list_attributes(.subset2(x, "python"))
+  found <- reticulate::py_list_attributes(python_of(x))
   grep(pattern, found[!startsWith(found, "_")], value = TRUE)
+}
+
+# Help on a function, class or value, such as vws$synthesize, or on a name, such as "Schema$read".
+vws_help <- function(what = NULL) {
+  text <- help_of(what, "full")
+  if (!interactive()) return(cat(text, sep = "\n"))
+  page <- tempfile(fileext = ".txt")
+  on.exit(unlink(page))
+  writeLines(text, page, useBytes = TRUE)
+  file.show(page, title = "pyvws")
+}
+
+help_of <- function(what, form) {
+  from_python(reticulate::import("pyvws.r.help", convert = FALSE)$help_text(to_python(what), form))
 }
 
 # R to Python.
 
 to_python <- function(x) {
-  if (inherits(x, "pyvws_object")) return(.subset2(x, "python"))
-  if (inherits(x, "pyvws_class")) return(attr(x, "python"))
+  if (inherits(x, c("pyvws_object", "pyvws_function"))) return(python_of(x))
   if (is.null(x) || inherits(x, "python.builtin.object")) return(reticulate::r_to_py(x))
   if (is.function(x)) return(callback_to_python(x))
   if (is.data.frame(x)) return(frame_to_python(x))
-  if (is.factor(x)) return(column_to_python(x, "factor"))
-  refuse_class(x, "A value")
-  if (is.array(x)) return(array_to_python(x))
-  if (is.list(x)) return(reticulate::r_to_py(lapply(x, to_python)))
-  if (length(x) == 1 && !is.na(x)) return(reticulate::r_to_py(unname(x)))
-  listed <- list_to_python(x)
-  if (length(x) == 1) listed$`__getitem__`(0L) else listed
+  if (is.factor(x)) return(vector_to_python(x, "column"))
+  if (is.array(x)) return(vector_to_python(x, "array"))
+  if (is.list(x) && !inherits(x, "POSIXlt")) return(reticulate::r_to_py(lapply(x, to_python)))
+  vector_to_python(x, "value")
 }
 
-# A Python list; NA as None, or as NaN among numbers.
-list_to_python <- function(x) {
-  if (is.integer(x) && anyNA(x)) x <- as.numeric(x)
-  values <- as.list(unname(as.vector(x)))
-  if (!is.double(x)) values[is.na(x)] <- list(NULL)
-  reticulate::r_to_py(values)
-}
-
-array_to_python <- function(x) {
-  numpy <- reticulate::import("numpy", convert = FALSE)
-  shape <- reticulate::r_to_py(as.list(dim(x)))
-  numpy$array(list_to_python(x))$reshape(shape, order = "F")
-}
-
-frame_to_python <- function(frame) {
-  pandas <- reticulate::import("pandas", convert = FALSE)
-  columns <- Map(column_to_python, as.list(frame), sprintf("Column '%s'", names(frame)))
-  names(columns) <- names(frame)
-  pandas$DataFrame(reticulate::r_to_py(columns))
-}
-
-column_to_python <- function(x, name) {
-  pandas <- reticulate::import("pandas", convert = FALSE)
-  if (is.factor(x)) {
-    codes <- as.integer(x) - 1L
-    codes[is.na(codes)] <- -1L
-    return(pandas$Series(pandas$Categorical$from_codes(
-      list_to_python(codes),
-      categories = list_to_python(levels(x)), ordered = is.ordered(x)
-    )))
-  }
-  refuse_class(x, name)
-  if (!is.atomic(x)) stop(name, " is a list. Give it one value for each record.", call. = FALSE)
-  kinds <- if (anyNA(x)) c("boolean", "Int64") else c("bool", "int64")
-  kind <- switch(typeof(x), logical = kinds[1], integer = kinds[2], double = "float64", "object")
-  values <- as.list(x)
-  if (!is.double(x)) values[is.na(x)] <- list(NULL)
-  pandas$Series(reticulate::r_to_py(values), dtype = kind)
-}
-
-# Dates, times and other classes would lose what makes them so.
-refuse_class <- function(x, name) {
-  if (is.object(x) && !inherits(x, "AsIs")) {
-    stop(name, " is of class ", class(x)[1], ". Convert it to numbers, text or a factor first.",
+vector_to_python <- function(x, form) {
+  if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  classes <- known_class(x)
+  if (is.object(x) && is.null(classes) && !inherits(x, "AsIs") && form != "array") {
+    warning("Class ", class(x)[1], " does not cross to Python, its values do. Convert them to ",
+      "numbers, text or a factor first if the class matters.",
       call. = FALSE
     )
   }
+  kind <- typeof(x)
+  values <- as.vector(unclass(x))
+  if (kind == "character") {
+    missing <- is.na(values)
+    values[missing] <- ""
+    values <- enc2utf8(values)
+    if (!all(validUTF8(values))) stop("Text whose bytes are no letters does not cross.", call. = FALSE)
+    values <- reticulate::r_to_py(values)
+    missing <- reticulate::r_to_py(as.raw(missing))
+  } else if (kind %in% c("double", "integer", "logical")) {
+    missing <- NULL
+    values <- blocks_of_bytes(values)
+  } else {
+    stop("A ", kind, " does not cross to Python. Give it as numbers or text.", call. = FALSE)
+  }
+  python_side()$received(form, kind, values, missing, classes, levels(x), attr(x, "tzone")[1],
+    as.list(dim(x)), names(dimnames(x)))
+}
+
+# The class by which Python knows what a vector means, or NULL.
+known_class <- function(x) {
+  known <- list(c("ordered", "factor"), "factor", "Date", c("POSIXct", "POSIXt"), "integer64")
+  Find(function(classes) inherits(x, classes[1]), known)
+}
+
+# R makes at most 2^31 bytes at once.
+blocks_of_bytes <- function(values, at_once = 2^24) {
+  starts <- if (length(values) > 0) seq(1, length(values), by = at_once)
+  reticulate::r_to_py(lapply(starts, function(start) {
+    writeBin(values[start:min(start + at_once - 1, length(values))], raw())
+  }))
+}
+
+# A column that cannot cross stays behind: most runs do not use it.
+frame_to_python <- function(frame) {
+  columns <- single_columns(frame)
+  crossed <- lapply(names(columns), function(name) {
+    tryCatch(
+      withCallingHandlers(vector_to_python(columns[[name]], "column"), warning = function(said) {
+        warning("Column '", name, "': ", conditionMessage(said), call. = FALSE)
+        invokeRestart("muffleWarning")
+      }),
+      error = function(failed) {
+        reason <- sub("^pyvws[.]errors[.][A-Za-z]+: ", "", conditionMessage(failed))
+        warning("Column '", name, "' stays behind. ", reason, call. = FALSE)
+      }
+    )
+  })
+  kept <- vapply(crossed, inherits, TRUE, "python.builtin.object")
+  python_side()$frame(names(columns)[kept], reticulate::r_to_py(crossed[kept]), nrow(frame))
+}
+
+# Matrices and tables among the columns become columns "name.1", "name.2", as write.csv has them.
+single_columns <- function(frame) {
+  parts <- Map(function(x, name) {
+    if (length(dim(x)) != 2) return(stats::setNames(list(x), name))
+    inner <- if (is.data.frame(x)) single_columns(x) else as.list(as.data.frame(unclass(x)))
+    if (is.null(colnames(x))) names(inner) <- seq_along(inner)
+    stats::setNames(inner, if (ncol(x) == 1) name else paste(name, names(inner), sep = "."))
+  }, as.list(frame), names(frame))
+  do.call(c, unname(parts))
 }
 
 callback_to_python <- function(f) {
@@ -115,91 +160,61 @@ callback_to_python <- function(f) {
 
 from_python <- function(x) {
   if (!inherits(x, "python.builtin.object")) return(x)
-  if (inherits(x, "numpy.ndarray")) return(array_from_python(x))
-  if (inherits(x, "numpy.generic")) return(reticulate::py_to_r(x$item()))
-  if (inherits(x, c("pandas.DataFrame", "pandas.core.frame.DataFrame"))) {
-    return(frame_from_python(x))
-  }
-  if (inherits(x, c("pandas.Series", "pandas.core.series.Series"))) return(column_from_python(x))
-  if (inherits(x, "python.builtin.dict")) {
-    values <- lapply(items_of(x$values()), from_python)
-    return(stats::setNames(values, vapply(items_of(x$keys()), reticulate::py_str, "")))
-  }
-  if (inherits(x, c("python.builtin.list", "python.builtin.tuple"))) {
-    return(simplified(lapply(items_of(x), from_python)))
-  }
-  plain <- sprintf("python.builtin.%s", c("str", "int", "float", "bool", "NoneType"))
-  if (inherits(x, plain)) return(reticulate::py_to_r(x))
-  if (any(grepl("^pathlib[._].*PurePath$", class(x)))) return(reticulate::py_str(x))
-  calls <- sprintf("python.builtin.%s", c("function", "method", "type", "builtin_function_or_method"))
-  if (inherits(x, calls)) {
-    called <- function(...) {
-      from_python(do.call(reticulate::py_call, c(list(x), lapply(list(...), to_python))))
-    }
-    if (!inherits(x, "python.builtin.type")) return(called)
-    return(structure(called, python = x, class = c("pyvws_class", "function")))
-  }
-  structure(list(python = x), class = "pyvws_object")
+  if (inherits(x, "python.builtin.NoneType")) return(NULL)
+  sent <- python_side()$sent(x)
+  switch(part_of(sent, "form"),
+    vector = vector_from_python(sent),
+    frame = structure(named(lapply(items_of(sent), vector_from_python), sent),
+      row.names = .set_row_names(part_of(sent, "rows")), class = "data.frame"
+    ),
+    list = named(lapply(items_of(sent), from_python), sent),
+    "function" = function_from_python(x, "pyvws_function"),
+    class = function_from_python(x, c("pyvws_class", "pyvws_function")),
+    structure(list(python = x), class = "pyvws_object")
+  )
 }
 
-items_of <- function(x) {
-  listed <- reticulate::import_builtins(convert = FALSE)$list(x)
+named <- function(values, sent) {
+  names <- as.character(part_of(sent, "names"))
+  if (length(names) > 0) stats::setNames(values, names) else values
+}
+
+items_of <- function(sent) {
+  listed <- reticulate::py_get_attr(sent, "items")
   lapply(seq_len(reticulate::py_len(listed)) - 1L, function(at) listed$`__getitem__`(at))
 }
 
-# A vector where every entry is one value of one type, else the list.
-simplified <- function(values) {
-  kinds <- unique(vapply(values, function(x) if (is.null(dim(x))) typeof(x) else "", ""))
-  single <- all(lengths(values) == 1) && !any(vapply(values, is.object, TRUE))
-  atomic <- c("logical", "integer", "double", "character")
-  if (single && length(kinds) == 1 && kinds %in% atomic) unlist(values) else values
+function_from_python <- function(x, classes) {
+  called <- function(...) {
+    answer <- do.call(
+      reticulate::py_call, c(list(python_side()$called, x), lapply(list(...), to_python))
+    )
+    said <- part_of(answer, "texts")
+    for (at in seq_along(said)) {
+      class <- c(part_of(answer, "categories")[at], "pyvws_warning", "warning", "condition")
+      warning(structure(class = class, list(message = said[at], call = NULL)))
+    }
+    from_python(reticulate::py_get_attr(answer, "value"))
+  }
+  structure(called, python = x, class = c(classes, "function"))
 }
 
-array_from_python <- function(x) {
-  kind <- reticulate::py_to_r(x$dtype$kind)
-  if (reticulate::py_to_r(x$size) == 0) {
-    return(switch(kind, b = logical(0), i = , u = integer(0), f = numeric(0), character(0)))
-  }
-  if (kind %in% c("i", "u") && any(abs(c(
-    reticulate::py_to_r(x$min()$item()), reticulate::py_to_r(x$max()$item())
-  )) > .Machine$integer.max)) {
-    x <- x$astype("float64")
-  }
-  listed <- x$ravel(order = "F")$tolist()
-  values <- if (kind == "O") from_python(listed) else unlist(reticulate::py_to_r(listed))
-  shape <- unlist(reticulate::py_to_r(x$shape))
-  if (length(shape) > 1) array(values, shape) else values
-}
-
-frame_from_python <- function(x) {
-  names <- from_python(x$columns$tolist())
-  columns <- lapply(seq_along(names) - 1L, function(at) {
-    column_from_python(x$iloc$`__getitem__`(reticulate::tuple(
-      reticulate::import_builtins(convert = FALSE)$slice(NULL), at
-    )))
-  })
-  rows <- reticulate::py_len(x)
-  structure(stats::setNames(columns, names), row.names = .set_row_names(rows), class = "data.frame")
-}
-
-column_from_python <- function(x) {
-  if (reticulate::py_to_r(x$dtype$name) == "category") {
-    codes <- array_from_python(x$cat$codes$to_numpy())
-    labels <- as.character(from_python(x$cat$categories$tolist()))
-    codes[codes < 0] <- NA
-    ordered <- reticulate::py_to_r(x$cat$ordered)
-    return(factor(labels[codes + 1L], levels = labels, ordered = ordered))
-  }
-  missing <- array_from_python(x$isna()$to_numpy())
-  kind <- reticulate::py_to_r(x$dtype$kind)
-  if (kind == "f") return(array_from_python(x$astype("float64")$to_numpy()))
-  if (kind %in% c("b", "i", "u")) {
-    type <- if (kind == "b") "bool" else "int64"
-    filled <- if (any(missing)) x$fillna(if (kind == "b") FALSE else 0L) else x
-    values <- array_from_python(filled$astype(type)$to_numpy())
+vector_from_python <- function(sent) {
+  kind <- part_of(sent, "kind")
+  values <- part_of(sent, "data")
+  if (kind == "character") {
+    values <- as.character(values)
+    values[part_of(sent, "missing") == as.raw(1)] <- NA
   } else {
-    values <- as.character(from_python(x$astype("object")$where(x$notna(), "")$tolist()))
+    size <- if (kind == "double") 8 else 4
+    values <- readBin(values, if (kind == "double") kind else "integer", length(values) / size)
+    if (kind == "logical") values <- as.logical(values)
   }
-  values[missing] <- NA
+  for (name in c("shape", "levels", "classes", "zone")) {
+    found <- part_of(sent, name)
+    if (length(found) > 0 && !identical(found, "")) {
+      attr(values, c(shape = "dim", classes = "class", zone = "tzone", levels = "levels")[name]) <- found
+    }
+  }
   values
 }

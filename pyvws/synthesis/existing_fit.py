@@ -17,7 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, log_lik_matrix, same_length, weight_vector
+from pyvws._base.checks import (
+    Floats,
+    choice,
+    log_lik_matrix,
+    same_length,
+    weight_vector,
+    whole_number,
+)
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines._stan_csv import read_draws
 from pyvws.errors import InputError
@@ -76,18 +83,26 @@ class ExistingFit:
 
 
 def from_log_lik(
-    matrix: Any, weights: Any | None = None, *, log_lik: Content = "weighted"
+    matrix: Any,
+    weights: Any | None = None,
+    *,
+    log_lik: Content = "weighted",
+    records: int | None = None,
 ) -> ExistingFit:
     """A fit from its log-likelihood matrix.
 
     Parameters
     ----------
     matrix : array_like, shape (S, N)
-        Log-likelihood of N records at S posterior draws, in nats.
+        Log-likelihood of N records at S posterior draws, in nats. Where dimensions have names
+        such as "draw" or "sample", as in xarray, arviz and R, these tell the draws instead.
     weights : array_like, shape (N,), optional
         The fit's weights alpha_i in [0, 1]; leave out for an unweighted fit.
     log_lik : {"weighted", "plain"}
         Whether the matrix holds alpha_i l_i, as the papers' programs write it, or l_i.
+    records : int, optional
+        The number N of records, to check: nothing else tells a matrix without names from its
+        transpose.
 
     Returns
     -------
@@ -96,7 +111,8 @@ def from_log_lik(
     Raises
     ------
     InputError
-        If the matrix is not (S, N), or the weights do not fit it.
+        If the matrix is not (S, N), a column of it counts the rows, as R's row names do, or the
+        weights or `records` do not fit it.
 
     Examples
     --------
@@ -109,6 +125,12 @@ def from_log_lik(
     """
     values = log_lik_matrix(matrix)
     choice(log_lik, "log_lik", ("weighted", "plain"))
+    if records is not None and whole_number(records, "records", least=1) != values.shape[1]:
+        turn = " Give its transpose." if len(values) == records else ""
+        raise InputError(
+            f"log_lik must have a column for each of {records} records. "
+            f"Got {len(values)} rows and {values.shape[1]} columns.{turn}"
+        )
     if weights is None:
         return ExistingFit(values)
     alpha = weight_vector(weights)

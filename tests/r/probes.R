@@ -7,6 +7,8 @@ storage <- function(x) c(typeof(x), class(x))
 # Is each value NA, and not merely NaN?
 truly_missing <- function(x) is.na(x) & !is.nan(x)
 
+shown <- function(x) sprintf("%.0f", x)
+
 hexadecimal <- function(x) sprintf("%a", x)
 
 names_of <- function(x) names(x)

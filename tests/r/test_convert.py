@@ -104,19 +104,33 @@ def test_whole_numbers_come_back(values: Any) -> None:
     assert back.tolist() == values.tolist()
 
 
-@pytest.mark.parametrize("value", [2**31, -(2**31), 2**63, np.int64(2**40)])
-def test_large_whole_numbers_are_refused(value: Any) -> None:
-    for form in (value, [value], {"a": value}, pd.Series([value], dtype="object")):
+EXACT = [2**31 - 1, 2**31, -(2**31), 2**33 + 5, np.int64(2**40), 2**53, -(2**53)]
+BEYOND = [2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63, 2**70]
+
+
+@pytest.mark.parametrize("value", EXACT)
+def test_whole_numbers_to_2_to_the_53_come_back(value: int) -> None:
+    for form in (value, np.array([value]), pd.array([value, None], dtype="Int64")):
+        back = probe("shown", x=form)
+        assert back[0] == str(value)
+        assert pd.isna(same(form)[-1]) or same(form).dtype in (np.float64, np.int32)
+        assert same(form)[0] == value
+
+
+@pytest.mark.parametrize("value", BEYOND)
+def test_larger_whole_numbers_are_refused(value: int) -> None:
+    for form in (value, [value], {"a": value}, pd.Series([value, 0])):
         with pytest.raises(InputError):
             same(form)
+    assert same(str(value)) == [str(value)]
 
 
 def test_the_message_names_the_argument_and_not_the_value() -> None:
     with pytest.raises(InputError) as caught:
-        same(np.array([1, 123456789012]))
+        same(np.array([1, 2**53 + 1]))
     assert str(caught.value) == (
-        "Argument x of same(): A whole number beyond 2^31 - 1 does not cross to R unchanged. "
-        "Convert the column to float."
+        "Argument x of same(): A whole number beyond 2^53 does not cross to R unchanged. "
+        "Convert the column to text."
     )
 
 
@@ -393,6 +407,7 @@ def test_frame_made_in_r() -> None:
         pd.DataFrame({1: [1.0]}),
         pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"]),
         pd.DataFrame({"x": [1.0]}, index=[0.5]),
+        pd.DataFrame({"x": [1.0]}, index=[2**31]),
         pl.Series([[1, 2]]),
         pl.Series([1], dtype=pl.Int128),
         pd.Categorical([pd.Timestamp("2024-01-01")]),

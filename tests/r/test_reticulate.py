@@ -113,9 +113,19 @@ cat("list", identical(from_python(to_python(list(a = 1, b = list("u", 2L)))),
   list(a = 1, b = list("u", 2L))), "\\n")
 cat("scalars", py_str(to_python(NA)), py_str(to_python(NA_real_)), py_str(to_python(NULL)),
   py_str(to_python(c(1L, NA))), py_str(to_python(c(TRUE, NA))), "\\n")
-refused("date", to_python(data.frame(d = Sys.Date())))
-refused("time", to_python(Sys.time()))
-refused("nested", to_python(data.frame(l = I(list(1, 2)))))
+dated <- data.frame(
+  d = as.Date(c("2024-02-29", NA, "1900-03-01")),
+  t = as.POSIXct(c(0.25, NA, -1e9), origin = "1970-01-01", tz = "Europe/Berlin")
+)
+dated$i <- structure(c(4.94065645841246544e-324, 0, -0), class = "integer64")
+back <- from_python(to_python(dated))
+cat("dates", identical(back[1:2], dated[1:2]), py_str(to_python(dated)$dtypes$tolist()), "\n")
+cat("wholes", back$i, "\n")
+cat("lists", identical(from_python(to_python(dated$d[1])), dated$d[1]),
+  py_str(to_python(dated$t[1])), "\n")
+cat("latin", identical(from_python(to_python(iconv("\u00e9", "UTF-8", "latin1"))), "\u00e9"), "\n")
+pieces <- import_builtins(convert = FALSE)$len(blocks_of_bytes(c(1, NA, 3), at_once = 2))
+cat("blocks", py_str(pieces), "\n")
 """
     found = lines(rscript, code, tmp_path)
     columns = ("y", "g", "o", "text", "number", "truth", "whole", "large", "whole-table")
@@ -125,10 +135,138 @@ refused("nested", to_python(data.frame(l = I(list(1, 2)))))
     assert found["missing"] == "0 0 20 15 2 20 1 0"
     assert (found["empty"], found["matrix"], found["list"]) == ("TRUE",) * 3
     assert found["scalars"] == "None nan None [1.0, nan] [True, None]"
-    remedy = "Convert it to numbers, text or a factor first."
-    assert found["date"] == f"Column 'd' is of class Date. {remedy}"
-    assert found["time"] == f"A value is of class POSIXct. {remedy}"
-    assert found["nested"] == "Column 'l' is a list. Give it one value for each record."
+    kinds = "[dtype('O'), datetime64[us, Europe/Berlin], Int64Dtype()]"
+    assert found["dates"] == f"TRUE {kinds}"
+    assert found["wholes"] == "1 0 NA"
+    assert found["lists"] == "TRUE 1970-01-01 00:00:00.250000"
+    assert (found["latin"], found["blocks"]) == ("TRUE", "2")
+
+
+def test_what_python_makes_keeps_its_value(rscript: Run, tmp_path: Path) -> None:
+    """Whole numbers to 2^53 as numbers, beyond as text; a missing number of a table is NA."""
+    values = [2**31 - 1, 2**31, -(2**31), 2**33 + 5, 2**53, 2**53 + 1, 2**63 - 1, 2**64, -(2**70)]
+    code = (
+        f"""
+values <- '{values}'
+dict <- '{dict(enumerate(values))}'
+"""
+        + """
+made <- function(text) from_python(py_eval(text, convert = FALSE))
+shown <- function(x) if (is.character(x)) x else format(x, digits = 17, scientific = FALSE)
+values <- made(values)
+cat("alone", unlist(lapply(values, shown)), "\n")
+cat("dict", unlist(lapply(made(dict), shown)), "\n")
+py_run_string("
+import numpy as np, pandas as pd
+def column(values): return pd.DataFrame({'x': values})
+nan = float('nan')
+")
+of <- function(text) made(paste0("[__import__('__main__').", text, "]"))[[1]]
+for (at in 1:7) {
+  back <- of(sprintf("np.array([%s])", shown(values[[at]])))
+  cat(paste0("array", at), shown(back), "\n")
+}
+whole <- of("column([2**33 + 5, 1])")$x
+cat("column", typeof(whole), shown(whole), "\n")
+cat("nullable", shown(of("column(pd.array([2**53 + 1, None], dtype='Int64'))")$x), "\n")
+cat("levels", levels(of("column(pd.Categorical([100000, 5000000000]))")$x), "\n")
+gaps <- of("column([1.0, nan, None])")$x
+cat("gaps", is.na(gaps) & !is.nan(gaps), "\n")
+cat("result", is.nan(of("np.array([nan])")), is.nan(of("nan")), "\n")
+cat("objects", typeof(of("column(pd.Series([True, None], dtype=object))")$x),
+  typeof(of("column(pd.Series([1, None], dtype=object))")$x),
+  of("column(pd.Series([1, 'b', None], dtype=object))")$x, "\n")
+"""
+    )
+    found = lines(rscript, code, tmp_path)
+    text = [str(value) for value in values]
+    assert found["alone"].split() == found["dict"].split() == text
+    assert [found[f"array{at}"] for at in range(1, 8)] == text[:7]
+    assert found["column"].split() == ["double", str(2**33 + 5), "1"]
+    assert found["nullable"].split() == [str(2**53 + 1), "NA"]
+    assert found["levels"] == "100000 5000000000"
+    assert found["gaps"] == "FALSE TRUE TRUE"
+    assert found["result"] == "TRUE TRUE"
+    assert found["objects"] == "logical integer 1 b NA"
+
+
+def test_unused_columns_warnings_and_seeds(rscript: Run, tmp_path: Path) -> None:
+    """A column of any class stops no run; warnings are R's conditions; a long seed is text."""
+    code = """
+n <- 40
+table <- data.frame(y = rep(c(3L, 5L, 9L, 4L), 10), d = as.Date("2020-01-31") + 1:n)
+table$d[3] <- NA
+table$t <- as.POSIXct("2024-07-01 12:00:00", tz = "UTC") + 1:n
+table$i <- structure(rep(4.94e-324, n), class = "integer64")
+table$u <- structure(rep(1:2, 20), class = c("haven_labelled", "integer"), labels = c(a = 1L))
+table$m <- matrix(1:(2 * n), n)
+table$s <- scale(1:n %% 3)
+table$l <- as.list(1:n)
+table$c <- complex(n)
+run <- function(...) vws$synthesize(table, outcome = "y", model = "poisson", draws = 25,
+  mechanism = "unweighted", warmup = 100, chains = 1, datasets = 1, ...)
+seed <- "9223372036854775807"
+said <- list()
+release <- withCallingHandlers(run(seed = seed, keep = c("d", "t", "i", "m.2", "s")),
+  warning = function(w) { said[[length(said) + 1]] <<- w; invokeRestart("muffleWarning") })
+first <- release$datasets[[1]]
+cat("names", names(first), nrow(first), "\n")
+cat("seed", identical(release$summary$seed, seed), "\n")
+own <- function(w) inherits(w, "pyvws_warning")
+cat("crossing", vapply(Filter(Negate(own), said), function(w) sub(" .*", "", sub("Column ", "",
+  conditionMessage(w))), ""), "\n")
+cat("classes", class(Filter(own, said)[[1]]), "\n")
+cat("typed", class(first$d), class(first$t), class(first$i), class(first$s), "\n")
+cat("same", identical(sort(table$d), sort(first$d)), identical(sort(table$t), sort(first$t)), "\n")
+drawn <- suppressWarnings(run())$summary$seed
+cat("drawn", nchar(drawn), is.character(drawn), "\n")
+refused("rounded", suppressWarnings(run(seed = 2^53 + 2)))
+table <- table["y"]
+options(warn = 2)
+refused("strict", run(seed = 1))
+"""
+    found = lines(rscript, code, tmp_path)
+    assert found["names"] == "y d t i m.2 s 40"
+    assert found["seed"] == "TRUE"
+    assert found["crossing"] == "'u': 'l' 'c'"
+    assert found["classes"] == "ConvergenceWarning pyvws_warning warning condition"
+    assert found["typed"] == "Date POSIXct POSIXt integer numeric"
+    assert found["same"] == "TRUE TRUE"
+    assert found["drawn"] == "19 TRUE"
+    assert "seed is beyond 2^53" in found["rounded"]
+    assert found["strict"].startswith("(converted from warning)")
+
+
+def test_help_and_matrices_with_names(rscript: Run, tmp_path: Path) -> None:
+    """Help speaks R; names of a matrix's dimensions tell the draws; its bytes cross."""
+    code = """
+cat("printed", capture.output(vws$from_log_lik)[1], "\n")
+page <- capture.output(vws_help(vws$from_log_lik))
+cat("page", "Arguments:" %in% page, "Value:" %in% page, any(grepl("None|>>>", page)), "\n")
+cat("method", capture.output(vws_help("Schema$read"))[5], "\n")
+cat("all", sum(grepl("vws$", capture.output(vws_help()), fixed = TRUE)) > 60, "\n")
+refused("unknown", vws_help("synthesise"))
+draws <- matrix(-c(1, 2, 3, 4, 5, 6), 3)
+named <- function(x, ...) { dimnames(x) <- list(...); x }
+weights <- function(x, ...) vws$from_log_lik(x, ...)$lipschitz_weights()
+cat("plain", weights(draws), weights(named(draws, iterations = NULL, NULL)), "\n")
+cat("turned", identical(weights(named(t(draws), parameters = NULL, iterations = 1:3)),
+  weights(draws)), "\n")
+chains <- named(array(draws, c(3, 1, 2)), iterations = NULL, chains = NULL, parameters = NULL)
+cat("chains", identical(weights(chains), weights(draws)), "\n")
+refused("checked", weights(t(draws), records = 2))
+refused("rows", weights(data.frame(X = 1:3, draws)))
+"""
+    found = lines(rscript, code, tmp_path)
+    assert found["printed"].startswith("vws$from_log_lik(matrix, weights = NULL")
+    assert found["page"] == "TRUE TRUE FALSE"
+    assert found["method"] == "vws$Schema$read(path)"
+    assert found["all"] == "TRUE"
+    assert "Did you mean 'synthesize'?" in found["unknown"]
+    assert found["plain"] == "1 0 1 0"
+    assert (found["turned"], found["chains"]) == ("TRUE", "TRUE")
+    assert "Got 2 rows and 3 columns. Give its transpose." in found["checked"]
+    assert "Column 1 of log_lik counts the rows" in found["rows"]
 
 
 @pytest.mark.slow

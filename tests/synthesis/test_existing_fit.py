@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xarray
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -111,6 +112,58 @@ def test_reweight_needs_the_weights():
 def test_lengths_must_agree():
     with pytest.raises(InputError, match="Got 2 and 3"):
         from_log_lik(LOG_LIK, [1.0, 0.5])
+
+
+TABLE = xarray.DataArray(-np.arange(1.0, 25.0).reshape(2, 4, 3), dims=("chain", "draw", "y"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        TABLE,
+        TABLE.transpose("y", "draw", "chain"),
+        TABLE.transpose("draw", "y", "chain").rename(draw="Iterations", chain="chains"),
+        TABLE.stack(sample=("chain", "draw")),
+        TABLE.stack(sample=("chain", "draw")).T,
+        xarray.DataArray(TABLE.to_numpy().reshape(8, 3)),
+    ],
+    ids=lambda array: " ".join(array.dims),
+)
+def test_names_of_dimensions_tell_the_draws(array):
+    for form in (array, array.to_dataset(name="z")):
+        assert from_log_lik(form).bounds().by_record.tolist() == [22.0, 23.0, 24.0]
+        assert lipschitz_bounds(form).by_record.tolist() == [22.0, 23.0, 24.0]
+    if array.ndim == 2:
+        assert from_log_lik(array.to_pandas(), records=3).log_lik.shape == (8, 3)
+
+
+def test_arviz_extract_is_not_taken_for_its_transpose():
+    """A table of 6 records and 40 draws as `az.extract` gives it has 6 weights."""
+    table = xarray.DataArray(-np.arange(240.0).reshape(2, 20, 6), dims=("chain", "draw", "y_dim_0"))
+    extracted = table.stack(sample=("chain", "draw"))
+    assert extracted.shape == (6, 40)
+    assert len(from_log_lik(extracted).lipschitz_weights()) == 6
+    with pytest.raises(InputError, match="one variable"):
+        from_log_lik(xarray.Dataset({"y": table, "z": table}))
+
+
+def test_records_check_the_columns():
+    assert from_log_lik(LOG_LIK, records=3).log_lik.shape == (2, 3)
+    with pytest.raises(InputError, match=r"each of 2 records. Got 2 rows .* Give its transpose"):
+        from_log_lik(LOG_LIK, records=2)
+    with pytest.raises(InputError, match=r"each of 4 records. Got 2 rows and 3 columns.$"):
+        from_log_lik(LOG_LIK, records=4)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_counts_the_rows_is_refused(first):
+    """R's write.csv adds such a column, and pandas' to_csv one from 0."""
+    counted = np.column_stack([LOG_LIK[:, 0], first + np.arange(2.0)])
+    for form in (counted, pd.DataFrame(counted), pl.DataFrame(counted)):
+        with pytest.raises(InputError, match="Column 2 of log_lik counts the rows"):
+            from_log_lik(form)
+    from_log_lik([[1.0, 0.0]])
+    from_log_lik([[1.0], [2.0], [2.0], [4.0]])
 
 
 def csv(path, rows, *, warmup=0, saved=0, thin=1, names=("log_lik.1", "log_lik.2", "log_lik.3")):

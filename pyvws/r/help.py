@@ -1,0 +1,164 @@
+"""Help on the package's functions and classes in R's words, for `vws_help` of `interface.R`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from typing import Any, Final, Literal
+
+import pyvws
+from pyvws._base.checks import near
+from pyvws.errors import InputError
+
+__all__ = ["help_text"]
+
+_WIDTH: Final = 80
+_HEADINGS: Final = {
+    "Parameters": "Arguments",
+    "Attributes": "Parts, by `$`",
+    "Returns": "Value",
+    "Raises": "Errors",
+}
+_EXAMPLES: Final = "Examples"  # They are Python's.
+_WORDS: Final = {"None": "NULL", "True": "TRUE", "False": "FALSE"}
+_TABLE: Final = "pandas, polars or Arrow table"
+_TYPES: Final = {
+    "int": "whole number",
+    "float": "number",
+    "str": "text",
+    "bool": "TRUE or FALSE",
+    "dict": "named list",
+    "ndarray": "vector or matrix",
+    "array_like": "vector or matrix",
+    **_WORDS,
+}
+
+
+def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
+    """Lines of help.
+
+    Parameters
+    ----------
+    what : object, str or None
+        A function, class or value of the package, or its name, such as "Schema$read". None lists
+        the package.
+    form : {"brief", "full"}
+        "brief" gives the usage and the first sentence.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    InputError
+        If the package has nothing of that name.
+    """
+    if what is None or what is pyvws:
+        return _listed()
+    if isinstance(what, str):
+        what = _found(what)
+    elif not (inspect.isroutine(what) or inspect.isclass(what)):
+        what = type(what)
+    name = f"vws${what.__qualname__.replace('.', '$')}"
+    title, sections = _sections(inspect.getdoc(what) or "No description.")
+    usage = _usage(what, name)
+    if form == "brief":
+        return [*usage, "", *_filled(title), "", f"vws_help({name}) explains the arguments."]
+    lines = [*_filled(title), "", "Usage:", "", *(f"  {line}" for line in usage)]
+    for heading, body in sections:
+        lines += ["", *([f"{heading}:", ""] if heading else []), *body]
+    return lines
+
+
+def _found(name: str) -> Any:
+    found: Any = pyvws
+    for part in re.split(r"[$.]", name.removeprefix("vws$")):
+        known = pyvws.__all__ if found is pyvws else [n for n in dir(found) if n[0] != "_"]
+        if part not in known:
+            raise InputError(f"There is no help on {name!r}.{near(part, known)}")
+        found = getattr(found, part)
+    return found
+
+
+def _listed() -> list[str]:
+    lines = ["Functions and classes of pyvws. vws_help(vws$synthesize) explains one.", ""]
+    for name in sorted(pyvws.__all__, key=str.lower):
+        found = getattr(pyvws, name)
+        if inspect.isroutine(found) or inspect.isclass(found):
+            title = _r_words((inspect.getdoc(found) or "").partition("\n")[0])
+            lines += textwrap.wrap(
+                f"vws${name}: {title}", _WIDTH, initial_indent="  ", subsequent_indent="      "
+            )
+    return lines
+
+
+def _usage(what: Any, name: str) -> list[str]:
+    """The call with R's defaults, one line or one argument after another."""
+    try:
+        parameters = inspect.signature(what).parameters.values()
+    except (TypeError, ValueError):  # Some built-in classes have none.
+        return [f"{name}(...)"]
+    shown = [_argument(parameter) for parameter in parameters if parameter.name != "self"]
+    whole = [argument.replace(" ", "\0") for argument in shown]  # Lines break between arguments.
+    lines = textwrap.wrap(
+        f"{name}({', '.join(whole)})",
+        _WIDTH - 2,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        return "..."
+    default = parameter.default
+    if default is parameter.empty:
+        return parameter.name
+    if isinstance(default, str):
+        shown = f'"{default}"'
+    elif default is None or isinstance(default, (bool, int, float)):
+        shown = _r_words(repr(default))
+    else:
+        shown = "list()" if default in ((), [], {}) else "..."
+    return f"{parameter.name} = {shown}"
+
+
+def _sections(doc: str) -> tuple[str, list[tuple[str, list[str]]]]:
+    """The first sentence, and each section's heading and lines."""
+    title, _, rest = doc.partition("\n")
+    parts = re.split(r"\n([A-Z][A-Za-z ]+)\n-{3,}\n", f"\n{rest}\n")
+    sections = [("", _body(parts[0]))] if parts[0].strip() else []
+    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+        if heading != _EXAMPLES:
+            typed = heading in ("Parameters", "Attributes", "Returns")
+            sections.append((_HEADINGS.get(heading, heading), _body(text, typed=typed)))
+    return title, sections
+
+
+def _body(text: str, *, typed: bool = False) -> list[str]:
+    """Indented lines in R's words; on a `typed` section's first level types get R's names."""
+    lines = []
+    for line in text.strip("\n").splitlines():
+        own = _r_words(line)
+        if typed and line[:1].strip():
+            name, colon, kinds = line.partition(" : ")
+            own = f"{name}: {_r_types(kinds)}" if colon else _r_types(line)
+        lines.append(f"  {own}".rstrip())
+    return lines
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(_r_words(text), _WIDTH)
+
+
+def _r_types(text: str) -> str:
+    plain = re.sub(r"\b(?:tuple|list)\[(\w+)[^\]]*\]", r"vector of \1", text)
+    return _r_words(plain.replace(_TABLE, "data frame"), _TYPES)
+
+
+def _r_words(text: str, words: dict[str, str] = _WORDS) -> str:
+    return re.sub(r"\b[A-Za-z_]+\b", lambda match: words.get(match[0], match[0]), text)

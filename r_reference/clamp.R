@@ -8,46 +8,60 @@ in_steps <- function(figure, step = 2^-30) {
   round(figure / step) * step
 }
 
-# Quantity: counts, Poisson and negative binomial alike: at mean y, and without over-dispersion.
-saturated_counts <- function(outcome) {
+# Quantity: the saturated log-likelihood of each outcome of a family. The settings that a family has
+# not are not read.
+saturated <- function(model, outcome, smallest_sd = 1, largest_shape = 1, largest_kappa = 1,
+                      levels = 2) {
+  highest <- switch(model,
+    "poisson" = highest_poisson,
+    "negative-binomial" = highest_negative_binomial,
+    "normal" = function(y) dnorm(y, y, smallest_sd, log = TRUE),
+    "normal-mixture" = function(y) highest_mixture(y, smallest_sd),
+    "gamma" = function(y) dgamma(y, largest_shape, rate = largest_shape / y, log = TRUE),
+    "beta" = function(y) highest_beta(y, largest_kappa),
+    function(y) highest_level(levels)
+  )
+  step <- if (model == "beta") 2^-20 else 2^-30
   found <- numeric(length(outcome))
   for (i in seq_along(outcome)) {
-    found[i] <- dpois(outcome[i], outcome[i], log = TRUE)
+    found[i] <- highest(outcome[i])
   }
-  in_steps(found)
+  in_steps(found, step)
 }
 
-# Quantity: normal, at mean y and the smallest standard deviation. A mixture's largest is the same.
-saturated_normal <- function(outcome, smallest_sd) {
-  found <- numeric(length(outcome))
-  for (i in seq_along(outcome)) {
-    found[i] <- dnorm(outcome[i], outcome[i], smallest_sd, log = TRUE)
-  }
-  in_steps(found)
+# Of a count: at mean y.
+highest_poisson <- function(y) {
+  dpois(y, y, log = TRUE)
 }
 
-# Quantity: gamma, at mean y and the largest shape.
-saturated_gamma <- function(outcome, largest_shape) {
-  found <- numeric(length(outcome))
-  for (i in seq_along(outcome)) {
-    found[i] <- dgamma(outcome[i], largest_shape, rate = largest_shape / outcome[i], log = TRUE)
-  }
-  in_steps(found)
+# Over sizes, at mean y: it rises with the size, towards Poisson's. R's dnbinom has errors of 1e-8
+# for sizes between 10^8 y and 10^12 y.
+highest_negative_binomial <- function(y) {
+  max(dnbinom(y, size = 10^c(0:6, 24), mu = y, log = TRUE))
 }
 
-# Quantity: beta, at the largest kappa and the logit of the mean that makes the outcome likeliest,
-# which is searched. An outcome at an end of the range has 0.
-saturated_beta <- function(outcome, largest_kappa) {
-  found <- numeric(length(outcome))
-  for (i in seq_along(outcome)) {
-    if (outcome[i] > 0 && outcome[i] < 1) {
-      height <- function(eta) {
-        dbeta(outcome[i], plogis(eta) * largest_kappa, plogis(-eta) * largest_kappa, log = TRUE)
-      }
-      found[i] <- optimize(height, c(-40, 40), maximum = TRUE, tol = 1e-10)$objective
-    }
+# Over shares of a component at the outcome, beside one a standard deviation away, both with the
+# smallest standard deviation.
+highest_mixture <- function(y, smallest_sd) {
+  share <- (0:8) / 8
+  max(log(share * dnorm(y, y, smallest_sd) + (1 - share) * dnorm(y, y + smallest_sd, smallest_sd)))
+}
+
+# At the largest kappa and the logit of the mean that makes the outcome likeliest, which is searched.
+# An outcome at an end of the range has 0.
+highest_beta <- function(y, largest_kappa) {
+  if (y <= 0 || y >= 1) {
+    return(0)
   }
-  in_steps(found, 2^-20)
+  height <- function(eta) {
+    dbeta(y, plogis(eta) * largest_kappa, plogis(-eta) * largest_kappa, log = TRUE)
+  }
+  optimize(height, c(-40, 40), maximum = TRUE, tol = 1e-10)$objective
+}
+
+# Of one among some levels: over odds from e^0 to e^64 against each other level.
+highest_level <- function(levels) {
+  max(-log1p((levels - 1) * exp(-(0:64))))
 }
 
 # Quantity: the terms of a normal target under the deviance clamp, draws by records.

@@ -13,3 +13,12 @@ weighted_counts <- function(pattern, level, weights, P, L) {
   }
   n
 }
+
+# Quantity: the log-likelihood of each record at one draw of the shares (patterns, levels).
+log_likelihood <- function(pattern, level, share) {
+  found <- numeric(length(pattern))
+  for (i in seq_along(pattern)) {
+    found[i] <- log(share[pattern[i] + 1, level[i] + 1])
+  }
+  found
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -348,18 +349,53 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
 
 
 def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
-    run = run_here("validate", "--level", "exact", "--cached", "--json", tmp_path / "rows.json")
+    levels = "exact,close"
+    run = run_here("validate", "--level", levels, "--cached", "--json", tmp_path / "rows.json")
     assert run.code == 0, run.out + run.err
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert len(rows) >= 12
     assert {row["verdict"] for row in rows} == {"pass"}
     exact = [row for row in rows if row["tolerance"] == 0]
     assert len(exact) >= 12
+    assert all((row["level"] == "exact") == (row["tolerance"] == 0) for row in rows)
     assert {row["largest_difference"] for row in exact} == {0}
     weights_and_bounds = {"rarith", "lipschitz", "weights", "reweight", "ecdf"}
     bounded = {row["id"].split("/")[0] for row in rows if row["tolerance"] > 0}
     assert not bounded & weights_and_bounds
     assert all(len(row["seeds"]) >= 5 and len(row["shapes"]) >= 3 for row in rows)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cut_validation_keeps_its_rows_and_says_so(
+    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyvws.validation import provenance, runner
+
+    def cut() -> list[object]:
+        signal.raise_signal(number)
+        return []
+
+    jobs = runner.jobs(["exact"], "cached", cases=runner.CASES[:3])
+    monkeypatch.setattr(provenance, "r_versions", lambda: {"R": "none"})
+    monkeypatch.setattr(provenance, "engine_version", lambda _name: "none")
+    monkeypatch.setattr(
+        runner, "jobs", lambda *_: [jobs[0], dataclasses.replace(jobs[1], rows=cut), jobs[2]]
+    )
+    run = run_here("validate", "--json", tmp_path / "rows.json", "--report", tmp_path / "audit")
+    assert run.code == 130, run.out + run.err
+    assert "validate: 1 of 3 results" in run.err
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [(row["id"], row["verdict"]) for row in rows] == [
+        (jobs[0].id, "pass"),
+        ("exact/not-run", "skipped"),
+    ]
+    assert "interrupted before it had finished 2 of these" in rows[1]["reason"]
+    written = json.loads((tmp_path / "audit" / "validation.json").read_text())
+    assert (written["verdict"], written["interrupted"]) == ("incomplete", True)
+    assert written["rows"] == rows
+    page = (tmp_path / "audit" / "validation.html").read_text()
+    assert "The run was interrupted: comparisons are missing" in page
+    assert jobs[0].id in run.out
 
 
 def test_validate_fails_when_a_function_is_changed() -> None:

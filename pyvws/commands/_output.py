@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 
+_SPEED_SECONDS = 600.0  # How far back the speed of results is measured: some take minutes.
 _LINES = 20  # Lines of progress without a terminal.
 
 
@@ -141,17 +142,36 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
 
 
 @contextmanager
-def counted_progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress on stderr, as a bar on a terminal and as some lines elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def counted_progress(name: str) -> Iterator[Callable[..., None]]:
+    """Show progress on stderr, as a bar on a terminal and as some lines elsewhere.
+
+    The result takes how many are done and how many there are. Where some take much longer than
+    others, it also takes the share of the work that is done, from which the time left follows.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = plain_console(stderr=True)
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
+    counted = TextColumn("{task.fields[counted]}")
+    columns = (TextColumn(name), BarColumn(), counted, TimeElapsedColumn())
+    left = (TextColumn("left"), TimeRemainingColumn())
+    with Progress(
+        *columns,
+        *left,
+        console=console,
+        disable=not console.is_terminal,
+        speed_estimate_period=_SPEED_SECONDS,
+    ) as bar:
+        task = bar.add_task(name, total=None, counted="")
 
-        def tick(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
+        def tick(done: int, total: int, share: float | None = None) -> None:
+            completed = done if share is None else share * total
+            bar.update(task, completed=completed, total=total, counted=f"{done}/{total}")
             if not console.is_terminal and (done * _LINES // total > (done - 1) * _LINES // total):
                 print(f"{name}: {done} of {total} results", file=sys.stderr, flush=True)
 

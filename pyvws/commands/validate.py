@@ -23,14 +23,15 @@ def validate(
         str,
         typer.Option(
             metavar="LEVEL,LEVEL",
-            help="exact, density, posterior, paper, statement, guarantee; all if not given.",
+            help="exact, close, density, posterior, paper, statement, guarantee; all if not given.",
         ),
     ] = "",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the rows to this file as well.")
     ] = None,
     cached: Annotated[
-        bool, typer.Option("--cached", help="Compare with R's stored results: needs no R.")
+        bool,
+        typer.Option("--cached", help="Compare with stored results of R and Stan: needs neither."),
     ] = False,
     authors: Annotated[
         Path | None,
@@ -57,10 +58,11 @@ def validate(
 
     With --authors or --listings only code of others is compared; add --level for the package's own
     rows as well. Exit code 0: all within what each row allows, 0 ulp unless it says more. 1: a row
-    failed. 2: a row could not run.
+    failed. 2: a row could not run. 130: interrupted; what had run is shown and written.
     """
     from pyvws._base.folders import check_folder, write_whole
     from pyvws.commands._options import names
+    from pyvws.commands._output import counted_progress
     from pyvws.validation import authors as author_rows
     from pyvws.validation import document, report, runner
     from pyvws.validation import errata as errata_list
@@ -75,23 +77,30 @@ def validate(
             raise InputError(f"{option}: {path} does not exist. Check its name.")
     if report_folder is not None:
         check_folder(report_folder, overwrite=overwrite)
+    jobs: list[runner.Job] = []
+    if level or (authors is None and listings is None):
+        jobs += runner.jobs(names(level) or None, "cached" if cached else "auto")
+    for part, given, compare in (
+        ("authors", authors, author_rows.run),
+        ("listings", listings, listing_rows.run),
+    ):
+        if given is not None:
+            found = compare(given)  # Refuses a wrong folder now.
+            jobs.append(runner.Job(id=part, level="exact", part=part, rows=found.__iter__))
     rows: list[report.Row] = []
     began, clock = datetime.now(UTC), time.perf_counter()
-    with Console(stderr=True).status("comparing") as status:
-
-        def progress(row: report.Row) -> None:
-            status.update(f"{row.id}: {row.verdict}")
-
-        if level or (authors is None and listings is None):
-            rows += runner.run(
-                levels=names(level) or None,
-                source="cached" if cached else "auto",
-                progress=progress,
-            )
-        if authors is not None:
-            rows += author_rows.run(authors, progress)
-        if listings is not None:
-            rows += listing_rows.run(listings, progress)
+    done, interrupted = 0, False
+    work = sum(job.seconds for job in jobs)
+    try:
+        with counted_progress("validate") as tick:
+            for job in jobs:
+                for row in runner.performed(job):
+                    rows.append(row)
+                done += 1
+                tick(done, len(jobs), sum(job.seconds for job in jobs[:done]) / work)
+    except KeyboardInterrupt:
+        interrupted = True
+        rows += runner.not_run(jobs[done:])
     report.render(rows, output)
     output.print(
         f"Known slips of the papers: {errata_list.count()}; pyvws validate --errata lists them.",
@@ -106,7 +115,10 @@ def validate(
             began=began,
             seconds=time.perf_counter() - clock,
             command=shlex.join(["pyvws", *sys.argv[1:]]),
+            interrupted=interrupted,
             overwrite=overwrite,
         ):
             print(path)
+    if interrupted:
+        raise KeyboardInterrupt
     raise typer.Exit(runner.exit_code(rows))

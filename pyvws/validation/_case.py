@@ -15,7 +15,7 @@ from pyvws.errors import InputError
 
 __all__ = ["KINDS", "Arguments", "Case", "Cell", "also", "cases_of", "numbers"]
 
-KINDS: Final = ("exact", "density", "posterior", "paper", "statement", "guarantee")
+KINDS: Final = ("exact", "close", "density", "posterior", "paper", "statement", "guarantee")
 Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
 """From a seed and a shape to the keyword arguments of the R and of the Python function."""
 
@@ -59,7 +59,7 @@ class Case:
     seeds, shapes : tuple
         At least 5 seeds and 3 shapes; the case tries every seed with every shape.
     kind : {"exact", "density", "posterior", "statement"}
-        The level of the comparison.
+        The level of the comparison. An "exact" case with a tolerance is of level "close".
     tolerance : int
         Largest difference that passes, in units in the last place.
     expect : {"same", "differs"}
@@ -94,6 +94,11 @@ class Case:
             )
         if (self.tolerance or self.expect == "differs") and not self.why:
             raise InputError(f"Case {self.id}: a tolerance or a difference needs a why.")
+
+    @property
+    def level(self) -> str:
+        """The level of the case's row: "exact" for equal bits alone."""
+        return "close" if self.kind == "exact" and self.tolerance else self.kind
 
     def cells(self) -> Iterator[Cell]:
         """Every seed with every shape, in a fixed order."""

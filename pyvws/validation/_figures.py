@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyvws.validation.report import Measurement, Row, template
+from pyvws.validation.report import Measurement, Row, allowed, template
 
 __all__ = ["Figure", "figures"]
 
@@ -20,6 +20,7 @@ _FOOT: Final = 44
 _PLACES: Final = (("0", 0, 0), ("1 to 3", 1, 3), ("4 to 15", 4, 15), ("16 to 255", 16, 255))
 _BEYOND: Final = 256
 _LEAST_POWER: Final = -8
+_MOST_TICKS: Final = 8
 _EDGE: Final = 1.9  # In half widths of an interval; points further out are drawn at this edge.
 
 
@@ -48,7 +49,7 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
     exact = [
         row
         for row in rows
-        if row.level == "exact" and row.largest_difference is not None and not row.sha256
+        if row.level in ("exact", "close") and row.largest_difference is not None and not row.sha256
     ]
     made = [_counted(exact), _allowed(exact)]
     for level, title in (("density", "Densities"), ("posterior", "Posteriors")):
@@ -86,11 +87,13 @@ def _allowed(rows: Sequence[Row]) -> Figure | None:
     lanes: list[Lane] = []
     for row in own:
         gap = int(row.largest_difference or 0)
-        said = f"{row.id}: {gap} of {row.tolerance} ulp"
+        said = f"{row.id}: {gap} ulp of {allowed(row)}"
         lanes.append(
             (row.id, [_Dot(place(gap), row.verdict == "pass", said, place(row.tolerance))])
         )
-    ticks = [(place(2**power - 1), str(2**power - 1)) for power in range(int(top) + 1)]
+    step = max(1, math.ceil(top / _MOST_TICKS))
+    powers = range(step, int(top) + 1, step)
+    ticks = [(0.0, "0"), *((place(2**power), f"2^{power}") for power in powers)]
     text = (
         f"{len(own)} quantities may differ from R by more than 0 ulp, each for a stated reason. "
         "Dot: largest difference; bar: the largest that passes; scale: logarithm of 1 + ulp."

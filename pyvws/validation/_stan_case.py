@@ -2,7 +2,8 @@
 
 A case of engine laplace compares two engines of the package, and runs no program.
 
-These cases have no stored results: either Stan runs now, or the row is "skipped" with the reason.
+Cases of densities have stored answers of Stan. Other cases have none: either Stan runs now, or the
+row is "skipped" with the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
-from pyvws.errors import MissingDependencyError
+from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.models.model import Model
 from pyvws.models.nominal import Nominal
 from pyvws.models.registry import find_model
@@ -23,6 +24,7 @@ from pyvws.posterior.clamp import CLAMPS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
 from pyvws.validation._draws import Draws
+from pyvws.validation._stan_answers import StoredStan
 from pyvws.validation.report import Measurement, Row, Verdict
 
 __all__ = [
@@ -53,16 +55,21 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StanCase:
-    """One model to compare with one Stan engine: `judge` compares them now."""
+    """One model to compare with one Stan engine.
+
+    `judge` compares them now. `cached` takes the stored answers of Stan, which the `judge` of a
+    density case takes as its argument.
+    """
 
     id: str
     kind: str
     model: str
     engine: str
     shapes: tuple[tuple[int, ...], ...]
-    judge: Callable[[], Judgement]
+    judge: Callable[..., Judgement]
     paper: str = "vws2024, section 3"
     suffix: str = ""
+    cached: bool = False
 
     @property
     def programs(self) -> str:
@@ -77,14 +84,21 @@ class StanCase:
     def rows(self) -> Iterator[Row]:
         """The row: passed, failed, or skipped where the Stan engine is missing."""
         verdict: Verdict
-        found = Judgement(False, "")
+        found, source = Judgement(False, ""), ""
         try:
-            source = f"{self.engine} {engine_version(self.engine)}"
-            found = self.judge()
+            if self.cached:
+                stored = StoredStan(self.id, self.engine)
+                source = f"stored {self.engine} {stored.version}"
+                found = self.judge(stored)
+            else:
+                source = f"{self.engine} {engine_version(self.engine)}"
+                found = self.judge()
             outside = f"Outside the limits: {found.measured}"
             verdict, reason = ("pass", "") if found.passed else ("fail", outside)
         except MissingDependencyError as missing:
             verdict, reason, source = "skipped", str(missing), ""
+        except PyvwsError as error:
+            verdict, reason = "fail", str(error)
         yield Row(
             id=self.id,
             paper=self.paper,

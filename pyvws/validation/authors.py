@@ -11,6 +11,7 @@ function never uses, and names that no caller gives to a function.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,12 +30,13 @@ from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
 from pyvws.validation.cases.density import judge_program
 from pyvws.validation.edits import apply_edits
 from pyvws.validation.listings import TARGET, judged
-from pyvws.validation.report import Row, collected
+from pyvws.validation.report import Row
 
 __all__ = ["LIMIT", "SLIPS", "AuthorFunction", "find_functions", "missing_files", "run"]
 
 # The authors' Stan program names the weights after the letter alpha; other data names are equal.
 _DATA_NAMES: Final = {"weights": "alphas"}
+_NO_FUNCTION: Final = "The checkout defines no function {}."
 _LIKELIHOOD: Final = "neg_binomial_2_log_lpmf"
 
 # Both sides add the same whole numbers and divide, so roundings differ by a few units in the last
@@ -56,40 +58,39 @@ Functions = dict[str, AuthorFunction]
 Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 
 
-def run(checkout: Path, progress: Callable[[Row], None] | None = None) -> list[Row]:
+def run(checkout: Path) -> Iterator[Row]:
     """Compare every function of the authors' scripts with the package.
 
     Parameters
     ----------
     checkout : Path
         A folder with the authors' R files, at any depth.
-    progress : callable, optional
-        `run` calls this function with each finished row.
 
     Returns
     -------
-    list of Row
-        One row for each quantity. A row is "skipped" if the checkout lacks the function, or if R
-        is missing.
+    iterator of Row
+        One row for each quantity, compared when it is asked for. A row is "skipped" if the
+        checkout lacks the function, or if R is missing.
 
     Raises
     ------
     InputError
-        If the folder does not exist or holds no R file.
+        If the folder does not exist, holds no R file, or defines too few of the functions to be
+        a checkout of these scripts.
     """
-    _r_files(checkout)
+    _check_checkout(checkout)
     available, missing = bridge.r_available()
     functions = find_functions(checkout) if available else {}
     source = f"R {bridge.r_versions()['R']}" if available else ""
     own = (_row(case, functions.get(case.function), missing, source) for case in CASES)
-    return collected(chain(own, _structure_rows(checkout, functions, missing, source)), progress)
+    return chain(own, _structure_rows(checkout, functions, missing, source))
 
 
 def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source: str) -> Row:
     row = Row(
         id=case.id,
         paper=f"risk2024, {case.cites}",
-        level="exact",
+        level="close",
         r_function=f"{function.file}:{case.function}" if function else case.function,
         python_function=case.python_function,
         seeds=case.seeds,
@@ -101,7 +102,7 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
         erratum=case.erratum,
     )
     if missing or function is None:
-        reason = missing or f"The checkout defines no function {case.function}."
+        reason = missing or _NO_FUNCTION.format(case.function)
         return replace(row, verdict="skipped", reason=reason)
     try:
         code = apply_edits(function.code, case.edits)
@@ -110,6 +111,9 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
         return replace(row, verdict="skipped", reason=str(error))
     except PyvwsError as error:
         return replace(row, reason=str(error))
+    except Exception as error:
+        reason = f"Their result is none that can be compared: {type(error).__name__}."
+        return replace(row, reason=reason)
     agree = gap <= LIMIT
     measured = "their function stops" if gap == np.inf else f"{gap:.2g}"
     if case.expect == "differs":
@@ -161,6 +165,18 @@ def _r_files(checkout: Path) -> list[Path]:
     return found
 
 
+def _check_checkout(checkout: Path) -> None:
+    """InputError unless the R files define half of the compared functions; needs no R."""
+    text = "\n".join(path.read_text("utf-8", errors="replace") for path in _r_files(checkout))
+    names = sorted({case.function for case in CASES})
+    absent = [name for name in names if not re.search(rf"\b{name}\s*(<-|=)\s*function\b", text)]
+    if 2 * len(absent) > len(names):
+        raise InputError(
+            f"{checkout} is no checkout of the risk-efficient paper's scripts: it does not define "
+            f"{', '.join(absent)}. Give the folder of the repository that the paper names."
+        )
+
+
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
     """Function definitions of all R files by name; the first file wins where two share a name.
 
@@ -199,13 +215,17 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
 
 @dataclass(frozen=True, slots=True)
 class _Slip:
-    """A slip of structure: `find` gives the slip's place, or None when the slip has gone."""
+    """A slip of structure: `find` gives the slip's place, or None when the slip has gone.
+
+    `function` is the function that has the slip, if one has.
+    """
 
     id: str
     erratum: str
     paper: str
     python_function: str
     find: Finder
+    function: str = ""
 
 
 def _structure_rows(
@@ -213,7 +233,10 @@ def _structure_rows(
 ) -> Iterator[Row]:
     """Rows of the slips of structure, and the density row of each of their Stan programs."""
     for slip in SLIPS:
-        found = None if missing else slip.find(checkout, functions)
+        unseen = missing
+        if not missing and slip.function and slip.function not in functions:
+            unseen = _NO_FUNCTION.format(slip.function)
+        found = None if unseen else slip.find(checkout, functions)
         where, measured = found or (None, "")
         gone = f"The slip has gone: bring the erratum {slip.erratum} up to date."
         yield Row(
@@ -222,8 +245,8 @@ def _structure_rows(
             level="exact",
             r_function=where.file if where else "",
             python_function=slip.python_function,
-            verdict="pass" if found else "skipped" if missing else "fail",
-            reason="" if found else missing or gone,
+            verdict="pass" if found else "skipped" if unseen else "fail",
+            reason="" if found else unseen or gone,
             source=source,
             measured=measured,
             sha256=where.sha256 if where else "",
@@ -257,8 +280,6 @@ def _absent(suffix: str) -> Finder:
 
 def _loose(function: str, kind: str, names: tuple[str, ...]) -> Finder:
     def find(_: Path, functions: Functions) -> tuple[AuthorFunction, str] | None:
-        if function not in functions:
-            return None
         arguments: dict[str, Any] = {"code": functions[function].code, "name": function}
         loose = {*map(str, bridge.call("authors", "loose_names", arguments)[kind])}
         if not loose.issuperset(names):
@@ -282,14 +303,15 @@ SLIPS: Final = (
         "authors/unused-known", "pattern-size-fixed", "risk2024, Equation 6",
         "pyvws.risks.pairwise:pairwise_weights",
         _loose("IdentificationRisk_pw", "unused", ("known.vars", "all.known.vars")),
+        "IdentificationRisk_pw",
     ),
     _Slip(
         "authors/records-from-global", "records-from-global", "risk2024, section 2",
-        _SYNTHESIS, _loose("gen_synthetic_data", "free", ("N",)),
+        _SYNTHESIS, _loose("gen_synthetic_data", "free", ("N",)), "gen_synthetic_data",
     ),
     _Slip(
         "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
         "pyvws.posterior.diagnostics:diagnose",
-        _loose("gen_synthetic_data", "free", ("posterior", "np")),
+        _loose("gen_synthetic_data", "free", ("posterior", "np")), "gen_synthetic_data",
     ),
 )  # fmt: skip

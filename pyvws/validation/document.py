@@ -14,15 +14,16 @@ from typing import Any, Final
 from pyvws._base.folders import whole_folder
 from pyvws.validation import errata, provenance
 from pyvws.validation._figures import figures
-from pyvws.validation.report import Row, template, to_json
+from pyvws.validation.report import Row, allowed, template, to_json
 from pyvws.validation.uncovered import LEFT_OPEN, uncovered
 
 __all__ = ["FILES", "content", "to_html", "to_junit", "write_report"]
 
 FILES: Final = ("validation.html", "validation.json", "validation.xml")
 _LEVELS: Final = {
-    "exact": "Numbers against R",
-    "density": "Densities against Stan",
+    "exact": "Numbers equal to R's",
+    "close": "Numbers close to R's",
+    "density": "Densities against Stan and R",
     "posterior": "Posteriors against Stan",
     "paper": "Printed tables, recomputed",
     "statement": "Privacy statements against R",
@@ -40,6 +41,7 @@ def write_report(
     began: datetime,
     seconds: float,
     command: str = "",
+    interrupted: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
     """Write the document of these rows into `folder`, whole or not at all.
@@ -56,6 +58,8 @@ def write_report(
         Duration of the run.
     command : str
         The user's command, for the reader of the document.
+    interrupted : bool
+        Whether the run was cut, so that rows are missing.
     overwrite : bool
         Replace the folder's content.
 
@@ -70,7 +74,7 @@ def write_report(
         If the folder is not empty, or the function cannot write to it. The function then leaves
         nothing behind.
     """
-    found = content(rows, began=began, seconds=seconds, command=command)
+    found = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
     with whole_folder(folder, overwrite=overwrite) as partial:
         page = to_html(found, rows)
         (partial / FILES[0]).write_text(page, encoding="utf-8")
@@ -82,12 +86,18 @@ def write_report(
 
 
 def content(
-    rows: Sequence[Row], *, began: datetime, seconds: float, command: str = ""
+    rows: Sequence[Row],
+    *,
+    began: datetime,
+    seconds: float,
+    command: str = "",
+    interrupted: bool = False,
 ) -> dict[str, Any]:
     """The document's content as plain values; `write_report` explains the parameters."""
     verdicts: Counter[str] = Counter(row.verdict for row in rows)
     return {
         "verdict": _verdict(verdicts),
+        "interrupted": interrupted,
         "counts": {name: verdicts[name] for name in _VERDICTS},
         "levels": [
             {"level": level, "title": title} | _counted([row for row in rows if _of(row) == level])
@@ -117,6 +127,7 @@ def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
         not_installed=provenance.NOT_INSTALLED,
         duration=_duration(found["seconds"]),
         span=_span,
+        allowed=allowed,
         breakable=_breakable,
     )
     return f"{page}\n"

@@ -23,7 +23,17 @@ from pyvws.errors import PyvwsError
 from pyvws.validation._case import Case
 from pyvws.validation._draws import digest
 
-__all__ = ["LONG_DOUBLE_BITS", "StaleError", "Stored", "load", "save", "script_hash"]
+__all__ = [
+    "LONG_DOUBLE_BITS",
+    "REFRESH",
+    "StaleError",
+    "Stored",
+    "decode",
+    "encode",
+    "load",
+    "save",
+    "script_hash",
+]
 
 # R adds in long double, so the last bits depend on the width of long double on a machine.
 LONG_DOUBLE_BITS: Final = int(np.finfo(np.longdouble).nmant) + 1
@@ -66,7 +76,7 @@ def load(case: Case, folder: Path | None = None) -> Stored:
     if entry["arguments_sha256"] != arguments_hash(case):
         raise StaleError(f"The arguments have changed since the result was stored. {REFRESH}")
     return Stored(
-        tuple(_decode(line) for line in entry["results"]),
+        tuple(decode(line) for line in entry["results"]),
         content["r"],
         content["long_double_bits"],
     )
@@ -87,7 +97,7 @@ def save(
         "cases": {
             f"{case.id} {case.r_function}": {
                 "arguments_sha256": arguments_hash(case),
-                "results": [_encode(result) for result in arrays],
+                "results": [encode(result) for result in arrays],
             }
             for case, arrays in results
         },
@@ -101,13 +111,14 @@ def _place(folder: Path | None) -> Path:
     return folder or _resources.folder("validation") / "expected"
 
 
-def _encode(array: NDArray[np.float64]) -> str:
+def encode(array: NDArray[np.float64]) -> str:
     """'shape: hexadecimal doubles', exact and short."""
     shape = "x".join(map(str, array.shape))
     return f"{shape}: {' '.join(float(value).hex() for value in array.ravel())}"
 
 
-def _decode(line: str) -> NDArray[np.float64]:
+def decode(line: str) -> NDArray[np.float64]:
+    """The array that `encode` wrote."""
     shape, _, values = line.partition(": ")
     flat = [float.fromhex(value) for value in values.split()]
     return np.array(flat).reshape([int(size) for size in shape.split("x")])

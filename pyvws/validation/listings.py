@@ -29,7 +29,7 @@ from pyvws.validation.cases.density import COLUMNS, RECORDS, judge_program
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.edits import Edit, apply_edits
 from pyvws.validation.listing_text import Listing, Paper, find_listings, read_papers
-from pyvws.validation.report import Row, collected
+from pyvws.validation.report import Row
 from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["LISTING_EDITS", "TARGET", "TODAYS_STAN", "judged", "one_form", "run"]
@@ -117,20 +117,19 @@ _QUANTITIES: Final = {
 _ENGINES: Final = (("rstan", ()), ("pystan", TODAYS_STAN))
 
 
-def run(papers: Path, progress: Callable[[Row], None] | None = None) -> list[Row]:
+def run(papers: Path) -> Iterator[Row]:
     """Run every listing of the papers in a file or folder and compare it with the package.
 
     Parameters
     ----------
     papers : Path
         Text, HTML or LaTeX source, as a file or a folder.
-    progress : callable, optional
-        `run` calls this function with each finished row.
 
     Returns
     -------
-    list of Row
-        A listing that the text lacks makes a row "fail"; a missing R or Stan makes it "skipped".
+    iterator of Row
+        Each is compared when it is asked for. A listing that the text lacks makes a row "fail";
+        a missing R or Stan makes it "skipped".
 
     Raises
     ------
@@ -144,7 +143,7 @@ def run(papers: Path, progress: Callable[[Row], None] | None = None) -> list[Row
         for (key, kind), edits in LISTING_EDITS.items()
         if key == paper.key
     )
-    return collected(chain.from_iterable(each), progress)
+    return chain.from_iterable(each)
 
 
 def _rows(

@@ -1,7 +1,8 @@
-"""Store R's results anew, and what the cases run: ``python -m pyvws.validation.refresh``.
+"""Store what R, Stan and the cases give anew: ``python -m pyvws.validation.refresh``.
 
-Run this module after a change to an R reference or to a case, from a checkout with R, and commit
-the written files. The module compares nothing: run the cases live as well.
+Run this module after a change to an R reference, a Stan program or a case, from a checkout with R,
+rstan and PyStan, and commit the written files. The module compares nothing: run the cases live as
+well.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
+from pyvws.engines.registry import engine_version
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected, uncovered
-from pyvws.validation.cases import CASES
+from pyvws.validation._stan_answers import Recorder, save_answers
+from pyvws.validation.cases import CASES, stan_cases
 from pyvws.validation.runner import live_results
 
-__all__ = ["main", "refresh"]
+__all__ = ["main", "refresh", "refresh_stan"]
 
 
 def refresh(folder: Path | None = None) -> list[Path]:
@@ -34,10 +37,23 @@ def refresh(folder: Path | None = None) -> list[Path]:
     ]
 
 
+def refresh_stan(folder: Path | None = None) -> Path:
+    """Write Stan's answers to every case of a density and return the file.
+
+    Raises MissingDependencyError without rstan or PyStan. Programs are compiled on first use.
+    """
+    cases = [case for case in stan_cases() if case.kind == "density"]
+    versions = {case.engine: engine_version(case.engine) for case in cases}
+    recorders = {case.id: Recorder(case.engine) for case in cases}
+    for case in cases:
+        case.judge(recorders[case.id])
+    return save_answers(recorders, versions, folder)
+
+
 def main() -> int:
     """Refresh, list the files, and return an exit code."""
     try:
-        paths = [*refresh(), uncovered.save()]
+        paths = [*refresh(), refresh_stan(), uncovered.save()]
     except PyvwsError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Measurement", "Row", "Verdict", "collected", "render", "template", "to_json"]
+__all__ = ["Measurement", "Row", "Verdict", "allowed", "collected", "render", "template", "to_json"]
 
 Verdict = Literal["pass", "fail", "skipped"]
 
@@ -140,9 +141,15 @@ def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
+def allowed(row: Row) -> str:
+    """What a row allows: "0", or a number of ulp and its share of a value, such as 2.4e-07."""
+    share = row.tolerance * float(np.finfo(np.float64).eps)
+    return f"{row.tolerance} ({share:.1e} of a value)" if row.tolerance else "0"
+
+
 def _gap(row: Row) -> str:
-    allowed = f" of {row.tolerance}" if row.tolerance else ""
-    return f"{row.largest_difference}{allowed} ulp"
+    most = f" of {allowed(row)}" if row.tolerance else ""
+    return f"{row.largest_difference} ulp{most}"
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:

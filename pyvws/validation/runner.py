@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -15,13 +17,26 @@ from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
-from pyvws.validation.cases import CASES, measured_cases
+from pyvws.validation._stan_case import StanCase
+from pyvws.validation.cases import CASES, MeasuredCase, measured_cases
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.report import Row, Verdict, collected
 
-__all__ = ["exit_code", "live_results", "run"]
+__all__ = ["Job", "exit_code", "jobs", "live_results", "not_run", "performed", "run"]
 
-_WITHOUT_STORED: Final = ("statement", "guarantee")
+# Measured cases of these levels need neither R nor Stan, if they take stored answers.
+_CACHED: Final = ("density", "statement", "guarantee")
+
+# Rough seconds of a case on one processor, for the time that is left.
+_SECONDS: Final[Mapping[str, float]] = {
+    "exact": 0.05,
+    "close": 0.05,
+    "density": 0.5,
+    "posterior": 20.0,
+    "paper": 100.0,
+    "statement": 0.5,
+    "guarantee": 3.0,
+}
 
 Results = Iterator[NDArray[np.float64]] | Sequence[NDArray[np.float64]]
 
@@ -40,11 +55,11 @@ def run(
     levels : sequence of str, optional
         Kinds of case to run, some of `KINDS`; by default all kinds.
     source : {"auto", "live", "cached"}
-        "live" runs R now; without R every row is skipped with the reason. "cached" takes the stored
-        results of R. "auto" is "live": a user must ask for a check that never runs R. Comparisons
-        with Stan and with printed tables have no stored results and always run, but "cached"
-        without levels leaves these comparisons out. Privacy losses need no stored results and
-        always run.
+        "live" runs R and Stan now; without R or Stan rows are skipped with the reason. "cached"
+        takes the stored results of R, and Stan's of densities. "auto" is "live": a user must ask
+        for a check that never runs R. Posteriors and printed tables have no stored results and
+        always run, but "cached" without levels leaves them out. Privacy losses need no stored
+        results and always run.
     progress : callable, optional
         `run` calls this function with each finished row.
     cases : sequence of Case, optional
@@ -61,29 +76,108 @@ def run(
     InputError
         For an unknown level or source.
     """
+    todo = jobs(levels, source, cases=cases)
+    return collected((row for job in todo for row in performed(job)), progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Comparisons that run together, of one case or with one checkout of others' code.
+
+    `id` is the case's. `part` is what is left out as a whole where a run is cut: a level, or the
+    code of others.
+    """
+
+    id: str
+    level: str
+    part: str
+    rows: Callable[[], Iterable[Row]]
+
+    @property
+    def seconds(self) -> float:
+        """A rough guess of how long the job takes."""
+        return _SECONDS[self.level]
+
+
+def jobs(
+    levels: Sequence[str] | None = None,
+    source: Literal["auto", "live", "cached"] = "auto",
+    *,
+    cases: Sequence[Case] | None = None,
+) -> list[Job]:
+    """The jobs of a `run`, which takes the same parameters; nothing is compared yet."""
     choice(source, "source", ("auto", "live", "cached"))
     wanted = tuple(KINDS if levels is None else levels)
     for level in wanted:
         choice(level, "levels", KINDS)
-    chosen = [case for case in (CASES if cases is None else cases) if case.kind in wanted]
+    chosen = [case for case in (CASES if cases is None else cases) if case.level in wanted]
     measured = [case for case in measured_cases() if case.kind in wanted] if cases is None else []
-    if source == "cached" and levels is None:
-        measured = [case for case in measured if case.kind in _WITHOUT_STORED]
+    if source == "cached":
+        kept = [case for case in measured if levels is not None or case.kind in _CACHED]
+        measured = [_from_stored(case) for case in kept]
     if not chosen and not measured:
         raise InputError(f"No case is of level {', '.join(wanted)}.")
-    missing, version = "", ""
+    missing, live = "", ""
     if source != "cached":
         available, missing = bridge.r_available()
-        version = bridge.r_versions()["R"] if available else ""
+        live = f"R {bridge.r_versions()['R']}" if available else ""
     without_r = f"{missing} Or compare with R's stored results: pyvws validate --cached"
-    against_r = (
-        replace(_blank(case), verdict="skipped", reason=without_r)
-        if missing
-        else _judged(case, f"R {version}" if version else "")
-        for case in chosen
+
+    def against_r(case: Case) -> list[Row]:
+        if missing:
+            return [replace(_blank(case), verdict="skipped", reason=without_r)]
+        return [_judged(case, live)]
+
+    own = [(case.level, case.id, partial(against_r, case)) for case in chosen]
+    others = [(case.kind, case.id, case.rows) for case in measured]
+    return [
+        Job(id=name, level=level, part=level, rows=rows) for level, name, rows in (*own, *others)
+    ]
+
+
+def performed(job: Job) -> Iterator[Row]:
+    """The rows of a job, compared now; a job that raises an unknown error gives a failed row.
+
+    Warnings of the compared runs are for their users and not for an auditor: none is shown.
+    """
+    rows = _rows(job)
+    while True:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row = next(rows)
+        except StopIteration:
+            return
+        except Exception as error:
+            own = str(error) if isinstance(error, PyvwsError) else type(error).__name__
+            row = _odd(job, "fail", f"The comparison stopped: {own}")
+        yield row
+
+
+def _rows(job: Job) -> Iterator[Row]:
+    yield from job.rows()
+
+
+def not_run(left: Sequence[Job]) -> list[Row]:
+    """Skipped rows for the jobs that a cut run did not finish, one for each part."""
+    counts = Counter(job.part for job in left)
+    reason = "The run was interrupted before it had finished {} of these comparisons."
+    return [
+        _odd(job, "skipped", reason.format(counts[job.part]), name=f"{job.part}/not-run")
+        for job in {job.part: job for job in left}.values()
+    ]
+
+
+def _odd(job: Job, verdict: Verdict, reason: str, name: str = "") -> Row:
+    """The row of a job that compared nothing."""
+    return Row(
+        id=name or job.id,
+        paper="",
+        level=job.level,
+        python_function="",
+        verdict=verdict,
+        reason=reason,
     )
-    against_others = chain.from_iterable(case.rows() for case in measured)
-    return collected(chain(against_r, against_others), progress)
 
 
 def exit_code(rows: Sequence[Row]) -> int:
@@ -96,6 +190,12 @@ def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
     """R's numbers for the cells of a case, from R itself."""
     for cell in case.cells():
         yield numbers(bridge.call(case.script, case.r_function, cell.arguments))
+
+
+def _from_stored(case: MeasuredCase) -> MeasuredCase:
+    """The case with Stan's stored answers, if there are any."""
+    has_stored = isinstance(case, StanCase) and case.kind == "density"
+    return replace(case, cached=True) if has_stored else case
 
 
 def _judged(case: Case, live: str) -> Row:
@@ -147,7 +247,7 @@ def _blank(case: Case) -> Row:
     return Row(
         id=case.id,
         paper=f"{case.paper}, {case.cites}",
-        level=case.kind,
+        level=case.level,
         r_function=f"{case.script}.R:{case.r_function}",
         python_function=target,
         seeds=case.seeds,

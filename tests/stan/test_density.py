@@ -11,6 +11,7 @@ from pyvws.engines import pystan
 from pyvws.engines._stan_run import clamp_data, shipped_program, stan_data
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.validation._stan_answers import LiveStan
 from pyvws.validation._stan_case import FAMILIES, seeded_target
 from pyvws.validation.cases import censored_density, density
 
@@ -67,7 +68,7 @@ def test_another_density_is_told_apart(need, monkeypatch):
     points = np.random.default_rng(1).uniform(-1, 1, (10, off.dimension))
     lower = PseudoPosterior(off.model, off.cells, off.weights * (1 - 1e-9))
     monkeypatch.setattr(density, "stan_data", lambda target: stan_data(off))
-    value, _, _ = density.differences(lower, "pystan", points)
+    value, _, _ = density.differences(lower, "pystan", points, LiveStan("pystan"))
     assert value > density.VALUE_LIMIT
 
 

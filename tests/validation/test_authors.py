@@ -166,7 +166,7 @@ def checkout() -> Path:
 @pytest.mark.r
 @pytest.mark.slow
 def test_the_authors_code_gives_the_packages_numbers(checkout: Path) -> None:
-    rows = authors.run(checkout)
+    rows = [*authors.run(checkout)]
     assert {row.id: row.reason for row in rows if row.verdict != "pass"} == {}
     assert len(rows) == len(CASES) + 6
     assert all(len(row.sha256) == 64 for row in rows)
@@ -180,6 +180,8 @@ source("absent.R")
 ComputeAlphas_constant <- function(exp.risk_record, scale_factor, shift_factor) {
   pmin(1, pmax(0, scale_factor * (1 - exp.risk_record) + shift_factor))
 }
+boot_quantile <- function(...) stop("no")
+calculate_ECDF <- function(...) NULL
 """
 FIRST = next(case for case in CASES if case.id == "authors/marginal-weights")
 
@@ -194,15 +196,16 @@ def own_checkout(tmp_path: Path) -> Path:
 
 def verdicts(checkout: Path, monkeypatch: Any, *cases: Any) -> list[Any]:
     monkeypatch.setattr(authors, "CASES", cases)
-    return authors.run(checkout)[: len(cases)]
+    return [*authors.run(checkout)][: len(cases)]
 
 
 @pytest.mark.r
 def test_functions_are_found_by_name_and_drivers_never_run(own_checkout: Path) -> None:
     functions = find_functions(own_checkout)
-    assert {name: found.file for name, found in functions.items()} == {
-        "ComputeAlphas_constant": "deep/functions.R"
-    }
+    defined = ("ComputeAlphas_constant", "boot_quantile", "calculate_ECDF")
+    assert {name: found.file for name, found in functions.items()} == dict.fromkeys(
+        defined, "deep/functions.R"
+    )
     assert [*missing_files(own_checkout)] == ["absent.R"]
 
 
@@ -238,6 +241,26 @@ def test_a_slip_that_has_gone_fails(own_checkout: Path) -> None:
     assert rows["authors/driver-source"].verdict == "pass"
     assert rows["authors/driver-data"].verdict == "fail"
     assert rows["authors/driver-data"].reason.startswith("The slip has gone")
+
+
+@pytest.mark.r
+def test_a_slip_of_a_function_that_is_not_there_is_skipped(own_checkout: Path) -> None:
+    rows = {row.id: row for row in authors.run(own_checkout)}
+    for slip, function in (
+        ("unused-known", "IdentificationRisk_pw"),
+        ("records-from-global", "gen_synthetic_data"),
+    ):
+        row = rows[f"authors/{slip}"]
+        reason = f"The checkout defines no function {function}."
+        assert (row.verdict, row.reason) == ("skipped", reason)
+
+
+def test_another_repository_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs.R").write_text(
+        "IdentificationRisk <- function(x) x\nboot_stat(function(x) x)\n", encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="is no checkout of the risk-efficient paper's scripts"):
+        authors.run(tmp_path)
 
 
 def test_a_folder_without_r_is_refused(tmp_path: Path) -> None:

@@ -99,6 +99,10 @@ def records_for_weights(function: Any) -> Any:
     )
 
 
+def first_level(_: Any) -> Any:
+    return lambda cells: np.zeros(cells.n_cells, dtype=np.intp)
+
+
 def over_paired_draws(_: Any) -> Any:
     """The bound over one pairing of the columns' draws, which the order of draws decides."""
 
@@ -528,7 +532,8 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
-SATURATED = "pyvws.validation.cases.clamp:"
+DEVIANCE = "pyvws.validation.cases.clamp:deviance_terms"
+SATURATED = "pyvws.validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
@@ -536,6 +541,7 @@ TRUNCATED, DOWN = (
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
+SHARE_LOGS = "pyvws.validation.cases.conditional_table:log_likelihood"
 TABLES, SCORES = "pyvws.validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
@@ -573,6 +579,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (WEIGHTED, BOUNDS, one_ulp_more),
     (COUNTS, COUNTS, records_for_weights),
     (COUNTS, COUNTS, one_ulp_more),
+    (SHARE_LOGS, "pyvws.models.conditional_table:_places", first_level),
     (LW, "pyvws.weights.weights:_scaled", unclipped),
     (LW, "pyvws.weights.weights:_scaled", without_shift),
     (LW, FROM_BOUNDS, scaled_by_the_largest),
@@ -609,12 +616,13 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),
     (SHARE, "pyvws.posterior.censoring:half_epsilon", ties_too),
     (SHARE, SHARE, other_margin),
-    (SATURATED + "saturated_counts", "pyvws.models.poisson:highest_poisson", of_the_next_count),
-    (SATURATED + "saturated_normal", "pyvws.models._outcome_scale:highest_normal", least_variance),
-    (SATURATED + "saturated_gamma", "pyvws.models.gamma:stirling_gap", twice_the_shape),
-    (SATURATED + "saturated_beta", "pyvws.models.beta:_best_logit", mean_at_the_outcome),
+    (SATURATED, "pyvws.models.poisson:highest_poisson", of_the_next_count),
+    (SATURATED, "pyvws.models._outcome_scale:highest_normal", least_variance),
+    (SATURATED, "pyvws.models.gamma:stirling_gap", twice_the_shape),
+    (SATURATED, "pyvws.models.beta:_best_logit", mean_at_the_outcome),
     (
-        *(SATURATED + "deviance_terms", "pyvws.posterior.pseudo_posterior:clamped_terms"),
+        DEVIANCE,
+        "pyvws.posterior.pseudo_posterior:clamped_terms",
         windows_times(0.5),
     ),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ def test_auto_is_live() -> None:
 
 def test_unknown_words_are_refused() -> None:
     with pytest.raises(InputError, match="levels must be one of exact,"):
-        runner.run(["exact", "close"])
+        runner.run(["exact", "near"])
     with pytest.raises(InputError, match="source must be one of auto, live, cached"):
         runner.run(source="remembered")  # type: ignore[arg-type]
 
@@ -191,13 +193,72 @@ def halved(log_lik: Any) -> Any:
     return log_lik[0, :1]
 
 
+# Jobs
+
+
+def job_of(rows: Any, level: str = "density") -> runner.Job:
+    return runner.Job(id=f"{level}/one", level=level, part=level, rows=rows)
+
+
+def test_a_jobs_warnings_are_not_shown(recwarn: pytest.WarningsRecorder) -> None:
+    def rows() -> Iterator[report.Row]:
+        warnings.warn("for a user", stacklevel=1)
+        yield from runner.run(source="cached", cases=[LW])
+
+    (row,) = runner.performed(job_of(rows))
+    assert row.verdict == "pass"
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(ValueError("8675309"), "ValueError"), (InputError("No draws."), "No draws.")],
+)
+def test_a_job_that_stops_keeps_its_rows_and_fails(error: Exception, said: str) -> None:
+    def rows() -> Iterator[report.Row]:
+        yield from runner.run(source="cached", cases=[LW])
+        raise error
+
+    kept, stopped = runner.performed(job_of(rows))
+    assert kept.verdict == "pass"
+    assert (stopped.verdict, stopped.reason) == ("fail", f"The comparison stopped: {said}")
+
+
+def test_what_a_cut_run_left_out_is_a_skipped_row_of_each_part() -> None:
+    left = [job_of(list, level) for level in ("exact", "density", "density")]
+    rows = runner.not_run(left)
+    assert [(row.id, row.level, row.verdict) for row in rows] == [
+        ("exact/not-run", "exact", "skipped"),
+        ("density/not-run", "density", "skipped"),
+    ]
+    assert "before it had finished 2 of these" in rows[1].reason
+    assert runner.exit_code(rows) == 2
+
+
+def test_a_row_that_allows_a_difference_is_not_called_exact() -> None:
+    for row in (runner._blank(case) for case in CASES):
+        assert row.level != "exact" or row.tolerance == 0, row.id
+        assert row.level != "close" or (row.tolerance > 0 and row.why), row.id
+    assert {case.level for case in CASES} >= {"exact", "close", "density"}
+    close = next(case for case in CASES if case.level == "close")
+    assert runner.run(["close"], "cached", cases=[LW, close])[0].id == close.id
+    with pytest.raises(InputError, match="No case is of level close"):
+        runner.run(["close"], "cached", cases=[LW])
+
+
+def test_what_a_row_allows_is_said_as_a_share_too() -> None:
+    row = dataclasses.replace(runner._blank(LW), tolerance=1 << 30)
+    assert report.allowed(row) == "1073741824 (2.4e-07 of a value)"
+    assert report.allowed(runner._blank(LW)) == "0"
+
+
 # Cases and rows
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "near"}, "kind must be one of exact, density, posterior"),
+        ({"kind": "near"}, "kind must be one of exact, close, density, posterior"),
         ({"paper": "nobody1999"}, "nobody1999 is not in pyvws._base.references"),
         ({"seeds": (1, 1, 1, 1, 1)}, "at least 5 seeds and 3 shapes"),
         ({"shapes": ((1, 2), (3, 4))}, "at least 5 seeds and 3 shapes"),

@@ -242,11 +242,6 @@ def test_topcoding_of_low_values(shows, printed) -> None:
     shows("topcoding-of-low-values", data - topcoded, same)
 
 
-def test_label_probabilities(shows) -> None:
-    parts = np.array([0.5, 0.5]) * np.array([0.2, 0.1])
-    shows("label-probabilities", parts.sum(), (parts / parts.sum()).sum())
-
-
 # The slides
 
 

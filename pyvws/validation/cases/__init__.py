@@ -65,6 +65,9 @@ class MeasuredCase(Protocol):
     """A case whose rows pass by measured numbers within limits, not by equal bits."""
 
     @property
+    def id(self) -> str: ...
+
+    @property
     def kind(self) -> str: ...
 
     def rows(self) -> Iterable[Row]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
+from pyvws.validation._stan_answers import Answers, LiveStan
 from pyvws.validation._stan_case import CLAMPED, FAMILIES, Judgement, StanCase, seeded_target
 
 __all__ = ["CASES"]
@@ -40,9 +40,10 @@ _MODELS: Final[dict[str, str | Model]] = {
 }
 
 
-def _judged(model: str, engine: str, kind: str) -> Judgement:
+def _judged(model: str, engine: str, kind: str, answers: Answers | None = None) -> Judgement:
     """Whether the differences are within the limits, and the largest differences."""
-    value, gradient = np.max([_at(model, engine, kind, K) for K in _COLUMNS], axis=0)
+    asked = answers or LiveStan(engine)
+    value, gradient = np.max([_at(model, engine, kind, K, asked) for K in _COLUMNS], axis=0)
     return Judgement.of(
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative",
         ("log density, relative", value, VALUE_LIMIT),
@@ -50,17 +51,18 @@ def _judged(model: str, engine: str, kind: str) -> Judgement:
     )
 
 
-def _at(model: str, engine: str, kind: str, K: int) -> tuple[float, float]:
+def _at(model: str, engine: str, kind: str, K: int, answers: Answers) -> tuple[float, float]:
     target = seeded_target(_MODELS[model], _RECORDS, K, seed=K, ends=True)
     free = replace(target, weights=np.zeros(_RECORDS))
     raw = Draws(200 + K).uniform(_BOUNDS * target.dimension, -0.7, 0.7)
     value, gradient = 0.0, 0.0
-    for point in raw.reshape(_BOUNDS, target.dimension):
-        clamp = _middle(target, point, kind)
+    for point in raw.reshape(_BOUNDS, target.dimension)[: answers.most]:
+        clamp = Clamp(answers.number(partial(_middle, target, point, kind)), kind)
         clamped = PseudoPosterior(target.model, target.cells, target.weights, clamp)
         # The prior at the same point takes Stan's constant out of the difference.
         ours = [one.density_and_gradient()(point) for one in (clamped, free)]
-        theirs = [_theirs(one, engine, point) for one in (clamped, replace(free, clamp=clamp))]
+        both = clamped, replace(free, clamp=clamp)
+        theirs = [_theirs(one, engine, point, answers) for one in both]
         gap = (ours[0][0] - ours[1][0]) - (theirs[0][0] - theirs[1][0])
         value = max(value, abs(gap) / max(1.0, abs(theirs[0][0])))
         steepest = max(1.0, float(np.abs(theirs[0][1]).max()))
@@ -68,8 +70,8 @@ def _at(model: str, engine: str, kind: str, K: int) -> tuple[float, float]:
     return value, gradient
 
 
-def _middle(target: PseudoPosterior, point: Floats, kind: str) -> Clamp:
-    """A window that ends between the sizes of two terms; about half of the terms are larger."""
+def _middle(target: PseudoPosterior, point: Floats, kind: str) -> float:
+    """Epsilon of a window that ends between two terms' sizes; about half of them are larger."""
     draws = target.model.constrain(point[None], target.cells.n_coefficients)
     widest = Clamp(1.0, kind)
     terms = target.model.log_likelihood(draws, target.cells)[0]
@@ -77,10 +79,12 @@ def _middle(target: PseudoPosterior, point: Floats, kind: str) -> Clamp:
     used = target.weights > 0
     sizes = np.unique(np.abs(terms[used] * target.weights[used]))
     middle = len(sizes) // 2
-    return Clamp(float(0.5 * (sizes[middle - 1] + sizes[middle]) / -widest.window[0]), kind)
+    return float(0.5 * (sizes[middle - 1] + sizes[middle]) / -widest.window[0])
 
 
-def _theirs(target: PseudoPosterior, engine: str, point: Floats) -> tuple[float, Floats]:
+def _theirs(
+    target: PseudoPosterior, engine: str, point: Floats, answers: Answers
+) -> tuple[float, Floats]:
     data: dict[str, Any] = {**stan_data(target), **clamp_data(target)}
     if engine == "pystan":
         program = shipped_program(target.model)
@@ -88,8 +92,7 @@ def _theirs(target: PseudoPosterior, engine: str, point: Floats) -> tuple[float,
     else:
         program = paper_program(target.model, censored=True)
         del data["censored"]
-    stan = import_module(f"pyvws.engines.{engine}")
-    value, gradient, _ = stan.densities(program, data, point[None])
+    value, gradient, _ = answers.densities(program, data, point[None], log_lik=False)
     return float(value[0]), gradient[0]
 
 

@@ -11,41 +11,24 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._case import cases_of
+from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 
-__all__ = [
-    "CASES",
-    "deviance_terms",
-    "saturated_beta",
-    "saturated_counts",
-    "saturated_gamma",
-    "saturated_normal",
-]
+__all__ = ["CASES", "deviance_terms", "saturated"]
 
 _STEPS: Final = 2.0**30
-_SEARCHED_STEPS: Final = 2.0**20  # R searches the mean of a beta.
+_SEARCHED_STEPS: Final = 2.0**20
 
 
-def saturated_counts(outcome: Any) -> Floats:
-    """Of Poisson's outcomes (N,), which are the negative binomial's too."""
-    return _saturated("poisson", outcome)
-
-
-def saturated_normal(outcome: Any, smallest_sd: float) -> Floats:
-    """Of the normal's outcomes (N,), which are the mixture's too."""
-    return _saturated("normal", outcome, smallest_sd=smallest_sd)
-
-
-def saturated_gamma(outcome: Any, largest_shape: float) -> Floats:
-    """Of the gamma's outcomes (N,)."""
-    return _saturated("gamma", outcome, largest_shape=largest_shape)
-
-
-def saturated_beta(outcome: Any, largest_kappa: float) -> Floats:
-    """Of the beta's outcomes (N,) on (0, 1)."""
-    return _saturated("beta", outcome, _SEARCHED_STEPS, largest_kappa=largest_kappa)
+def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
+    """Of a family's outcomes (N,). `levels` is the number of levels, where a family has them."""
+    if "levels" in settings:
+        settings["levels"] = tuple(range(1, 1 + settings["levels"]))
+    family = find_model(model, **settings)
+    cells = make_cells(family.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
+    found = family.saturated(cells)[cells.cell_of_record]
+    return _in_steps(found, _SEARCHED_STEPS if model == "beta" else _STEPS)
 
 
 def deviance_terms(
@@ -62,13 +45,6 @@ def deviance_terms(
         densities = [one.density_and_gradient() for one in (target, nothing)]
         found[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
     return _in_steps(found, _STEPS)
-
-
-def _saturated(name: str, outcome: Any, steps: float = _STEPS, **settings: float) -> Floats:
-    model = find_model(name, **settings)
-    cells = make_cells(model.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
-    found = model.saturated(cells)[cells.cell_of_record]
-    return _in_steps(found, steps)
 
 
 def _in_steps(figures: Floats, steps: float) -> Floats:
@@ -118,23 +94,48 @@ def _terms(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**outcomes_and_draws(seed, shape), "weights": weights, **own}
 
 
+def _zero_or_one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"outcome": Draws(seed).whole(shape[0], 2).astype(np.float64)}
+
+
+def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    levels = 2 + seed
+    return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}
+
+
 _clamp = cases_of(
-    "clamp", paper="global2022", cites="censored likelihood", shapes=((1,), (12,), (40,))
+    "clamp",
+    paper="global2022",
+    cites="censored likelihood",
+    shapes=((1,), (12,), (40,)),
+    kind="density",
+    why="Both sides are rounded to steps of 2^-30: the last digits vary with the formula.",
 )
 
 CASES: Final = (
     *(
         _clamp(
             f"saturated-{name}",
-            f"saturated_{name}",
-            made,
-            python_function=f"{__name__}:saturated_{name}",
+            "saturated",
+            also(made, model=name),
+            python_function=f"{__name__}:saturated",
+            **own,
         )
-        for name, made in (
-            ("counts", _counts),
-            ("normal", _normal),
-            ("gamma", _gamma),
-            ("beta", _beta),
+        for name, made, own in (
+            ("poisson", _counts, {}),
+            ("negative-binomial", _counts, {}),
+            ("normal", _normal, {}),
+            ("normal-mixture", _normal, {}),
+            ("gamma", _gamma, {}),
+            (
+                "beta",
+                _beta,
+                {"why": "Both sides are rounded to steps of 2^-20: R searches the mean."},
+            ),
+            ("logistic", _zero_or_one, {}),
+            ("ordinal", _codes, {}),
+            ("nominal", _codes, {}),
+            ("table", _codes, {}),
         )
     ),
     _clamp(

@@ -1,13 +1,18 @@
-"""Cases of `pyvws.models.conditional_table`: the weighted counts of a Dirichlet posterior."""
+"""Cases of `pyvws.models.conditional_table`: weighted counts, and log-likelihoods of records."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.models.conditional_table import ConditionalTable
+from pyvws.tables.cells import make_cells
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "log_likelihood"]
 
 
 def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -26,6 +31,26 @@ def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+def log_likelihood(pattern: Any, level: Any, share: Any) -> Floats:
+    """log p (N,) of each record, from one draw of each pattern's shares (P, L)."""
+    P, L = share.shape
+    model = ConditionalTable(levels=tuple(map(str, range(L))), patterns=P)
+    cells = make_cells(1.0 + np.asarray(level), np.asarray(pattern, dtype=np.float64)[:, None])
+    found = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
+    return np.asarray(found[0, cells.cell_of_record])
+
+
+def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    records = _records(seed, shape)
+    P, L = records["P"], records["L"]
+    part = Draws(100 + seed).uniform(P * L, 0.01, 1.0).reshape(P, L)
+    return {
+        "pattern": records["pattern"],
+        "level": records["level"],
+        "share": part / np.cumsum(part, axis=1)[:, -1:],
+    }
+
+
 _conditional_table = cases_of(
     "conditional_table",
     paper="vws2024",
@@ -33,4 +58,15 @@ _conditional_table = cases_of(
     python_function="pyvws.models.conditional_table:weighted_counts",
     shapes=((1,), (12,), (300,)),
 )
-CASES: Final = (_conditional_table("counts", "weighted_counts", _records),)
+CASES: Final = (
+    _conditional_table("counts", "weighted_counts", _records),
+    _conditional_table(
+        "log-likelihood",
+        "log_likelihood",
+        _drawn,
+        python_function=f"{__name__}:log_likelihood",
+        kind="density",
+        tolerance=1,
+        why="C libraries differ by an ulp in log.",
+    ),
+)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
+from pyvws.validation._stan_answers import Answers, LiveStan
 from pyvws.validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
 
 __all__ = [
@@ -68,15 +68,23 @@ def judge_program(
     Without a `program` the function judges the package's own program. `names` are the names of the
     program's data where these differ from the package's names.
     """
-    return _judgement(model, engine, program, names)[:2]
+    return _judgement(model, engine, program=program, names=names)[:2]
 
 
 def _judgement(
-    model: str | Model, engine: str, program: str | None = None, names: Mapping[str, str] = _SAME
+    model: str | Model,
+    engine: str,
+    answers: Answers | None = None,
+    *,
+    program: str | None = None,
+    names: Mapping[str, str] = _SAME,
 ) -> Judgement:
+    asked = answers or LiveStan(engine)
+
     def at(K: int) -> tuple[float, float, float]:
         target = seeded_target(model, RECORDS, K, seed=K)
-        return differences(target, engine, seeded_points(target, 2 * K), program, names)
+        points = seeded_points(target, 2 * K)
+        return differences(target, engine, points, asked, program=program, names=names)
 
     return judgement(
         map(at, COLUMNS),
@@ -109,12 +117,13 @@ def differences(
     target: PseudoPosterior,
     engine: str,
     points: Floats,
+    answers: Answers,
+    *,
     program: str | None = None,
     names: Mapping[str, str] = _SAME,
-    *,
     largest: LargestTerms | None = None,
 ) -> tuple[float, float, float]:
-    """Largest differences from Stan over points (P, D).
+    """Largest differences from Stan's `answers` over points (P, D), or the first of them.
 
     `program` replaces the package's program of the model, and `names` are the names of the
     program's data. `largest` gives the records' largest terms, by default for the model's family.
@@ -134,8 +143,8 @@ def differences(
         data |= {**clamp_data(target), "write_log_lik": 1}
     elif program is None:
         program = paper_program(target.model)
-    stan, family = import_module(f"pyvws.engines.{engine}"), target.model.name
-    theirs, their_gradients, written = stan.densities(program, data, points)
+    points, family = points[: answers.most], target.model.name
+    theirs, their_gradients, log_lik = answers.densities(program, data, points)
     evaluate = target.density_and_gradient()
     pairs = [evaluate(point) for point in points]
     apart = np.array([value for value, _ in pairs]) - theirs
@@ -145,7 +154,7 @@ def differences(
     return (
         float(value.max()),
         float(gradient.max()),
-        _pointwise(target, points, written["log_lik"], largest or partial(largest_terms, family)),
+        _pointwise(target, points, log_lik, largest or partial(largest_terms, family)),
     )
 
 

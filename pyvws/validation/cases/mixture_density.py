@@ -18,6 +18,7 @@ from pyvws.models.model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.validation._stan_answers import Answers, LiveStan
 from pyvws.validation._stan_case import Judgement, StanCase, seeded_target
 from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
 from pyvws.validation.cases.posterior import compared
@@ -36,13 +37,14 @@ _SAMPLED: Final = 100
 _SETTINGS: Final = SamplerSettings(draws=1000, warmup=500, chains=4, target_accept=0.9)
 
 
-def _density(engine: str) -> Judgement:
+def _density(engine: str, answers: Answers | None = None) -> Judgement:
     """The mixture's density, gradient and record log-likelihoods against one Stan."""
+    asked = answers or LiveStan(engine)
 
     def at(K: int) -> tuple[float, float, float]:
         target = seeded_target(NormalMixture(components=_COMPONENTS), RECORDS, K, seed=K)
         points = seeded_points(target, (_COMPONENTS + 1) * K)
-        return differences(target, engine, points, largest=_largest_terms)
+        return differences(target, engine, points, asked, largest=_largest_terms)
 
     return judgement(map(at, COLUMNS), pointwise_limit=POINTWISE_LIMIT)
 

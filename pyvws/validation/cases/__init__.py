@@ -21,9 +21,11 @@ from pyvws.validation.cases import (
     guarantee,
     k_marginal,
     mixture_density,
+    noise,
     perturbed_histogram,
     posterior,
     printed,
+    published_table,
     r_numbers,
     releases,
     risks,
@@ -35,6 +37,7 @@ from pyvws.validation.cases import (
     table_utility,
     values,
     weights,
+    words,
 )
 from pyvws.validation.report import Row
 
@@ -55,6 +58,7 @@ CASES: Final[tuple[Case, ...]] = (
     *table_risk.CASES,
     *conditional_table.CASES,
     *survey_estimates.CASES,
+    *published_table.CASES,
     *accounting.CASES,
     *releases.CASES,
     *systematic_draws.CASES,
@@ -82,6 +86,8 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *searched.CASES,
         *values.CASES,
         *guarantee.CASES,
+        *noise.CASES,
+        *words.CASES,
     )
 
 

@@ -1,0 +1,107 @@
+"""Claims of secret noise: Laplace figures and noisy rows at their scale, and OpenDP's own numbers.
+
+The first rows compute the loss of whole calls up to the noise. The last rows hold the noise itself
+against the probabilities tanh(1 / (2 b)) exp(-|k| / b) of whole numbers k at scale b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pyvws.errors import PyvwsError
+from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.validation._seen_noise import NoisyRows, Tables
+from pyvws.validation.cases.guarantee import ComputedLoss
+from pyvws.validation.report import Measurement, Row
+
+__all__ = ["CASES", "DrawnNoise"]
+
+_ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 a row.
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnNoise:
+    """Whether noise has its probabilities: of 0, of each sign, and the mean of its size."""
+
+    id: str
+    scale: float
+    count: int = 20_000
+    kind: str = "guarantee"
+
+    def rows(self) -> Iterator[Row]:
+        """Draw now, and give the row; nobody can repeat these draws."""
+        given = {
+            "id": self.id,
+            "paper": "wasserman2010, section 4",
+            "level": self.kind,
+            "python_function": ("pyvws.mechanisms.histogram.discrete_laplace:add_discrete_laplace"),
+            "source": "the claim",
+        }
+        try:
+            noise = add_discrete_laplace(np.zeros(self.count, dtype=np.int64), scale=self.scale)
+        except PyvwsError as error:
+            yield Row(**given, verdict="skipped", reason=str(error))
+            return
+        measured = tuple(
+            Measurement(f"{what}, in standard errors", value, -_ERRORS, _ERRORS)
+            for what, value in self.measured(noise.astype(np.float64)).items()
+        )
+        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
+        yield Row(
+            **given,
+            verdict="fail" if wrong else "pass",
+            reason=f"Noise of another distribution: {'; '.join(wrong)}." if wrong else "",
+            measured="; ".join(f"{one.what}: {one.value:.2f}" for one in measured),
+            measurements=measured,
+        )
+
+    def measured(self, noise: np.ndarray) -> dict[str, float]:
+        """How far statistics of the noise (n,) are from their expectations."""
+        # |k| > 0 is geometric: its moments follow from r = exp(-1 / b).
+        ratio, zero = math.exp(-1.0 / self.scale), math.tanh(0.5 / self.scale)
+        size = 2.0 * ratio / (1.0 - ratio**2)
+        square = 2.0 * ratio / (1.0 - ratio) ** 2
+        expected = {
+            "share of 0": (noise == 0.0, zero, zero * (1.0 - zero)),
+            "sign": (np.sign(noise), 0.0, 1.0 - zero),
+            "size": (np.abs(noise), size, square - size**2),
+        }
+        root = math.sqrt(len(noise))
+        return {
+            what: float((values.mean() - mean) / math.sqrt(variance) * root)
+            for what, (values, mean, variance) in expected.items()
+        }
+
+
+_PAPER: Final = "wasserman2010, section 4"
+_BASES: Final = (((0.5, 1.0), (-0.5, 2.0)), ((1.0, 4.0), (1.0, 4.0), (-1.0, 4.0)))
+_EXTREMES: Final = ((1.0, 4.0), (-1.0, 4.0), (0.0, 0.0), (1e300, 1e300), (-1e300, 3.0))
+# A record replaced takes a weight from one cell to another, but for the mean's sum in it.
+_TABLES: Final = {"leave-one-out": 0.999, "replace-one": 0.999}
+_ROWS: Final = {"leave-one-out": 0.999, "replace-one": 0.0}
+
+CASES: Final = (
+    *(
+        ComputedLoss(
+            id=f"guarantee/laplace-figures{name}",
+            paper=_PAPER,
+            runs=Tables(bases=_BASES, extremes=_EXTREMES, each=each, exponents=exponents),
+            share=_TABLES,
+            epsilons=(0.5, 4.0),
+        )
+        for name, each, exponents in (("", 1, False), ("-units", 3, False), ("-exponents", 1, True))
+    ),
+    ComputedLoss(
+        id="guarantee/noisy-rows",
+        paper=_PAPER,
+        runs=NoisyRows(bases=((0.0, 1.0), (1.0, 1.0, 3.0)), extremes=(-1e300, 0.0, 2.0)),
+        share=_ROWS,
+        epsilons=(0.5, 4.0),
+    ),
+    *(DrawnNoise(id=f"guarantee/drawn-noise-{scale:g}", scale=scale) for scale in (0.4, 2.0, 50.0)),
+)

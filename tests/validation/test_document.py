@@ -208,7 +208,8 @@ def test_the_page_says_what_the_rows_say() -> None:
     for said in (*LEFT_OPEN, "pyvws.engines.grid noisy_maximum"):
         assert said in text
     assert (
-        "Not asked for in this run: Densities against Stan and R; Privacy statements against R." in text
+        "Not asked for in this run: Densities against Stan and R; Privacy statements against R."
+        in text
     )
 
 

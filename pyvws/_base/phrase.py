@@ -9,9 +9,9 @@ from typing import Any
 __all__ = ["Phrase", "counted"]
 
 
-def counted(number: int, noun: str) -> str:
-    """A number and what it is of: "1 use", "2 uses", "1,000 uses"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int | str, noun: str) -> str:
+    """A number, perhaps as text, and what it is of: "1 use", "2 uses"."""
+    return f"{number} {noun}{'' if str(number) == '1' else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.validation._seen_noise import NoisyRows, Tables
@@ -35,7 +36,7 @@ class DrawnNoise:
 
     def rows(self) -> Iterator[Row]:
         """Draw now, and give the row; nobody can repeat these draws."""
-        given = {
+        given: dict[str, Any] = {
             "id": self.id,
             "paper": "wasserman2010, section 4",
             "level": self.kind,
@@ -60,7 +61,7 @@ class DrawnNoise:
             measurements=measured,
         )
 
-    def measured(self, noise: np.ndarray) -> dict[str, float]:
+    def measured(self, noise: Floats) -> dict[str, float]:
         """How far statistics of the noise (n,) are from their expectations."""
         # |k| > 0 is geometric: its moments follow from r = exp(-1 / b).
         ratio, zero = math.exp(-1.0 / self.scale), math.tanh(0.5 / self.scale)
@@ -85,7 +86,7 @@ _EXTREMES: Final = ((1.0, 4.0), (-1.0, 4.0), (0.0, 0.0), (1e300, 1e300), (-1e300
 _TABLES: Final = {"leave-one-out": 0.999, "replace-one": 0.999}
 _ROWS: Final = {"leave-one-out": 0.999, "replace-one": 0.0}
 
-CASES: Final = (
+CASES: Final[tuple[ComputedLoss | DrawnNoise, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/laplace-figures{name}",

@@ -83,7 +83,7 @@ class LostWord:
 
     def rows(self) -> Iterator[Row]:
         """Make both releases now, and give the row."""
-        given = {
+        given: dict[str, Any] = {
             "id": self.id,
             "paper": _PAPER,
             "level": self.kind,

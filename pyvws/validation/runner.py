@@ -128,11 +128,12 @@ def jobs(
             return [replace(_blank(case), verdict="skipped", reason=without_r)]
         return [_judged(case, live)]
 
-    own = [(case.level, case.id, partial(against_r, case)) for case in chosen]
-    others = [(case.kind, case.id, case.rows) for case in measured]
-    return [
-        Job(id=name, level=level, part=level, rows=rows) for level, name, rows in (*own, *others)
+    todo = [
+        Job(id=case.id, level=case.level, part=case.level, rows=partial(against_r, case))
+        for case in chosen
     ]
+    todo += [Job(id=case.id, level=case.kind, part=case.kind, rows=case.rows) for case in measured]
+    return todo
 
 
 def performed(job: Job) -> Iterator[Row]:
@@ -194,8 +195,9 @@ def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
 
 def _from_stored(case: MeasuredCase) -> MeasuredCase:
     """The case with Stan's stored answers, if there are any."""
-    has_stored = isinstance(case, StanCase) and case.kind == "density"
-    return replace(case, cached=True) if has_stored else case
+    if isinstance(case, StanCase) and case.kind == "density":
+        return replace(case, cached=True)
+    return case
 
 
 def _judged(case: Case, live: str) -> Row:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from pyvws._base import resources as _resources
 from pyvws.validation._privacy_loss import Losses
-from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched, values
+from pyvws.validation.cases import CASES, MeasuredCase, guarantee, measured_cases, searched
 
 __all__ = [
     "LEFT_OPEN",
@@ -49,6 +49,7 @@ LEFT_OPEN: Final = (
 """Kinds of error that the rows would miss, whatever function they are in."""
 
 _FILE: Final = "reached.json"
+_LEVELS: Final = ("statement", "guarantee")
 _KERNELS: Final = ("kernel", "inlined_kernel")
 _NOT_RUN: Final = ("Protocol", "Error", "Warning")
 
@@ -89,8 +90,9 @@ def reached() -> list[str]:
     with functions_seen() as codes:
         for case in CASES:
             case.python(next(case.cells()))
-        for measured in (*searched.CASES, *values.CASES, *guarantee.CASES):
-            _begin(measured)
+        for measured in measured_cases():
+            if measured.kind in _LEVELS:
+                _begin(measured)
     return among_public(codes)
 
 

@@ -202,7 +202,7 @@ def _run(
             draws=len(engine.draws[0]),
             chains=1,
             seed=SEED,
-            **{"mechanism": LipschitzWeighted(), **given},
+            **{"mechanism": LipschitzWeighted(g=0.0), **given},
         )
 
 

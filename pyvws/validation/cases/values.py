@@ -57,7 +57,7 @@ class _Drawn:
             reason = f"Outside its limits: {', '.join(wrong)}."
         yield Row(
             id=self.id,
-            paper="vws2024, Algorithm 1, step 8",
+            paper="vws2024, section 2",
             level=self.kind,
             python_function="pyvws.release.synthesizer:Synthesizer",
             verdict="fail" if reason else "pass",

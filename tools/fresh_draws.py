@@ -31,15 +31,9 @@ def _spells(rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame({"y": rng.negative_binomial(2, 0.02, 1000), "x": np.zeros(1000)})
 
 
-def _incomes(rng: np.random.Generator) -> pl.DataFrame:
-    rank = rng.choice(6, 600, p=[0.4, 0.3, 0.2, 0.06, 0.03, 0.01])
-    return pl.DataFrame({"y": np.exp(rng.normal(3.0 + 0.2 * rank, 0.6)), "x": rank.astype(str)})
-
-
 _TABLES: dict[str, tuple[Callable[[np.random.Generator], pl.DataFrame], dict[str, object]]] = {
     "counts by town": (_visits, {"model": "poisson", "formula": "~ x", "epsilon": 2.0}),
     "overdispersed counts": (_spells, {"model": "negative-binomial", "epsilon": 2.0}),
-    "incomes by rank": (_incomes, {"model": "normal", "formula": "~ x", "epsilon": 6.0}),
 }
 
 

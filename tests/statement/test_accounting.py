@@ -296,6 +296,7 @@ def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
     made = statement(confirmed=True, target=5.0)
     assert made.epsilon_per_dataset > made.target
     said = " ".join(words_of(made))
+    assert "as often as not" in said
     assert "nothing released" in said
     assert "nothing released." not in said
 

@@ -41,7 +41,12 @@ from pyvws.synthesis.fit_sources import (
     TableSource,
     share_outside,
 )
-from pyvws.synthesis.judged_fits import judge_convergence, tells_nothing
+from pyvws.synthesis.judged_fits import (
+    judge_convergence,
+    search_caveats,
+    tell_of_rest,
+    tells_nothing,
+)
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.settings import RunSettings
@@ -49,15 +54,12 @@ from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.cells import Records
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 from pyvws.tables.units import Units
-from pyvws.weights.search import Window
 
 __all__ = ["FittedRun", "draw_from_posterior", "fitted_run", "open_loop"]
 
 Log = Callable[[str], None]
 
 _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
-
-_SPENT = 0.95  # A statement tells of a target of which a smaller share is spent.
 
 # The statement's word for the source of the number of rows, by the type of `records`.
 _ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", str: "noisy"}
@@ -190,7 +192,7 @@ def fitted_run(
     nothing = tells_nothing(settings, loop, weighting)
     judge_convergence(settings, loop, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
-    _tell_of_rest(statement, listener)
+    tell_of_rest(statement, listener)
     outside = None
     if weighting.clamp is not None:
         of_fit = (final.posterior, final.weights, weighting.clamp)
@@ -278,30 +280,6 @@ def _fitted(
     return weighting, final, constants
 
 
-def _tell_of_rest(statement: PrivacyStatement, listener: Listener) -> None:
-    """Tell the listener why a search ended below its target."""
-    if statement.leaves_room:
-        listener.line(
-            f"  epsilon {statement.epsilon_per_dataset:.4g} of the target {statement.target:.4g} "
-            "is spent. The bound is the largest of many draws, and the search leaves room for what "
-            "further draws are likely to add. Rare levels and patterns make the bound noisy: join "
-            "them, or name fewer predictors, to come nearer."
-        )
-    if statement.reweighted_below:
-        listener.line(
-            "  Re-weighting ends below the bound of the weights before it: no k brings it up. That "
-            "is safe, and the statement says so."
-        )
-
-
-def _ends_below(settings: RunSettings, weighting: Weighting, final: WeightedFit) -> bool:
-    """Whether re-weighting ended below the bound of the mechanism's own fit, its target."""
-    if not settings.reweight or settings.epsilon is not None:
-        return False
-    near = Window.around(weighting.fit.bounds.database, settings.tolerance)
-    return final.bounds.database < near.low
-
-
 def _held(
     settings: RunSettings, loop: SynthesisLoop, final: WeightedFit, target: float
 ) -> WeightedFit:
@@ -348,9 +326,7 @@ def _statement(
         ),
         model=loop.model.name,
         reweighted=settings.reweight,
-        reweighted_below=_ends_below(settings, weighting, final),
-        leaves_room=not enforced
-        and final.bounds.epsilon < _SPENT * (settings.target_epsilon or 0.0),
+        found=search_caveats(settings, weighting, final),
         searched=bool(loop.tries),
         lipschitz_bound=(
             final.bounds.database if weighting.clamp is None else weighting.clamp.half
@@ -358,7 +334,6 @@ def _statement(
         enforced=enforced,
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
-        shifted="g" in weighting.constants,
         columns=_costs(settings, table, weighting, final),
         columns_synthesized=tuple(one for one in table.synthesized if one in table.released)
         if settings.public_table

@@ -186,17 +186,14 @@ class PrivacyStatement(Statement):
         Title and explanation of a mechanism of the agency's own; empty for the package's own.
     reweighted, searched : bool
         Whether Algorithm 3 ran, and whether the run searched a constant over refits.
-    reweighted_below, leaves_room : bool
-        Whether Algorithm 3 ended below the bound that it was to meet, and whether an estimated
-        epsilon lies more than 5 % below its target.
+    found : tuple of str
+        Keys of caveats on the choice of constants: "shift", "room" and "reweighted-below".
     lipschitz_bound : float
         Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. For a
         censored fit, the bound that the fit enforces.
     enforced, data_weights, prepared_from_data : bool
         Whether the fit clamps each record's term to a window twice as wide as the bound, whether
         weights come from the data, and whether the model's levels come from the data.
-    shifted : bool
-        Whether the data decided that the shift g of the weights is above 0.
     downweights : bool
         Whether any weight of the fit that made the datasets is below 1.
     confirmed : bool
@@ -257,15 +254,13 @@ class PrivacyStatement(Statement):
     columns_numbered: tuple[str, ...] = ()
     members: bool = False
     proposed: bool = False
-    reweighted_below: bool = False
-    leaves_room: bool = False
+    found: tuple[str, ...] = ()
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
     mechanism_words: Mapping[str, str] = field(default_factory=dict)
     enforced: bool = False
     data_weights: bool = True
     prepared_from_data: bool = False
-    shifted: bool = False
     downweights: bool = True
     confirmed: bool = False
     target: float | None = None
@@ -354,7 +349,6 @@ class PrivacyStatement(Statement):
             "approximated": self.approximated,
             "public-settings": strict,
             "weights": self.data_weights,
-            "shift": self.shifted,
             "prepared": self.prepared_from_data,
             "proposed": self.proposed,
             "compared": self.compared,
@@ -387,8 +381,7 @@ class PrivacyStatement(Statement):
             "unchecked-model": "model" in self.unchecked,
             "unchecked-engine": "engine" in self.unchecked,
             "above-target": above,
-            "room": self.leaves_room,
-            "reweighted-below": self.reweighted_below,
+            **dict.fromkeys(self.found, True),
             "own-program": self.own_program == "own-program",
             "unchecked-program": self.own_program == "unchecked-program",
             "reads-outcome": self.reads_outcome,
@@ -426,7 +419,7 @@ class PrivacyStatement(Statement):
         }
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            *([LedgerEntry(Phrase("shift"), None)] if self.shifted else []),
+            *([LedgerEntry(Phrase("shift"), None)] if "shift" in self.found else []),
             *(LedgerEntry(use, None) for use in self.uses),
             *weights.get(self.weights_source, []),
             LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),

@@ -1,4 +1,4 @@
-"""Warn or stop if a run's chains fail their diagnostics, or if a clamp leaves only the prior."""
+"""What a run says of its fits: failed chains, a clamp that leaves the prior, a search's end."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import warnings
 
 from pyvws.engines._remedies import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
-from pyvws.mechanisms.weighing import Weighting
+from pyvws.mechanisms.weighing import WeightedFit, Weighting
+from pyvws.statement.accounting import PrivacyStatement
 from pyvws.synthesis.fit_sources import clamps_everything
-from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
+from pyvws.weights.search import Window
 
-__all__ = ["judge_convergence", "tells_nothing"]
+__all__ = ["judge_convergence", "search_caveats", "tell_of_rest", "tells_nothing"]
+
+_SPENT = 0.95  # A statement tells of a target of which a smaller share is spent.
 
 _REMEDY = "Raise draws, warmup or target_accept."
 _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
@@ -64,3 +68,38 @@ def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighti
         raise InputError(_PRIOR)
     warnings.warn(_PRIOR, ConvergenceWarning, stacklevel=5)
     return True
+
+
+def search_caveats(
+    settings: RunSettings, weighting: Weighting, final: WeightedFit
+) -> tuple[str, ...]:
+    """Keys of the caveats on the constants of the weights.
+
+    "shift" where the data decided g, "room" where an estimated epsilon lies more than 5 % below its
+    target, and "reweighted-below" where Algorithm 3 ended below the bound that it was to meet.
+    """
+    target, reached = settings.target_epsilon, final.bounds
+    searches = settings.reweight and settings.epsilon is None
+    near = Window.around(weighting.fit.bounds.database, settings.tolerance)
+    applies = {
+        "shift": "g" in weighting.constants,
+        "room": weighting.clamp is None and reached.epsilon < _SPENT * (target or 0.0),
+        "reweighted-below": searches and reached.database < near.low,
+    }
+    return tuple(key for key, holds in applies.items() if holds)
+
+
+def tell_of_rest(statement: PrivacyStatement, listener: Listener) -> None:
+    """Tell the listener why a search ended below its target."""
+    if "room" in statement.found:
+        listener.line(
+            f"  epsilon {statement.epsilon_per_dataset:.4g} of the target {statement.target:.4g} "
+            "is spent. The bound is the largest of many draws, and the search leaves room for what "
+            "further draws are likely to add. Rare levels and patterns make the bound noisy: join "
+            "them, or name fewer predictors, to come nearer."
+        )
+    if "reweighted-below" in statement.found:
+        listener.line(
+            "  Re-weighting ends below the bound of the weights before it: no k brings it up. That "
+            "is safe, and the statement says so."
+        )

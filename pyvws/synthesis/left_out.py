@@ -21,7 +21,7 @@ Out = NDArray[np.bool_]
 
 def left_out(records: Records, out: Out) -> int:
     """How many records of the whole table, or units, `out` (N,) has."""
-    return round(records.mean(out) * records.total_records)
+    return round(records.mean(out.astype(np.float64)) * records.total_records)
 
 
 def loses_much(model: Any, records: Any, out: Out, column: int | None = None) -> bool:

@@ -150,6 +150,10 @@ PROPERTY_TESTS = {
     "evaluation.k_marginal.pair_distances": (
         "evaluation/test_k_marginal.py::test_double_loops_give_the_same"
     ),
+    "evaluation.k_marginal.worse_than_independent": (
+        "evaluation/test_k_marginal.py::"
+        "test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap"
+    ),
     "evaluation.least_squares.fit_formula": (
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
     ),

@@ -187,3 +187,11 @@ def test_a_sample_of_independent_columns_is_not_worse_than_independent_ones() ->
     assert not worse_than_independent(950.0, 940.0, 990.0)
     assert not worse_than_independent(985.0, 999.0, 990.0)
     assert worse_than_independent(970.0, 999.0, 990.0)
+
+
+@given(*[st.floats(0, 1000)] * 3)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap(one, apart, again):
+    if worse_than_independent(one, apart, again):
+        assert one < min(apart, again)
+    assert not worse_than_independent(apart, apart, again)

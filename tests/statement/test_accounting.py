@@ -354,9 +354,9 @@ WHEN = {
     "unchecked-model": lambda made: "model" in made.unchecked,
     "unchecked-engine": lambda made: "engine" in made.unchecked,
     "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
-    "shift": lambda made: made.shifted,
-    "room": lambda made: made.leaves_room,
-    "reweighted-below": lambda made: made.reweighted_below,
+    "shift": lambda made: "shift" in made.found,
+    "room": lambda made: "room" in made.found,
+    "reweighted-below": lambda made: "reweighted-below" in made.found,
     "own-program": lambda made: made.own_program == "own-program",
     "unchecked-program": lambda made: made.own_program == "unchecked-program",
     "reads-outcome": lambda made: made.reads_outcome,
@@ -372,6 +372,7 @@ any_facts = st.fixed_dictionaries(
         "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model"), ("engine",)]),
         "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
         "target": st.sampled_from([None, 5.0, 6.0]),
+        "found": st.sampled_from([(), ("shift",), ("room", "reweighted-below")]),
         "growth": st.sampled_from([0.0, 0.25, math.inf]),
         "threshold": st.sampled_from([1.0, 0.9]),
         "datasets": st.integers(3, 4),
@@ -387,8 +388,7 @@ any_facts = st.fixed_dictionaries(
             for name in (
                 *("searched", "enforced", "data_weights", "prepared_from_data", "downweights"),
                 *("rounded", "reads_outcome", "short_seed", "confirmed", "keep_order"),
-                *("accepts_unconverged", "exact_draws", "shifted", "leaves_room"),
-                "reweighted_below",
+                *("accepts_unconverged", "exact_draws"),
             )
         },
     }

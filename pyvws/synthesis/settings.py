@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-import numpy as np
-
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines._engine import Engine
@@ -16,7 +14,6 @@ from pyvws.engines.registry import (
     ENGINES,
     STAN_ENGINES,
     check_dp,
-    check_table,
     engine_version,
     is_exact,
 )
@@ -42,7 +39,7 @@ from pyvws.synthesis.families import (
 )
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
-from pyvws.tables.cells import make_cells
+from pyvws.synthesis.unfit import refuse_design, refuse_windows
 from pyvws.tables.formula import read_formula
 from pyvws.tables.schema import Schema
 from pyvws.weights.search import LONGER
@@ -52,7 +49,6 @@ __all__ = ["SCHEMA_FILE", "RunSettings", "mechanisms_that"]
 SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""
 
-_NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
 _DATASETS_OF_TABLE: Final = 5
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
@@ -337,26 +333,13 @@ class RunSettings:
         mechanism, family = cast(Mechanism, self.mechanism), cast(Model, self.model)
         if mechanism.fits_model and self.program is None:
             refuse_too_many(str(self.outcome), family, K)
-        if is_exact(self.engine) and not family.prepared_from_data:
-            from pyvws.engines._public_grid import check_grid
-
-            check_grid(self.settings, family, K, mechanism.windows)
+        refuse_design(self.engine, self.settings, mechanism, family, K)
 
     def _check_fits(self) -> None:
-        """Raise InputError for what would stop a fit to any table that the settings admit."""
-        mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.clamps and self.program is not None:
-            raise InputError(
-                "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
-                "the terms in the program and choose another mechanism."
-            )
-        for family in self.families:
-            if not own_model(family):
-                for clamp in mechanism.windows:
-                    clamp.shift(family, _NO_CELLS)
+        table = self.public_table is not None
+        of_run = cast(Mechanism, self.mechanism), self.families, self.engine
+        refuse_windows(*of_run, table=table, program=self.program is not None)
         if self.public_table is not None:
-            if mechanism.clamps:
-                check_table(self.engine)
             longest = self.settings.draws * self.settings.chains
             searched = self.target_epsilon is not None
             refuse_sizes(self.public_table, longest * (LONGER if searched else 1), searched)

@@ -13,24 +13,12 @@ from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_
 from pyvws.errors import InputError
 from pyvws.tables.conditions import level_numbers
 from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
-from pyvws.tables.entries import (
-    labels,
-    missing_codes,
-    names,
-    pair,
-    refuse_no_text,
-    several,
-)
+from pyvws.tables.entries import labels, missing_codes, names, pair, refuse_no_text, several
 from pyvws.tables.families import CATEGORICAL, COUNTS, FAMILIES, MOST_LEVELS, PARTED, family_named
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
-__all__ = [
-    "ENTRIES",
-    "ROLES",
-    "Column",
-    "part_of",
-]
+__all__ = ["ENTRIES", "ROLES", "Column", "part_of"]
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15

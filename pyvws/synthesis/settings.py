@@ -39,7 +39,15 @@ from pyvws.synthesis.families import (
 )
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
-from pyvws.synthesis.unfit import refuse_design, refuse_windows
+from pyvws.synthesis.unfit import (
+    refuse_accepted_miss,
+    refuse_design,
+    refuse_grid,
+    refuse_pairs,
+    refuse_types,
+    refuse_unconverged,
+    refuse_windows,
+)
 from pyvws.tables.formula import read_formula
 from pyvws.tables.schema import Schema
 from pyvws.weights.search import LONGER
@@ -270,7 +278,7 @@ class RunSettings:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
-        self._check_grid()
+        refuse_grid(self)
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         declarations = {one.name: one for one in settings_of(type(self))}
@@ -291,40 +299,16 @@ class RunSettings:
         if cast(Mechanism, self.mechanism).clamps:
             for family in self.families:
                 refuse_unclamped(family)
-        if self._clamps_alone() and any(getattr(one, "squeeze", 0.0) for one in self.families):
-            raise InputError(
-                "The clamp of censored takes outcomes at an end of the range as they are, so none "
-                "is moved. Leave squeeze out."
-            )
         mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.reference is not None and self.prepared_from_data:
-            raise InputError(
-                "A reference needs a model whose settings are all public: the levels of the "
-                "outcome would come from two tables. Give levels (--levels)."
-            )
-        if self.keep_order and mechanism.protects_records:
-            raise InputError(
-                "Under loo neighbours no released row is a record's own, so there is no order to "
-                "keep. Leave keep_order out, or choose replace."
-            )
+        refuse_pairs(self)
         self._check_records()
         if self.unit_column is not None:
             whole = self.public_table is not None and self.public_table.members is not None
             linked = whole and (self.keep_order or self._reads_outcome)
             own = self.program is not None
             refuse_units(mechanism, self.unit_column, program=own, linked=linked)
-        if self.accept_unconverged and not self._clamped_one_by_one:
-            raise InputError(
-                "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
-                "has it under censored with weights none, public, reference or staged, without "
-                "downscale, and with a model that reads no outcome and whose levels are given. "
-                "Leave accept_unconverged out."
-            )
-        if self.strict and self.types != _TYPES[0]:
-            raise InputError(
-                "One confidential cell can change a type of the table, so a run that claims dp "
-                "takes its types from the schema. Leave types (--types) out."
-            )
+        refuse_unconverged(self.accept_unconverged and not self._clamped_one_by_one)
+        refuse_types(self.strict and self.types != _TYPES[0])
         check_dp(self.engine, self.strict)
         self._check_fits()
 
@@ -346,26 +330,6 @@ class RunSettings:
         elif self.formula == "~ 1":  # Of others the table's public columns say how many there are.
             self.check_design(1)
 
-    def _check_grid(self) -> None:
-        if is_exact(self.engine):
-            mechanism = cast(Mechanism, self.mechanism)
-            clamps = mechanism.clamps_every_fit or mechanism.reference is not None
-            if not clamps or self.downscale:
-                raise InputError(
-                    "Engine grid draws from clamped targets alone, and this run makes a fit "
-                    "to the table without a clamp. Choose mechanism censored with weights none, "
-                    "public, reference or staged, without downscale, or engine native."
-                )
-            if self.accept_unconverged:
-                raise InputError(
-                    "Engine grid draws exactly and runs no chain on the table, so there is none to "
-                    "accept. Leave accept_unconverged out."
-                )
-        elif self.settings.grid_range or self.settings.grid_steps:
-            raise InputError(
-                "grid_range and grid_steps belong to engine grid. Choose it or leave them out."
-            )
-
     def _check_target(self) -> None:
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         mechanism = cast(Mechanism, self.mechanism)
@@ -380,15 +344,7 @@ class RunSettings:
                 "downscale lowers weights until the bound is epsilon / 2. It needs epsilon, and a "
                 "mechanism with weights."
             )
-        aims = self.downscale or mechanism.own_epsilon is not None
-        may_miss = aims and mechanism.fits_model and not mechanism.clamps
-        if self.accept_above_target and not may_miss:
-            raise InputError(
-                "Only weighted-epsilon and downscale can end above the epsilon that was asked for. "
-                "A search ends below its epsilon or releases nothing; censored and "
-                "perturbed-histogram enforce theirs; other runs aim at none. Leave "
-                "accept_above_target (--accept-above-target) out."
-            )
+        refuse_accepted_miss(self)
 
     def _check_records(self) -> None:
         of = self.public_table
@@ -475,10 +431,6 @@ class RunSettings:
             return set(self.public_table.public)
         kept = {self.keep} if isinstance(self.keep, str) else {*self.keep}
         return {*read_formula(self.formula).columns, *kept} - {self.outcome, "all"}
-
-    def _clamps_alone(self) -> bool:
-        """Whether every fit of the run clamps its terms."""
-        return cast(Mechanism, self.mechanism).clamps_every_fit and not self.downscale
 
     @property
     def only_in_memory(self) -> bool:

@@ -14,7 +14,14 @@ from pyvws.models.model import Model
 from pyvws.models.registry import is_own
 from pyvws.tables.cells import make_cells
 
-__all__ = ["refuse_design", "refuse_windows"]
+__all__ = [
+    "refuse_accepted_miss",
+    "refuse_design",
+    "refuse_grid",
+    "refuse_pairs",
+    "refuse_unconverged",
+    "refuse_windows",
+]
 
 _NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 
@@ -43,3 +50,82 @@ def refuse_windows(
             clamp.shift(family, _NO_CELLS)
     if table and mechanism.clamps:
         check_table(engine)
+
+
+def refuse_grid(run: Any) -> None:
+    """Raise InputError for grid settings without the engine, and for runs that it cannot make."""
+    if is_exact(run.engine):
+        mechanism = run.mechanism
+        clamps = mechanism.clamps_every_fit or mechanism.reference is not None
+        if not clamps or run.downscale:
+            raise InputError(
+                "Engine grid draws from clamped targets alone, and this run makes a fit "
+                "to the table without a clamp. Choose mechanism censored with weights none, "
+                "public, reference or staged, without downscale, or engine native."
+            )
+        if run.accept_unconverged:
+            raise InputError(
+                "Engine grid draws exactly and runs no chain on the table, so there is none to "
+                "accept. Leave accept_unconverged out."
+            )
+    elif run.settings.grid_range or run.settings.grid_steps:
+        raise InputError(
+            "grid_range and grid_steps belong to engine grid. Choose it or leave them out."
+        )
+
+
+def refuse_accepted_miss(run: Any) -> None:
+    """Raise InputError for an accepted miss of a run that cannot miss its epsilon."""
+    mechanism = run.mechanism
+    aims = run.downscale or mechanism.own_epsilon is not None
+    may_miss = aims and mechanism.fits_model and not mechanism.clamps
+    if run.accept_above_target and not may_miss:
+        raise InputError(
+            "Only weighted-epsilon and downscale can end above the epsilon that was asked for. "
+            "A search ends below its epsilon or releases nothing; censored and "
+            "perturbed-histogram enforce theirs; other runs aim at none. Leave "
+            "accept_above_target (--accept-above-target) out."
+        )
+
+
+def refuse_unconverged(accepted: bool) -> None:
+    """Raise InputError for accepted chains of a run that has no guarantee to give up."""
+    if accepted:
+        raise InputError(
+            "accept_unconverged gives up the guarantee dp, which this run does not have. A run "
+            "has it under censored with weights none, public, reference or staged, without "
+            "downscale, and with a model that reads no outcome and whose levels are given. "
+            "Leave accept_unconverged out."
+        )
+
+
+def refuse_types(own: bool) -> None:
+    """Raise InputError for the table's own types in a run that claims dp."""
+    if own:
+        raise InputError(
+            "One confidential cell can change a type of the table, so a run that claims dp "
+            "takes its types from the schema. Leave types (--types) out."
+        )
+
+
+def refuse_pairs(run: Any) -> None:
+    """Raise InputError for an order, a squeeze or a reference that the run cannot have."""
+    if run.keep_order and run.mechanism.protects_records:
+        raise InputError(
+            "Under loo neighbours no released row is a record's own, so there is no order to "
+            "keep. Leave keep_order out, or choose replace."
+        )
+    if (
+        run.mechanism.clamps_every_fit
+        and not run.downscale
+        and any(getattr(one, "squeeze", 0.0) for one in run.families)
+    ):
+        raise InputError(
+            "The clamp of censored takes outcomes at an end of the range as they are, so none "
+            "is moved. Leave squeeze out."
+        )
+    if run.mechanism.reference is not None and run.prepared_from_data:
+        raise InputError(
+            "A reference needs a model whose settings are all public: the levels of the "
+            "outcome would come from two tables. Give levels (--levels)."
+        )

@@ -10,13 +10,7 @@ from typing import Any, Final, Literal, cast
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines._engine import Engine
-from pyvws.engines.registry import (
-    ENGINES,
-    STAN_ENGINES,
-    check_dp,
-    engine_version,
-    is_exact,
-)
+from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram

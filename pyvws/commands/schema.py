@@ -72,8 +72,8 @@ def schema(
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
             *([_UNNAMED] if record_instead(list(found.columns)) else []),
-            f"The proposal has looked at the table: {len(found.to_review)} entries hold values of "
-            "its records, and they decided the others.",
+            "The proposal has looked at the table. Entries with values of its records: "
+            f"{len(found.to_review)}. The records decided the other entries too.",
             "Check each against what is known of the survey, correct it, and take its name out of "
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",

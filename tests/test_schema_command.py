@@ -36,7 +36,7 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     run = run_here("schema", table, "--out", out)
     assert (run.code, run.err) == (0, "")
     assert stat.S_IMODE(out.stat().st_mode) == 0o600  # Its levels are values of the table.
-    for word in ("person", "drop", "nominal", "levels", "looked at the table: 8 entries", "review"):
+    for word in ("person", "drop", "nominal", "levels", "values of its records: 8.", "review"):
         assert word in run.out, word
     for value in (_CANARY, str(_NUMBER), "quote", "002"):
         assert value not in run.out

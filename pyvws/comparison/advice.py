@@ -15,6 +15,7 @@ from typing import Final, cast
 import numpy as np
 
 from pyvws.comparison.choices import Point
+from pyvws.evaluation.k_marginal import worse_than_independent
 from pyvws.evaluation.table_utility import Score
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.report.page import number
@@ -141,8 +142,10 @@ def advised(
     ranked = sorted(within, key=lambda row: sign * row.mean(score))
     labels = [row.point.choice.label for row in ranked]
     best, *others = [ranked[labels.index(label)] for label in dict.fromkeys(labels)]
-    better = scale.larger_is_better == (best.mean(score) < scale.independent)
-    worse = better and score != "margins"  # Independent columns have the margins of the data.
+    # Independent columns have the margins of the data.
+    worse = score != "margins" and worse_than_independent(
+        best.mean(score), scale.independent, scale.bootstrap, best=scale.best
+    )
     sentences = [
         f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, "
         f"{KINDS[best.guarantee]}.",

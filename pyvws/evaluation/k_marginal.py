@@ -83,14 +83,17 @@ class KMarginal:
         return worse_than_independent(self.score, self.independent, self.bootstrap)
 
 
-def worse_than_independent(score: float, independent: float, bootstrap: float) -> bool:
-    """Whether a k-marginal score lies below that of independent columns by more than chance.
+def worse_than_independent(
+    score: float, independent: float, bootstrap: float, *, best: float = 1000.0
+) -> bool:
+    """Whether a score is worse than that of independent columns by more than chance.
 
     Independent columns have the data's own margins, which no sample has. So where columns are
-    nearly independent, a good dataset has a lower score than they have. It then lacks about as much
-    of 1000 as a bootstrap does, and a score counts as worse from twice as much on.
+    nearly independent, a good dataset is farther from the `best` score than they are, by about as
+    much as a bootstrap is. A score counts as worse from twice as much on.
     """
-    return score < independent and 1000.0 - score > 2.0 * (1000.0 - bootstrap)
+    lacking = abs(best - score)
+    return lacking > max(abs(best - independent), 2.0 * abs(best - bootstrap))
 
 
 def k_marginal(

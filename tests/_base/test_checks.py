@@ -37,8 +37,8 @@ def test_values_pass_through_as_floats():
         assert checked.tolist() == [0.5, 1.0]
         assert _checks.vector(column, "x").tolist() == [1.0, 2.0]
     assert _checks.vector([1, None], "x")[0] == 1.0  # missing values are for finite_vector to see
-    assert _checks.log_lik_matrix(pl.DataFrame({"a": [1, 2], "b": [3, 4]})).tolist() == [
-        [1.0, 3.0],
+    assert _checks.log_lik_matrix(pl.DataFrame({"a": [5, 2], "b": [3, 4]})).tolist() == [
+        [5.0, 3.0],
         [2.0, 4.0],
     ]
     assert _checks.log_lik_matrix([[-math.inf]]).shape == (1, 1)

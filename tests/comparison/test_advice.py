@@ -24,11 +24,12 @@ def row(
 ) -> Row:
     choice = read_choice(words)
     given = {"outcome": "y", "model": "poisson", **choice.settings}
+    ends = (1000.0, 0.0) if larger else (0.0, 1000.0)
     return Row(
         Point(choice, None, given),
         guarantee,
         epsilons,
-        tuple((Score("s", x, (x,), 990.0, 900.0, 1000.0, 0.0, larger, ""),) for x in values),
+        tuple((Score("s", x, (x,), 990.0, 900.0, *ends, larger, ""),) for x in values),
         *(1.0, 1.0, 2.0, problems),
     )
 

@@ -51,7 +51,7 @@ def _ratios(name: str, seed: int, again: int) -> tuple[np.ndarray, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--again", type=int, default=5)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -443,7 +443,7 @@ def test_a_run_in_steps(tmp_path):
 
 
 def test_a_statement_names_the_grid_that_the_defaults_give():
-    named = public_grid(SamplerSettings(), find_model("normal"), 1, 1).settings
+    named = public_grid(SamplerSettings(), find_model("normal"), 1).settings
     assert named == {"grid_range": [-10.0, 10.0, -6.0, 4.0], "grid_steps": [1000, 200]}
 
 

@@ -62,7 +62,7 @@ SCHEMA = Schema(
 
 
 def synthesizer(**settings: Any) -> vws.Synthesizer:
-    chosen = {"schema": SCHEMA, "mechanism": "lw", "by_column": True, **QUICK, **settings}
+    chosen = {"schema": SCHEMA, "mechanism": "lw", "by_column": True, "g": 0.0, **QUICK, **settings}
     return vws.Synthesizer(**arranged(chosen))
 
 
@@ -239,7 +239,9 @@ def test_the_agency_hears_of_columns_that_lose_records() -> None:
     table = TABLE.with_columns(owner=pl.Series(np.where(np.arange(N) < 9, "no", "yes")))
     alone = replace(SCHEMA.columns["owner"], predictors=())
     schema = replace(SCHEMA, columns={**SCHEMA.columns, "owner": alone})
-    synthesizer(schema=schema).fit(table, seed=SEED, listener=replace(SILENT, line=lines.append))
+    synthesizer(schema=schema, g=None).fit(
+        table, seed=SEED, listener=replace(SILENT, line=lines.append)
+    )
     (line,) = (line for line in lines if "'owner'" in line)
     assert f"LW would give weight 0 to 9 of {N} records in column 'owner'" in line
     lines.clear()

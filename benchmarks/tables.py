@@ -186,7 +186,11 @@ def survey_figures(path: Path, datasets: int, settings: SamplerSettings) -> dict
     table = pl.read_csv(path, infer_schema=False)
     began, spent = time.perf_counter(), time.process_time()
     run = Synthesizer(
-        schema=survey_schema(), mechanism="unweighted", datasets=datasets, settings=settings
+        schema=survey_schema(),
+        mechanism="unweighted",
+        types="table",
+        datasets=datasets,
+        settings=settings,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

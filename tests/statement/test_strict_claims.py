@@ -788,9 +788,10 @@ def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) ->
         with pytest.raises(InputError, match=r"^records draws another number of rows"):
             Synthesizer(**strict(records=5, **role)).fit(table, seed=1)
         table.write_parquet(tmp_path / "table.parquet")
-        run = Synthesizer(**strict(records=5, **role))
         with pytest.raises(InputError, match=r"^records draws another number of rows"):
-            run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=1)
+            Synthesizer(**strict(records=5, **role)).fit_to(
+                tmp_path / "table.parquet", tmp_path / "out", seed=1
+            )
     assert not (tmp_path / "out").exists()
 
 

@@ -240,12 +240,14 @@ def test_beta_outcomes_outside_their_range_are_never_moved():
     )
 
 
-@pytest.mark.parametrize("bad", [(1, 0), (0, 0), (0, 1, 2), (0, np.inf), ("a", "b"), 3])
+@pytest.mark.parametrize(
+    "bad", [(1, 0), (0, 0), (0, 1, 2), (0, np.inf), (-1e308, 1e308), ("a", "b"), 3]
+)
 def test_ranges_that_are_none(bad):
     with pytest.raises(InputError) as caught:
         find_model("beta", range=bad)
     assert str(caught.value) == (
-        f"range must be two finite numbers, the lower one first. Got {bad!r}."
+        f"range must be two finite numbers, the lower one first, a finite way apart. Got {bad!r}."
     )
 
 

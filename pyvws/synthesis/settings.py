@@ -314,9 +314,8 @@ class RunSettings:
         refuse_design(self.engine, self.settings, mechanism, family, K)
 
     def _check_fits(self) -> None:
-        table = self.public_table is not None
         of_run = cast(Mechanism, self.mechanism), self.families, self.engine
-        refuse_windows(*of_run, table=table, program=self.program is not None)
+        refuse_windows(*of_run, program=self.program is not None)
         if self.public_table is not None:
             longest = self.settings.draws * self.settings.chains
             searched = self.target_epsilon is not None

@@ -37,9 +37,12 @@ def refuse_design(
 
 
 def refuse_windows(
-    mechanism: Mechanism, families: tuple[Model, ...], engine: Any, *, table: bool, program: bool
+    mechanism: Mechanism, families: tuple[Model, ...], engine: Any, *, program: bool
 ) -> None:
-    """Raise InputError for a clamp that the families, the engine or an own program cannot have."""
+    """Raise InputError for a clamp that the families, the engine or an own program cannot have.
+
+    `families` has one of each conditional. Those of several conditionals are one target.
+    """
     if mechanism.clamps and program:
         raise InputError(
             "Your own Stan program cannot be censored from outside. Leave --stan out, or clamp "
@@ -48,7 +51,7 @@ def refuse_windows(
     for family in families:
         for clamp in () if is_own(family) else mechanism.windows:
             clamp.shift(family, _NO_CELLS)
-    if table and mechanism.clamps:
+    if len(families) > 1 and mechanism.clamps:
         check_table(engine)
 
 

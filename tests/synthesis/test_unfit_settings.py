@@ -76,6 +76,12 @@ def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> N
         vws.Synthesizer(**{**usual, "mechanism": STRICT, **given})
 
 
+def test_a_table_of_one_column_takes_any_engine_under_a_clamp() -> None:
+    one = Schema({"y": Column(model="poisson", range=(0, 50))})
+    made = vws.Synthesizer(schema=one, mechanism=STRICT, engine=EnsembleEngine())
+    assert made.engine.name == "ensemble"
+
+
 def test_a_program_is_refused_under_a_clamp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "engine_version", lambda _name: "not asked")
     program = UserProgram(shipped_program(find_model("poisson")))

@@ -130,16 +130,25 @@ _SETTLED: st.SearchStrategy[Any] = st.one_of(
         **_COUNTING,
     ),
 )
+
+
+def _histogram(**given: Any) -> vws.PerturbedHistogram:
+    try:
+        return vws.PerturbedHistogram(**given)
+    except InputError:  # Not all go together.
+        reject()
+
+
 _HISTOGRAMS: st.SearchStrategy[Any] = st.one_of(
     st.builds(
-        vws.PerturbedHistogram,
+        _histogram,
         epsilon=_NUMBERS,
         range=_RANGES,
         bins=st.none() | st.integers(1, 99),
         allow_outside=st.booleans(),
         neighbours=st.sampled_from(["replace", "loo"]),
     ),
-    st.builds(vws.PerturbedHistogram, epsilon=_NUMBERS, edges_from_data=st.just(True)),
+    st.builds(_histogram, epsilon=_NUMBERS, edges_from_data=st.just(True)),
 )
 _RUN = {
     "outcome": st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6),

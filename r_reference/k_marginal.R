@@ -25,3 +25,15 @@ pair_distances <- function(original, synthetic) {
 k_marginal_score <- function(original, synthetic) {
   (2 - mean(pair_distances(original, synthetic))) * 500
 }
+
+# Quantity: 1 where a score lacks more of the best score than independent columns do, and more than
+# twice what a bootstrap lacks; else 0. Elementwise.
+worse_than_independent <- function(score, independent, bootstrap, best) {
+  worse <- c()
+  for (i in seq_along(score)) {
+    lacks <- abs(best - score[i])
+    margin <- 2 * abs(best - bootstrap[i])
+    worse[i] <- if (lacks > abs(best - independent[i]) && lacks > margin) 1 else 0
+  }
+  worse
+}

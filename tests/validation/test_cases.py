@@ -33,6 +33,7 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.glm:independent_columns",
     "pyvws.evaluation.k_marginal:coded_k_marginal",
     "pyvws.evaluation.k_marginal:k_marginal",
+    "pyvws.evaluation.k_marginal:worse_than_independent",
     "pyvws.evaluation.least_squares:fit_formula",
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.pmse:tree_pmse",

@@ -13,7 +13,7 @@ from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
 from pyvws.bounds.lipschitz import lipschitz_bounds as lipschitz_bounds
 from pyvws.comparison.compare import compare as compare
 from pyvws.comparison.found import Comparison as Comparison
-from pyvws.engines._engine import Engine
+from pyvws.engines.engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings as SamplerSettings
 from pyvws.engines.user_program import UserProgram as UserProgram
 from pyvws.errors import ConvergenceError as ConvergenceError

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 
-__all__ = ["run"]
-
 
 def run() -> None:
     """Run the command line; an interrupt while it loads ends the process without a traceback."""

@@ -6,20 +6,6 @@ never a confidential value.
 
 from __future__ import annotations
 
-__all__ = [
-    "ClusterError",
-    "ConvergenceError",
-    "ConvergenceWarning",
-    "DisclosureWarning",
-    "InputError",
-    "MisfitWarning",
-    "MissingDependencyError",
-    "OutputError",
-    "PyvwsError",
-    "SearchError",
-    "UsageError",
-]
-
 
 class PyvwsError(Exception):
     """Base of the package's own errors."""

@@ -15,7 +15,7 @@ _FIT = """
 import numpy as np
 import pandas as pd
 import pyvws as vws
-from pyvws.engines._stan_run import stan_seed
+from pyvws.engines.stan_run import stan_seed
 made = vws.synthesize(
     pd.DataFrame({"y": np.arange(40) % 7}), outcome="y", model="poisson", mechanism="unweighted",
     datasets=1, draws=400, chains=1, seed=1,

@@ -12,28 +12,6 @@ from numpy.typing import NDArray
 
 from pyvws.errors import InputError, UsageError
 
-__all__ = [
-    "choice",
-    "dataset_list",
-    "distinct_labels",
-    "finite_number",
-    "finite_vector",
-    "half_epsilon",
-    "log_lik_matrix",
-    "near",
-    "non_negative",
-    "one_of_a_kind",
-    "open_unit_interval",
-    "positions",
-    "positive",
-    "same_length",
-    "threshold_level",
-    "told",
-    "vector",
-    "weight_vector",
-    "whole_number",
-]
-
 Floats = NDArray[np.float64]
 _DRAW_NAMES = ("chain", "draw", "iteration", "sample")
 

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["abandoned", "claimed_folder", "lives"]
-
 _YOUNG_SECONDS = 60.0  # A holder takes its lock much sooner.
 
 

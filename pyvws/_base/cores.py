@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["one_core", "quietly", "share_out", "steady_sums", "usable_cores"]
-
 _Task = TypeVar("_Task")
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 _BLAS = threading.RLock()

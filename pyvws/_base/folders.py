@@ -15,8 +15,6 @@ from pathlib import Path
 from pyvws._base.claims import abandoned, claimed_folder
 from pyvws.errors import OutputError
 
-__all__ = ["FILE_RIGHTS", "check_folder", "private_write", "umask", "whole_folder", "write_whole"]
-
 _PARTIAL, _OLD = "partial", "old"
 FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # The most rights that a release has.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_table"]
-
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of texts under headings; every text is escaped."""

@@ -14,8 +14,6 @@ from typing import Any
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-__all__ = ["PartCompiler"]
-
 
 class PartCompiler(Compiler):
     """numba's compiler (its option `pipeline_class`) of functions that only compiled code calls."""

@@ -28,17 +28,6 @@ from platformdirs import user_cache_path
 
 from pyvws._base.kernel_parts import PartCompiler
 
-__all__ = [
-    "callback",
-    "compiling",
-    "inlined_kernel",
-    "kernel",
-    "kernel_of_kernels",
-    "sources_digest",
-    "summing_kernel",
-    "told_of_compiling",
-]
-
 _PACKAGE = Path(__file__).parents[1]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _TELL: ContextVar[Callable[[], None] | None] = ContextVar("_TELL", default=None)

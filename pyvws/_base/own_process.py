@@ -9,8 +9,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-__all__ = ["in_own_process", "peak_gigabytes"]
-
 
 def in_own_process(job: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
     """The value of a function of a module, run by a fresh Python that ends with it."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Phrase", "counted"]
-
 
 def counted(number: int | str, noun: str) -> str:
     """A number, perhaps as text, and what it is of: "1 use", "2 uses"."""

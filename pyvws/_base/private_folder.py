@@ -15,8 +15,6 @@ from pathlib import Path
 
 from pyvws._base.claims import abandoned, claimed_folder
 
-__all__ = ["private_folder", "sweep"]
-
 
 @contextmanager
 def private_folder() -> Iterator[Path]:

@@ -7,8 +7,6 @@ from typing import Final
 
 from pyvws.errors import InputError, MissingDependencyError
 
-__all__ = ["RESOURCES", "folder"]
-
 RESOURCES: Final = ("r_reference", "stan", "validation")
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]

@@ -11,8 +11,6 @@ from importlib.metadata import version
 
 from pyvws.errors import MissingDependencyError
 
-__all__ = ["contributed", "opendp_version"]
-
 
 def opendp_version() -> str:
     """OpenDP with its version. Raises MissingDependencyError where OpenDP is missing."""

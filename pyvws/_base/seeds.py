@@ -6,8 +6,6 @@ import secrets
 
 from pyvws._base.checks import whole_number
 
-__all__ = ["chosen_seed", "drawn_seed"]
-
 
 def chosen_seed(seed: int | None) -> int:
     """The seed, at least 0; a drawn one for None."""

@@ -19,22 +19,6 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from pyvws.errors import UsageError
 
-__all__ = [
-    "Setting",
-    "UsualNumber",
-    "about",
-    "check_needs",
-    "described",
-    "documented",
-    "explained",
-    "merged",
-    "on_command_line",
-    "setting",
-    "settings_of",
-    "shown_default",
-    "shown_kind",
-]
-
 T = TypeVar("T")
 
 _PLACE = re.compile(r" {4}\*\*settings\n {8}.*(?=\n)")

@@ -26,8 +26,6 @@ from pyvws._base.cores import share_out
 from pyvws.bounds.lipschitz import Block, LipschitzBounds
 from pyvws.errors import InputError
 
-__all__ = ["ColumnTerms", "JointBounds", "blockwise_joint_bounds", "joint_bounds"]
-
 _SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.
 
 

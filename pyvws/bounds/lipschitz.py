@@ -22,15 +22,6 @@ from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = [
-    "Block",
-    "LipschitzBounds",
-    "add_largest",
-    "blockwise_bounds",
-    "largest_sizes",
-    "lipschitz_bounds",
-]
-
 Block = tuple[slice, slice, Callable[[], Floats]]
 """Places of B draws, places of C cells, and a function that gives their log-likelihoods (B, C)."""
 

@@ -25,8 +25,6 @@ from pyvws.bounds.joint import ColumnTerms
 from pyvws.bounds.lipschitz import Block
 from pyvws.tables.units import UnitKinds
 
-__all__ = ["unit_terms"]
-
 ENTRIES: Final = 1 << 20  # Log-likelihoods of records at once, 8 MB.
 
 

@@ -16,15 +16,6 @@ from typer.core import TyperCommand
 from pyvws._base.setting import Setting, described, on_command_line, shown_default
 from pyvws.errors import InputError, UsageError
 
-__all__ = [
-    "DeclaredCommand",
-    "given_settings",
-    "names",
-    "read_numbers",
-    "template_options",
-    "wrong_usage",
-]
-
 _NOT_IN_A_FILE = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
 _HINTS = {

@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     from pyvws.synthesis.fit_sources import FitProgress
     from pyvws.synthesis.loop import Listener
 
-__all__ = [
-    "AsJson",
-    "Known",
-    "Original",
-    "Overwrite",
-    "Policy",
-    "Quiet",
-    "Radius",
-    "RadiusKind",
-    "Unit",
-    "console_listener",
-    "counted_progress",
-    "fit_listener",
-    "plain_console",
-    "print_json",
-    "print_table",
-    "tell_release",
-]
-
-
 _SPEED_SECONDS = 600.0  # How far back the speed of results is measured: some take minutes.
 _LINES = 20  # Lines of progress without a terminal.
 

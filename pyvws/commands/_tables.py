@@ -23,22 +23,11 @@ from pyvws.report.output_folder import (
     refuse_random_order,
     run_schema,
 )
-from pyvws.report.released_columns import ColumnValues, ReleasedColumn, said_column, valued
+from pyvws.report.released_columns import ColumnValues, ReportedColumn, said_column, valued
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
-
-__all__ = [
-    "chosen_schema",
-    "left_out",
-    "read_column",
-    "read_original",
-    "read_records",
-    "read_synthetic",
-    "read_tables",
-    "synthetic_files",
-]
 
 
 def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | None:
@@ -75,12 +64,12 @@ def read_column(
         said[name] = said_column(name, True, found.columns[name])
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=original.name)
-    column = said.get(name) or ReleasedColumn(name, True, None)
+    column = said.get(name) or ReportedColumn(name, True, None)
     read_by_schema = column.start is not None or column.missing
     if column.levels is None and not (
         read_by_schema or tables[original].frame[name].dtype.is_numeric()
     ):
-        column = ReleasedColumn(name, True, ())
+        column = ReportedColumn(name, True, ())
     parts = []
     for path in [original, *synthetic_files(synthetic)]:
         table = tables.pop(path, None) or read_table(path)
@@ -122,7 +111,7 @@ def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
     return [f"Records left out for a missing value: {of_data}{ends} of a dataset."]
 
 
-def read_original(path: Path, columns: Sequence[ReleasedColumn]) -> pl.DataFrame:
+def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame:
     """The confidential table of a release; InputError for a released column that it lacks."""
     frame = read_table(path).spelled
     checked = open_frame(frame)

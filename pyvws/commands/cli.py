@@ -29,8 +29,6 @@ from pyvws.commands.utility import utility
 from pyvws.commands.validate import validate
 from pyvws.errors import PyvwsError, UsageError
 
-__all__ = ["app", "main"]
-
 _INTERRUPT = "Interrupted; nothing was left half-written."
 _INTERRUPTED = 130
 _AGAIN_SECONDS = 0.05

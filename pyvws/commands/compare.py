@@ -20,8 +20,6 @@ from pyvws.commands._output import (
 )
 from pyvws.commands.synthesize import take_config
 
-__all__ = ["compare"]
-
 _INTERRUPTED = 130
 
 

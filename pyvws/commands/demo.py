@@ -10,8 +10,6 @@ from rich.console import Console
 
 from pyvws.commands._output import Overwrite, console_listener, plain_console
 
-__all__ = ["demo"]
-
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures and the table.")] = Path("demo"),

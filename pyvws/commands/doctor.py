@@ -17,8 +17,6 @@ from rich.table import Table
 
 from pyvws.errors import MissingDependencyError, PyvwsError
 
-__all__ = ["Check", "doctor", "examine", "render"]
-
 _R_PACKAGES: Final = {
     "rstan": "the rstan engine",
     "BH": "compiling for rstan",

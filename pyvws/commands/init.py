@@ -9,8 +9,6 @@ import typer
 
 from pyvws.errors import OutputError
 
-__all__ = ["init"]
-
 
 def init(
     context: typer.Context,

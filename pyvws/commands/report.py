@@ -20,8 +20,6 @@ from pyvws.commands._output import (
 )
 from pyvws.errors import InputError, UsageError
 
-__all__ = ["report"]
-
 
 def report(
     out: Annotated[Path, typer.Argument(help="Folder that pyvws synthesize wrote.")],

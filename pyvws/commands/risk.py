@@ -20,8 +20,6 @@ from pyvws.commands._output import (
 )
 from pyvws.errors import OutputError, UsageError
 
-__all__ = ["risk"]
-
 
 def risk(
     original: Original,

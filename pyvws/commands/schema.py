@@ -10,8 +10,6 @@ import typer
 from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
 from pyvws.errors import OutputError
 
-__all__ = ["schema"]
-
 _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
     "If the file has no header, add one before you go on: a release shows its names of columns."

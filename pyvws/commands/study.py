@@ -14,8 +14,6 @@ from pyvws.commands._options import read_numbers
 from pyvws.commands._output import counted_progress
 from pyvws.studies.registry import STUDIES
 
-__all__ = ["study"]
-
 _INTERRUPTED = 130
 
 study = typer.Typer(
@@ -127,7 +125,7 @@ def _survey(
 
 def _run_replicates(study: Any, out: Path, **given: Any) -> None:
     """Run a study in replicates, show its report and name its files."""
-    from pyvws.studies._replicates import run_study
+    from pyvws.studies.replicates import run_study
 
     done = 0
     with counted_progress(study.name) as tick:

@@ -29,8 +29,6 @@ from pyvws.errors import (
     UsageError,
 )
 
-__all__ = ["synthesize", "take_config"]
-
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 

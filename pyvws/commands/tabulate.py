@@ -9,8 +9,6 @@ import typer
 
 from pyvws.commands._output import AsJson, Overwrite, Quiet, print_json, print_table
 
-__all__ = ["tabulate"]
-
 
 def tabulate(
     synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],

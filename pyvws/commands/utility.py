@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pyvws.evaluation.table_utility import TableUtility
     from pyvws.report.margins import LevelMargin
 
-__all__ = ["utility"]
-
 _ONE_MARGIN = (
     "One margin cannot see what ties the column to others: a permuted column scores as a copy. "
     "Leave --outcome out to judge the whole table."

@@ -15,8 +15,6 @@ from rich.console import Console
 
 from pyvws.errors import InputError
 
-__all__ = ["validate"]
-
 
 def validate(
     level: Annotated[

@@ -21,8 +21,6 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.report.page import number
 from pyvws.statement.words import caveat
 
-__all__ = ["KINDS", "Advice", "Row", "advised", "span"]
-
 KINDS: Final = {
     "dp": "strict",
     "dp-if-bounded": "strict if bounded",
@@ -40,7 +38,7 @@ _NOT_STRICT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """The results of one point over the seeds.
 
     Attributes
@@ -84,7 +82,7 @@ class Advice:
     """What to take for an epsilon a dataset; `row` is None where nothing stays within it."""
 
     epsilon: float
-    row: Row | None
+    row: ComparedRow | None
     sentences: tuple[str, ...]
 
     @property
@@ -101,29 +99,29 @@ class _Compared:
     variance: float
 
     @classmethod
-    def of(cls, rows: Sequence[Row], score: str) -> _Compared:
+    def of(cls, rows: Sequence[ComparedRow], score: str) -> _Compared:
         spread = [np.var(row.values(score), ddof=1) for row in rows if len(row.scores) > 1]
         return cls(score, float(np.mean(spread)) if spread else math.inf)
 
-    def error(self, *rows: Row) -> float:
+    def error(self, *rows: ComparedRow) -> float:
         """The standard error of a row's mean, or of the difference of two rows' means."""
         return math.sqrt(sum(self.variance / len(row.scores) for row in rows))
 
-    def apart(self, one: Row, other: Row) -> float:
+    def apart(self, one: ComparedRow, other: ComparedRow) -> float:
         return abs(one.mean(self.score) - other.mean(self.score))
 
-    def figure(self, row: Row) -> str:
+    def figure(self, row: ComparedRow) -> str:
         """A row's mean, with twice its standard error where there are several seeds."""
         band = 2.0 * self.error(row)
         mean = number(row.mean(self.score), 4)
         return mean + (f" ± {number(band, 2)}" if math.isfinite(band) else "")
 
-    def scale(self, row: Row) -> Score:
+    def scale(self, row: ComparedRow) -> Score:
         return next(one for one in row.scores[0] if one.name == self.score)
 
 
 def advised(
-    rows: Sequence[Row], epsilon: float, score: str, not_run: Sequence[Point] = ()
+    rows: Sequence[ComparedRow], epsilon: float, score: str, not_run: Sequence[Point] = ()
 ) -> Advice:
     """The choice of the best mean score among those with a guarantee whose cost stays within.
 
@@ -178,7 +176,7 @@ def advised(
     return Advice(epsilon, best, tuple(sentences))
 
 
-def _beside(best: Row, others: Sequence[Row], compared: _Compared) -> list[str]:
+def _beside(best: ComparedRow, others: Sequence[ComparedRow], compared: _Compared) -> list[str]:
     """The next choices, and whether chance can tell them from the best."""
     if not others:
         return ["No other choice that was run has a guarantee and stays within it."]
@@ -209,11 +207,11 @@ def _lacking(not_run: Sequence[Point], epsilon: float) -> list[str]:
     ]
 
 
-def _mechanism(row: Row) -> Mechanism:
+def _mechanism(row: ComparedRow) -> Mechanism:
     return cast(Mechanism, row.point.settings.mechanism)
 
 
-def _seeds(row: Row) -> str:
+def _seeds(row: ComparedRow) -> str:
     return f"{len(row.scores)} seeds" if len(row.scores) > 1 else "1 seed"
 
 

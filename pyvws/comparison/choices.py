@@ -21,8 +21,6 @@ from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged, declared
 
-__all__ = ["OF_OUTCOME", "OF_TABLE", "Choice", "Point", "planned", "read_choice", "refuse_choices"]
-
 _UNWEIGHTED: Final = ("unweighted", "lw", "lw reweight", "sw")
 OF_OUTCOME: Final = (*_UNWEIGHTED, "cw", "weighted-epsilon", "censored weights=none")
 """What is compared on one outcome if nobody names choices."""

@@ -17,20 +17,18 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import choice, positive, whole_number
-from pyvws.comparison.advice import Row, advised
+from pyvws._base.resumable_jobs import ResultFolder, open_folder
+from pyvws.comparison.advice import ComparedRow, advised
 from pyvws.comparison.choices import Point, planned, refuse_choices
 from pyvws.comparison.found import Comparison
 from pyvws.comparison.page import write_comparison
 from pyvws.comparison.points import Seeds, point_key, run_seeds
 from pyvws.evaluation.table_utility import Score
-from pyvws.studies._replicates import ResultFolder, open_folder
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import spelled_out
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
-
-__all__ = ["compare"]
 
 _NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
 
@@ -150,7 +148,7 @@ def _found(
     epsilons: Sequence[float],
 ) -> Comparison:
     """The comparison of the results that the folder has."""
-    rows: list[Row] = []
+    rows: list[ComparedRow] = []
     lacking: dict[tuple[int, ...], list[str]] = {}
     for point in points:
         results = [kept.read(point_key(point, number)) for number in range(1, seeds + 1)]
@@ -183,11 +181,11 @@ def _three_digits(epsilon: float) -> float:
     return float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon))))
 
 
-def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> Row:
+def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
     made = [result for result in results if "scores" in result]
     weights = [result["mean_weight"] for result in made if result["mean_weight"] is not None]
     worst = [result["rhat"] for result in made if result["rhat"] is not None]
-    return Row(
+    return ComparedRow(
         point=point,
         guarantee=made[0]["guarantee"] if made else "none",
         epsilons=tuple(

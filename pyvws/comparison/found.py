@@ -10,14 +10,12 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.html_table import html_table
-from pyvws.comparison.advice import KINDS, Advice, Row
+from pyvws.comparison.advice import KINDS, Advice, ComparedRow
 from pyvws.comparison.choices import Point
 from pyvws.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,7 +24,7 @@ class Comparison:
 
     Attributes
     ----------
-    rows : tuple of Row
+    rows : tuple of ComparedRow
         One for each point: a choice under its own constants, or at an epsilon.
     advice : tuple of Advice
         What to take at each epsilon that was asked for, in words, with the reasons; without such an
@@ -39,7 +37,7 @@ class Comparison:
         What time did not allow: seeds, and their points.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
     advice: tuple[Advice, ...]
     score: str
     left_out: Mapping[str, str]
@@ -96,7 +94,7 @@ def _chosen(point: Point) -> dict[str, Any]:
     return {**given, "compared": True}
 
 
-def _entries(row: Row) -> dict[str, Any]:
+def _entries(row: ComparedRow) -> dict[str, Any]:
     """A row as entries of a table, without scores where it has no result."""
     cost = row.epsilons
     entries: dict[str, Any] = {

@@ -9,14 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.folders import write_whole
-from pyvws.comparison.advice import KINDS, Row, span
+from pyvws.comparison.advice import KINDS, ComparedRow, span
 from pyvws.comparison.found import Comparison
-from pyvws.report.page import Picture, Table, number, picture, render
+from pyvws.report.page import PagePicture, Table, number, picture, render
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
 from pyvws.synthesis.settings_by_name import arranged
-
-__all__ = ["LOOKED", "headings", "notes", "shown_row", "write_comparison"]
 
 LOOKED: Final = (
     "A release under settings that were chosen here says so: compared = true, which stands in each "
@@ -34,7 +32,7 @@ def headings(found: Comparison) -> tuple[str, ...]:
     return ("epsilon asked", "epsilon reached", "guarantee", *others, "weight", "R-hat", "seconds")
 
 
-def shown_row(found: Comparison, row: Row) -> tuple[str, ...]:
+def shown_row(found: Comparison, row: ComparedRow) -> tuple[str, ...]:
     """A point as text, the choice first; scores with two standard errors over its own seeds."""
     asked = "own" if row.point.epsilon is None else f"{row.point.epsilon:g}"
     label = row.point.choice.label
@@ -52,7 +50,7 @@ def _scores(found: Comparison) -> tuple[Any, ...]:
     return next((row.scores[0] for row in found.rows if row.scores), ())
 
 
-def _banded(row: Row, name: str) -> str:
+def _banded(row: ComparedRow, name: str) -> str:
     values = row.values(name)
     if len(values) < 2:
         return number(row.mean(name), 4)
@@ -101,7 +99,7 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def _page(found: Comparison, drawn: Picture | None) -> str:
+def _page(found: Comparison, drawn: PagePicture | None) -> str:
     rows = [shown_row(found, row) for row in found.rows]
     caption = (
         "Larger epsilon = less private. Scores ± two standard errors; processor seconds a seed."

@@ -18,6 +18,15 @@ from typing import Any, cast
 import narwhals as nw
 import numpy as np
 
+from pyvws._base.resumable_jobs import (
+    Call,
+    Key,
+    Result,
+    ResultFolder,
+    pool,
+    replicate_seed,
+    whole_seed,
+)
 from pyvws.comparison.choices import Point
 from pyvws.errors import InputError, PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
@@ -27,22 +36,11 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.histogram import draw_from_histogram
 from pyvws.release.posterior import draw_from_posterior, open_loop
 from pyvws.release.summary import Drawn
-from pyvws.studies._replicates import (
-    Call,
-    Key,
-    Result,
-    ResultFolder,
-    pool,
-    replicate_seed,
-    whole_seed,
-)
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.tables.row_order import RELEASED_ROW
-
-__all__ = ["Seeds", "point_key", "run_seeds"]
 
 _LOOK_SECONDS = 0.5
 

@@ -19,8 +19,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["moved_between_modes"]
-
 _FREEDOM = 5.0  # Degrees of freedom of the components: heavier tails than a posterior has.
 _STEPS = 10  # Proposals for each draw that is kept.
 _FIRST = 100  # Draws that are dropped.

@@ -11,8 +11,6 @@ import os
 import signal
 import sys
 
-__all__ = ["bound_command", "main"]
-
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 

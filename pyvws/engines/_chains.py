@@ -15,13 +15,11 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws._base.private_folder import private_folder
 from pyvws.engines._bound_process import bound_command
-from pyvws.engines._engine import Progress
-from pyvws.engines._remedies import failure_remedy
-from pyvws.engines._stan_run import StanEngine, StanJob, StanRun, variables
+from pyvws.engines.engine import Progress
+from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import StanEngine, StanJob, StanRun, variables
 from pyvws.errors import ConvergenceError
-
-__all__ = ["ChainEngine", "iterations_done", "run_chains"]
 
 _POLL_SECONDS = 0.05
 

@@ -25,8 +25,6 @@ from pyvws.models.model import SampledScale
 from pyvws.posterior.clamp import add_terms_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["CompiledTarget"]
-
 _DOUBLES = types.CPointer(types.float64)
 _DENSITY = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 _DRAW = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)

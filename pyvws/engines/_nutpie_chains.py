@@ -17,16 +17,6 @@ from pyvws._base.private_folder import private_folder
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 
-__all__ = [
-    "LEAST_SLOPE",
-    "NO_SLOPE",
-    "NO_START",
-    "STARTS",
-    "known_nutpie",
-    "read_chains",
-    "run_chains",
-]
-
 LEAST_SLOPE = 1e-9  # First steps scale by the first gradient: 2e-10 was seen to lead far off.
 NO_SLOPE = float(np.finfo(np.float64).tiny)
 """What stands for a slope of 0, where nuts-rs would panic; too small to move a draw."""

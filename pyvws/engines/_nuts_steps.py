@@ -18,8 +18,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Adaptation", "Point", "Step", "nuts_step"]
-
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
 _FIRST_WINDOW, _GROWTH = 10, 1.5
@@ -28,7 +26,7 @@ _NARROWEST, _WIDEST = 1e-8, 1e4
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PhasePoint:
     """A point z (D,), its log density and slope (D,), and what else the density has `seen` there.
 
     Where density or slope are not finite, `value` is -inf.
@@ -44,7 +42,7 @@ class Point:
 class Step:
     """The point that a step ends in, its mean acceptance, and whether its trajectory broke off."""
 
-    point: Point
+    point: PhasePoint
     leapfrogs: int
     acceptance: float
     diverged: bool
@@ -54,7 +52,7 @@ class Step:
 class _Moving:
     """A point with its momentum (D,)."""
 
-    point: Point
+    point: PhasePoint
     momentum: Floats
 
 
@@ -67,14 +65,14 @@ class _Branch:
 
     first: _Moving
     last: _Moving
-    drawn: Point
+    drawn: PhasePoint
     log_weight: float
     total: Floats
 
 
 def nuts_step(
-    density: Callable[[Floats], Point],
-    point: Point,
+    density: Callable[[Floats], PhasePoint],
+    point: PhasePoint,
     *,
     variances: Floats,
     size: float,
@@ -88,8 +86,8 @@ def nuts_step(
 class _Tree:
     def __init__(
         self,
-        density: Callable[[Floats], Point],
-        point: Point,
+        density: Callable[[Floats], PhasePoint],
+        point: PhasePoint,
         variances: Floats,
         size: float,
         rng: np.random.Generator,
@@ -164,7 +162,7 @@ class _Tree:
         return bool((first * way).sum() <= 0.0 or (last * way).sum() <= 0.0)
 
     @staticmethod
-    def _joined(early: _Branch, late: _Branch, drawn: Point) -> _Branch:
+    def _joined(early: _Branch, late: _Branch, drawn: PhasePoint) -> _Branch:
         weight = float(np.logaddexp(early.log_weight, late.log_weight))
         return _Branch(early.first, late.last, drawn, weight, early.total + late.total)
 
@@ -185,7 +183,7 @@ class Adaptation:
     _error: float
     _average: float
 
-    def __init__(self, near: Sequence[Point], *, warmup: int, target_accept: float) -> None:
+    def __init__(self, near: Sequence[PhasePoint], *, warmup: int, target_accept: float) -> None:
         D = len(near[0].z)
         self._moments = _Moments(D)
         for point in near:
@@ -240,7 +238,7 @@ class _Moments:
         self._count = 0
         self._means, self._squares = np.zeros((2, D)), np.zeros((2, D))
 
-    def see(self, point: Point) -> None:
+    def see(self, point: PhasePoint) -> None:
         self._count += 1
         gaps = np.stack([point.z, point.slope]) - self._means
         self._means += gaps / self._count

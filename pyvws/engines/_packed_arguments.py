@@ -15,8 +15,6 @@ from numba import carray
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-__all__ = ["PackedArguments", "add_one", "unpacked"]
-
 Groups = tuple[tuple[Any, ...], ...]
 
 _FLOAT, _WHOLE = "d", "l"

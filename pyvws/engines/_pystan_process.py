@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["build", "chain", "load_module"]
-
 
 def load_module(path: str | Path) -> Any:
     """The compiled program as a Python module."""

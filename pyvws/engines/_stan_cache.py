@@ -18,8 +18,6 @@ from pyvws._base.claims import abandoned, claimed_folder
 from pyvws._base.kernels import compiling
 from pyvws.errors import OutputError
 
-__all__ = ["cache_folder", "compiled"]
-
 _MARK = "ok"
 _UNUSED_DAYS = 180
 _WAIT_SECONDS = 0.2

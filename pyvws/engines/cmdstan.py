@@ -19,12 +19,10 @@ from typing import Any, ClassVar
 from pyvws._base.checks import Floats
 from pyvws.engines._chains import ChainEngine
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines._stan_csv import read_draws
-from pyvws.engines._stan_run import StanJob
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_csv import read_draws
+from pyvws.engines.stan_run import StanJob
 from pyvws.errors import InputError, MissingDependencyError
-
-__all__ = ["CmdStanEngine", "cmdstan_folder", "cmdstan_version"]
 
 _PLAIN = "parameters { real x; } model { target += -x * x; }\n"
 _DIGITS = 18  # every bit of a draw survives the CSV file

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Progress
-from pyvws.engines._remedies import failure_remedy
+from pyvws.engines.engine import Progress
+from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.model import SampledScale, Start
@@ -24,8 +24,6 @@ from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = ["EnsembleEngine", "emcee_version"]
 
 _THIN = 20  # Steps between draws of one walker.
 _WALKERS_A_DIMENSION = 3

@@ -18,9 +18,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import share_out
-from pyvws.engines._engine import Progress
 from pyvws.engines._nutpie_chains import NO_START, STARTS
-from pyvws.engines._nuts_steps import Adaptation, Point, nuts_step
+from pyvws.engines._nuts_steps import Adaptation, PhasePoint, nuts_step
+from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models.model import SampledScale
@@ -29,8 +29,6 @@ from pyvws.models.sequence import joint_draws
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import ColumnValue, JointTarget
-
-__all__ = ["sample_joint"]
 
 _JITTER = 0.1  # Chains start uniformly within this distance of the rough fit, as scaled.
 _NEAR = 20  # Points around the start that a column's first variances come from.
@@ -118,7 +116,7 @@ class _Column:
     ) -> None:
         self._density, self._scale = density, scale
 
-    def at(self, z: Floats, others: Floats) -> Point:
+    def at(self, z: Floats, others: Floats) -> PhasePoint:
         """The point at z (D_k,); it has seen q (D_k,) and the column's own terms (M,)."""
         q = np.empty(len(z))
         restore, pull_back = self._scale.kernels
@@ -127,8 +125,8 @@ class _Column:
         value, slope = found.log_density + jacobian, found.gradient
         pull_back(state, q, *self._scale.data, slope)
         if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return Point(z, -np.inf, np.zeros(len(z)), (q, found.terms))
-        return Point(z, value, slope, (q, found.terms))
+            return PhasePoint(z, -np.inf, np.zeros(len(z)), (q, found.terms))
+        return PhasePoint(z, value, slope, (q, found.terms))
 
 
 class _Chain:
@@ -185,7 +183,7 @@ class _Chain:
                 total += point.seen[1]
         return total
 
-    def _first(self, k: int, others: Floats) -> Point:
+    def _first(self, k: int, others: Floats) -> PhasePoint:
         """A point near the rough fit of column k with a finite density."""
         block = self._blocks[k]
         for _ in range(STARTS):

@@ -28,9 +28,9 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly, share_out, steady_sums
-from pyvws.engines._engine import Progress
-from pyvws.engines._remedies import failure_remedy
-from pyvws.engines.nuts import NativeEngine, nutpie_version
+from pyvws.engines.engine import Progress
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.conditional_table import ConditionalTable
@@ -41,8 +41,6 @@ from pyvws.posterior.diagnostics import resampled_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = ["AutoEngine", "LaplaceEngine", "nutpie_version"]
 
 # Proposals a draw. A draw is repeated where its weight is above this many times the mean.
 _POOL = 4

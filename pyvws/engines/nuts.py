@@ -21,7 +21,6 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines._between_modes import moved_between_modes
 from pyvws.engines._compiled_target import CompiledTarget
-from pyvws.engines._engine import Progress
 from pyvws.engines._nutpie_chains import (
     NO_START,
     STARTS,
@@ -29,8 +28,9 @@ from pyvws.engines._nutpie_chains import (
     read_chains,
     run_chains,
 )
-from pyvws.engines._remedies import failure_remedy
+from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
+from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.model import Draws, SampledScale, Start
@@ -39,8 +39,6 @@ from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, indep
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = ["NativeEngine", "nutpie_version"]
 
 _NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # Start of known versions; what to install.
 _REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.

@@ -20,10 +20,8 @@ from pyvws.engines._bound_process import bound_command
 from pyvws.engines._chains import ChainEngine
 from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines._stan_run import StanJob, variables
+from pyvws.engines.stan_run import StanJob, variables
 from pyvws.errors import InputError, MissingDependencyError
-
-__all__ = ["PyStanEngine", "densities", "pystan_folder", "pystan_version", "unconstrained"]
 
 _VERSION = ("MAJOR", "MINOR", "PATCH")
 _DEFAULTS = {

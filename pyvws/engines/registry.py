@@ -6,21 +6,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from pyvws._base.checks import choice
-from pyvws.engines._engine import Engine, table_engine
-from pyvws.engines._stan_run import Log, StanEngine
+from pyvws.engines.engine import Engine, table_engine
+from pyvws.engines.stan_run import Log, StanEngine
 from pyvws.errors import InputError
-
-__all__ = [
-    "ENGINES",
-    "STAN_ENGINES",
-    "check_dp",
-    "check_table",
-    "engine_version",
-    "find_engine",
-    "find_stan_engine",
-    "is_exact",
-    "is_own",
-]
 
 _ENGINES: Final = {
     "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),

@@ -15,9 +15,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.private_folder import private_folder
-from pyvws.engines._remedies import failure_remedy
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines._stan_run import (
+from pyvws.engines.remedies import failure_remedy
+from pyvws.engines.stan_run import (
     StanEngine,
     StanJob,
     StanRun,
@@ -28,15 +28,6 @@ from pyvws.engines._stan_run import (
 )
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = [
-    "RStanEngine",
-    "densities",
-    "object_log_lik",
-    "rstan_version",
-    "saved_log_lik",
-    "unconstrained",
-]
 
 _LARGEST = 2**31 - 1  # The largest whole number of R and Stan.
 

@@ -8,8 +8,6 @@ from pyvws._base.checks import finite_number, open_unit_interval, told, whole_nu
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 
-__all__ = ["SamplerSettings"]
-
 _MOST = 10**9  # No memory holds more iterations or chains.
 _LEAST_WARMUP = 100
 _LEAST_SHORTENED = 300  # No warm-up is shortened below it: steps then fit less well.

@@ -13,13 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, weight_vector
-from pyvws.engines._engine import Progress
-from pyvws.engines._stan_run import StanEngine
-from pyvws.engines._weighted_terms import CHECKING_ENGINES, adds_its_log_lik
+from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import StanEngine
+from pyvws.engines.weighted_terms import CHECKING_ENGINES, adds_its_log_lik
 from pyvws.errors import InputError
-
-__all__ = ["UserFit", "UserProgram", "check_program", "parameter_names", "program_data"]
 
 _SUPPLIED: Final = ("n", "K", "y", "X", "weights", "shift")
 _SWITCHES: Final = {"censored": 0, "low": 0.0, "high": 0.0, "write_log_lik": 1}

@@ -15,8 +15,6 @@ from pyvws.tables.column import Column
 from pyvws.tables.levels import distinct
 from pyvws.tables.schema import Schema
 
-__all__ = ["complete_records"]
-
 
 def complete_records(
     frame: nw.DataFrame[Any], names: Iterable[str], schema: Schema | None = None

@@ -25,8 +25,6 @@ from pyvws.tables.numbers import numbers_and_codes
 from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.schema import Schema
 
-__all__ = ["PlainTables", "is_number", "plain_tables", "read_numbers", "rising_edges"]
-
 _TENTHS = np.arange(1, 10) / 10
 
 

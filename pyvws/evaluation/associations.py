@@ -25,8 +25,6 @@ from pyvws.errors import InputError
 from pyvws.tables.frame import check_columns, floats_of, open_frame
 from pyvws.tables.levels import distinct, has_labels
 
-__all__ = ["Associations", "associations", "correlation_ratio", "cramers_v", "rank_correlation"]
-
 Codes = NDArray[np.intp]
 
 

@@ -13,8 +13,6 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.r_numbers.r_random import RRandom
 
-__all__ = ["BootstrapInterval", "bootstrap_interval"]
-
 
 @dataclass(frozen=True, slots=True)
 class BootstrapInterval:

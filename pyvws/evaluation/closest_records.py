@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, finite_vector
 
-__all__ = ["closest_distances", "share_nearer"]
-
 _BLOCK = 200  # Records at a time.
 
 Plain = Mapping[str, NDArray[Any]]

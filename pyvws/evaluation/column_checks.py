@@ -19,8 +19,6 @@ import numpy as np
 from pyvws._base.checks import Floats, dataset_list, same_length, vector
 from pyvws.errors import InputError
 
-__all__ = ["TROUBLES", "ColumnCheck", "Predictor", "Statistic", "check_column"]
-
 TROUBLES: Final = {
     "negative": "negative values, which the data never has",
     "below": "values below the smallest of the data",

@@ -42,8 +42,6 @@ from pyvws.r_numbers import rarith
 if TYPE_CHECKING:
     from pyvws.tables.schema import Schema
 
-__all__ = ["SYNTHETIC", "Combined", "CombinedCoefficients", "combine", "combine_formula"]
-
 SYNTHETIC: Final = {"partial": "partially synthetic", "full": "fully synthetic"}
 """What the datasets of each kind of combining rule are called."""
 

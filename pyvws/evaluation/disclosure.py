@@ -19,13 +19,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import same_length
 from pyvws.errors import InputError
 
-__all__ = [
-    "AttributeDisclosure",
-    "ReplicatedUniques",
-    "attribute_disclosure",
-    "replicated_uniques",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ReplicatedUniques:

@@ -11,8 +11,6 @@ import numpy as np
 from pyvws._base.checks import dataset_list, finite_vector
 from pyvws.r_numbers import rarith
 
-__all__ = ["EcdfUtility", "ecdf_utility"]
-
 
 @dataclass(frozen=True, slots=True)
 class EcdfUtility:

@@ -19,8 +19,6 @@ from pyvws._base.checks import Floats, choice
 from pyvws._base.cores import steady_sums
 from pyvws.errors import InputError
 
-__all__ = ["LinearModel", "glm", "independent_columns"]
-
 _FAMILIES: Final = ("logistic", "poisson")
 _MOST_STEPS: Final = 50
 _AGREES: Final = 1e-8  # A step is quadratic: the next one would move a mean by its square.

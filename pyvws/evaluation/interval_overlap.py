@@ -9,8 +9,6 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
-__all__ = ["interval_overlap"]
-
 
 def interval_overlap(original: Any, synthetic: Any) -> Any:
     """The share of an interval that lies in the other interval, averaged over the two intervals.

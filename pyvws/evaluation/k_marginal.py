@@ -26,15 +26,6 @@ from pyvws.r_numbers import rarith
 from pyvws.tables.frame import check_columns, floats_of, open_frame
 from pyvws.tables.levels import as_number, distinct
 
-__all__ = [
-    "KMarginal",
-    "PairDistances",
-    "coded_k_marginal",
-    "k_marginal",
-    "pair_distances",
-    "worse_than_independent",
-]
-
 Codes = NDArray[np.intp]
 
 

@@ -21,8 +21,6 @@ from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import numeric_column, open_frame
 from pyvws.tables.schema import Schema
 
-__all__ = ["LeastSquares", "fit_formula", "least_squares"]
-
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares:

@@ -22,8 +22,6 @@ from pyvws.r_numbers import rarith
 from pyvws.risks.balls import count_inside, make_balls, outcomes
 from pyvws.risks.identification_risk import paired_outcomes, pattern_codes
 
-__all__ = ["MatchRisk", "match_risk"]
-
 
 @dataclass(frozen=True, slots=True)
 class MatchRisk:

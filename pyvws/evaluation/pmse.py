@@ -25,8 +25,6 @@ from pyvws.tables.design import make_design
 from pyvws.tables.formula import dotted
 from pyvws.tables.frame import open_frame, plain_columns
 
-__all__ = ["PropensityScore", "logistic_pmse", "pmse", "tree_pmse"]
-
 
 @dataclass(frozen=True, slots=True)
 class PropensityScore:

@@ -22,23 +22,23 @@ import numpy as np
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import UsageError
-from pyvws.evaluation._laplace_table import (
+from pyvws.evaluation.combining_rules import Combined, combine
+from pyvws.evaluation.laplace_table import (
     Weighing,
     laplace_figures,
     most_records,
     public_ranges,
     weighing,
 )
-from pyvws.evaluation._public_cells import (
+from pyvws.evaluation.public_cells import (
     CellRecords,
+    CellStatistic,
     Levels,
     Names,
-    Statistic,
     TablePlan,
     read_records,
     table_plan,
 )
-from pyvws.evaluation.combining_rules import Combined, combine
 from pyvws.evaluation.survey_estimates import (
     SurveyDesign,
     SurveyEstimate,
@@ -49,8 +49,6 @@ from pyvws.evaluation.survey_estimates import (
 )
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.tables.schema import Schema
-
-__all__ = ["CellFigure", "PublishedTable", "tabulate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +366,7 @@ def _of_dataset(
     return found
 
 
-def _values(one: Statistic, records: CellRecords) -> Floats:
+def _values(one: CellStatistic, records: CellRecords) -> Floats:
     """What a statistic is of (N,): ones, places among the levels of a share, or numbers.
 
     NaN where a record has none.
@@ -382,7 +380,7 @@ def _values(one: Statistic, records: CellRecords) -> Floats:
 
 
 def _estimates(
-    one: Statistic, values: Floats, design: SurveyDesign, rows: Any
+    one: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
 ) -> Iterator[SurveyEstimate]:
     """The estimates of a statistic of the values (N,) in `rows`, a point each."""
     y = values[rows]

@@ -21,8 +21,6 @@ from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.tables.schema import Schema
 
-__all__ = ["RegressionUtility", "regression_utility"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegressionUtility:

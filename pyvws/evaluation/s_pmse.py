@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse, tree_pmse
 
-__all__ = ["TwoWayScore", "tree_score", "two_way_pmse"]
-
 _MOST_COEFFICIENTS: Final = 400
 _MOST_RECORDS: Final = 50_000
 

@@ -25,15 +25,6 @@ from pyvws._base.checks import (
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = [
-    "SurveyDesign",
-    "SurveyEstimate",
-    "survey_design",
-    "survey_mean",
-    "survey_quantile",
-    "survey_total",
-]
-
 _UPPER: Final = 0.975  # Woodruff's interval has the level 95 %, as svyquantile's has.
 
 

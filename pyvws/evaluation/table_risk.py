@@ -24,8 +24,6 @@ from pyvws.tables.frame import open_frame
 from pyvws.tables.headers import named
 from pyvws.tables.schema import Schema
 
-__all__ = ["RiskScore", "TableRisk", "table_risk"]
-
 Plain = dict[str, NDArray[Any]]
 
 _MOST: Final = 2000  # Records whose closest record is looked for.

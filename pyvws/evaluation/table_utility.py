@@ -29,8 +29,6 @@ from pyvws.tables.schema import Schema
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["AssociationChange", "ColumnUtility", "Score", "TableUtility", "table_utility"]
-
 Plain = dict[str, NDArray[Any]]
 
 BLIND: Final = {

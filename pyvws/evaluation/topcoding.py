@@ -11,8 +11,6 @@ from pyvws._base.checks import Floats, finite_number, finite_vector, open_unit_i
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["Topcoded", "topcode"]
-
 
 @dataclass(frozen=True, slots=True)
 class Topcoded:

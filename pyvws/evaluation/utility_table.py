@@ -12,8 +12,6 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["UtilityTable", "utility_table"]
-
 _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 
 

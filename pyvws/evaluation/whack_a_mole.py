@@ -18,8 +18,6 @@ from pyvws._base.checks import Floats, finite_vector, positive, same_length, who
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = ["RiskSummary", "TopRecords", "WhackAMole", "risk_summary", "top_records", "whack_a_mole"]
-
 
 @dataclass(frozen=True, slots=True)
 class RiskSummary:

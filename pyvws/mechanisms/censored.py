@@ -26,8 +26,6 @@ from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting, dow
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.weights.weights import risk_weights, scaled_bounds
 
-__all__ = ["CENSORED_WEIGHTS", "Censored"]
-
 CENSORED_WEIGHTS = ("lw", "cw", *STRICT_WEIGHTS)
 
 _ROOM = 4.0  # f (1 - f / S) is at most S / 4, which is epsilon for S = 4 epsilon.

@@ -24,8 +24,6 @@ from pyvws.risks.pairwise import pairwise_weights
 from pyvws.weights.search import Window
 from pyvws.weights.weights import risk_weights
 
-__all__ = ["CountWeighted", "Counting", "MarginalWeighted", "PairwiseWeighted"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting(MechanismBase):

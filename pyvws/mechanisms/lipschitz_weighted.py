@@ -15,8 +15,6 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["BY_BOUND", "SCALE", "SHIFT", "LipschitzWeighted", "Shift", "refuse_constant"]
-
 SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
 SHIFT = about(
     "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected.",

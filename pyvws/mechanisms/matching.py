@@ -9,8 +9,6 @@ from pyvws._base.setting import about
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import Loop
 
-__all__ = ["MATCH", "Match", "bound_to_meet", "checked_match", "refuse_needless"]
-
 Match = Literal["lw"] | float
 """A bound to meet: "lw" for the bound of an LW fit to the same data, or a number in nats."""
 

@@ -10,8 +10,6 @@ from pyvws._base.phrase import Phrase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
 from pyvws.posterior.clamp import Clamp
 
-__all__ = ["Claim", "Mechanism", "MechanismBase", "Phrase", "data_weights"]
-
 Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
 """The statement's words for a guarantee, the strongest first."""
 

@@ -17,8 +17,6 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 )
 from pyvws.mechanisms.mechanism import Claim, MechanismBase
 
-__all__ = ["PerturbedHistogram"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedHistogram(MechanismBase):

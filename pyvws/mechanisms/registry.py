@@ -17,8 +17,6 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 
-__all__ = ["MECHANISMS", "is_own", "make_mechanism", "mechanism_settings"]
-
 MECHANISMS: dict[str, type[Any]] = {
     kind.name: kind
     for kind in (

@@ -17,8 +17,6 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import scalar_weights
 
-__all__ = ["ScalarWeighted"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalarWeighted(MechanismBase):

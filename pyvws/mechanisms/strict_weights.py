@@ -22,14 +22,6 @@ from pyvws.mechanisms.weighing import Loop, WeightedFit
 from pyvws.posterior.clamp import Clamp
 from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
 
-__all__ = [
-    "STRICT_WEIGHTS",
-    "StrictWeights",
-    "weights_from_column",
-    "weights_from_reference",
-    "weights_from_stage",
-]
-
 STRICT_WEIGHTS = ("none", "public", "reference", "staged")
 """The sources of weights that no other confidential record has an unaccounted part in."""
 

@@ -12,8 +12,6 @@ from pyvws.mechanisms.mechanism import MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import scaled_bounds
 
-__all__ = ["Unweighted", "bound_risk"]
-
 
 def bound_risk(loop: Loop) -> Floats:
     """Unweighted bounds (N,) scaled to [0, 1]; 1 for all records where the bounds are equal."""

@@ -16,17 +16,6 @@ from pyvws.tables.cells import Records
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 from pyvws.weights.truncation import downscale
 
-__all__ = [
-    "Downscaling",
-    "Loop",
-    "ReferenceSizes",
-    "Request",
-    "WeightedFit",
-    "Weighting",
-    "downscaled",
-    "target_window",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class WeightedFit:

@@ -15,8 +15,6 @@ from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
 from pyvws.weights.truncation import weighted_epsilon_weights
 
-__all__ = ["WeightedEpsilon"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedEpsilon(MechanismBase):

@@ -15,8 +15,6 @@ from pyvws.models.model import Start
 from pyvws.models.regression import LOG, row_sums, scoring_start
 from pyvws.tables.cells import Cells
 
-__all__ = ["check_counts", "count_start", "highest_poisson", "poisson_counts"]
-
 _LARGEST_MEAN: Final = 1e15
 
 

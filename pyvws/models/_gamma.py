@@ -11,15 +11,6 @@ from scipy.special import gammaln
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 
-__all__ = [
-    "LARGE_COUNT",
-    "log_factorial",
-    "log_gamma",
-    "log_rising",
-    "log_rising_sum",
-    "stirling_gap",
-]
-
 LARGE_COUNT: Final = 1e6
 """From here on y log y - y is left out of `log_factorial` and `log_rising` alike: it is in both,
 and beside so large a term the rest would lose its digits.

@@ -23,7 +23,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
-from pyvws.models._priors import pull_back_factor, scaled_factor
 from pyvws.models._small_matrices import (
     conditional_factors,
     pull_back_factors,
@@ -31,9 +30,8 @@ from pyvws.models._small_matrices import (
     solve_upper,
 )
 from pyvws.models.model import SampledScale
+from pyvws.models.priors import pull_back_factor, scaled_factor
 from pyvws.models.sampled_scale import conditional_parts, prior_factor
-
-__all__ = ["mixture_scale"]
 
 _RIGHT = 0.5  # Slope of the logarithm of all sizes in t, far to the right.
 

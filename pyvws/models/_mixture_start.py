@@ -15,8 +15,6 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.tables.cells import Cells
 
-__all__ = ["RoughMixture", "rough_mixture"]
-
 _STEPS = 30
 _STEPS_OF_TRIAL = 10
 MOST_CELLS = 50_000

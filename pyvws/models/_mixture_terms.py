@@ -15,8 +15,6 @@ import numpy as np
 from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
 from pyvws.models.regression import add_slope, linear
 
-__all__ = ["FAR", "log_terms"]
-
 FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
 
 _BLOCK = 64

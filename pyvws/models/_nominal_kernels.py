@@ -8,20 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.kernels import kernel
-from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
-
-__all__ = [
-    "SCALE_DF",
-    "cell_slopes",
-    "cell_terms",
-    "information",
-    "log_density",
-    "log_likelihood",
-    "pull_back",
-    "pull_back_normal",
-    "restore",
-    "restore_normal",
-]
+from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0
 

@@ -20,18 +20,6 @@ from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.tables.cells import Cells
 
-__all__ = [
-    "CENTRE",
-    "DECLARED",
-    "DECLARED_SD",
-    "OUTCOME_SCALES",
-    "SMALLEST_SD",
-    "UNIT",
-    "OutcomeScale",
-    "highest_normal",
-    "representable",
-]
-
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
 """x as it is, log x for x > 0, and sign(x) log(1 + |x|), for x = (y - centre) / unit."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from pyvws._base.checks import Floats, finite_number, told
 from pyvws.errors import InputError
 
-__all__ = ["check_within", "known_range"]
-
 
 def known_range(given: Any) -> tuple[float, float]:
     """The two ends, in the outcome's unit; InputError unless they are finite and rise."""

@@ -13,8 +13,6 @@ import numpy as np
 
 from pyvws._base.kernels import kernel
 
-__all__ = ["conditional_factors", "pull_back_factors", "solve_lower", "solve_upper"]
-
 
 @kernel
 def solve_lower(R: Any, right: Any) -> None:

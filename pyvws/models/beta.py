@@ -16,9 +16,9 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._gamma import stirling_gap
-from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models._public_range import check_within, known_range
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import (
     LOGIT,
     Regression,
@@ -30,8 +30,6 @@ from pyvws.models.regression import (
     sigmoid_parts,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["Beta"]
 
 _INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
 _FAR, _HALVINGS = 50.0, 60  # logit mu is sought in [-50, 50], to 1e-16.

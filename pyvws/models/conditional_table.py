@@ -15,8 +15,6 @@ from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells
 
-__all__ = ["ConditionalTable", "weighted_counts"]
-
 _MOST_SHARES: Final = 5 * 10**7  # Numbers of all draws together: 400 megabytes.
 
 

@@ -16,8 +16,8 @@ from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models._gamma import stirling_gap
 from pyvws.models._outcome_scale import OutcomeScale, representable
-from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import (
     LOG,
     Regression,
@@ -28,8 +28,6 @@ from pyvws.models.regression import (
     scoring_start,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["Gamma"]
 
 _CAUCHY_SCALE = 5.0  # 1/shape ~ half-Cauchy(0, 5), as 1/phi of the negative binomial
 

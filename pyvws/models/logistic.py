@@ -12,8 +12,8 @@ from scipy.special import expit
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
-from pyvws.models._priors import log_coefficient_prior
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior
 from pyvws.models.regression import (
     LOGIT,
     Regression,
@@ -25,8 +25,6 @@ from pyvws.models.regression import (
     scoring_start,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["Logistic"]
 
 
 @kernel

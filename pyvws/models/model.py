@@ -13,8 +13,6 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.tables.cells import Cells
 
-__all__ = ["Draws", "Family", "Likelihood", "Model", "SampledScale", "Start"]
-
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
 

@@ -19,8 +19,8 @@ from pyvws.models._gamma import (
     log_rising,
     log_rising_sum,
 )
-from pyvws.models._priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import (
     Regression,
     add_slope,
@@ -30,8 +30,6 @@ from pyvws.models.regression import (
     value_sums,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["NegativeBinomial"]
 
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
 _FAR = 1e150

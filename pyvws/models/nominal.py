@@ -15,17 +15,15 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _nominal_kernels as compiled
-from pyvws.models._priors import (
+from pyvws.models.model import Draws, Family, SampledScale, Start
+from pyvws.models.priors import (
     LKJ_SHAPE,
     coefficient_dimension,
     constrain_scales,
     unconstrain_scales,
 )
-from pyvws.models.model import Draws, Family, SampledScale, Start
 from pyvws.models.regression import linear_predictor
 from pyvws.tables.cells import Cells
-
-__all__ = ["Nominal"]
 
 _LARGEST_DENSE: Final = 1500  # Coefficients up to which the sampled scale knows all covariances.
 _ROUNDS, _STEPS, _ENOUGH = 4, 8, 0.1  # Of scales; of Newton's method; a rise in nats that ends it.

@@ -14,8 +14,8 @@ from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._priors import log_coefficient_prior, log_half_t
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior, log_half_t
 from pyvws.models.regression import (
     IDENTITY,
     Regression,
@@ -26,8 +26,6 @@ from pyvws.models.regression import (
     scoring_start,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["Normal"]
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SIGMA_SCALE = 1.0  # sigma ~ half-t(3, 0, 1)

@@ -21,18 +21,16 @@ from pyvws.models._gamma import log_gamma
 from pyvws.models._mixture_scale import mixture_scale
 from pyvws.models._mixture_start import rough_mixture
 from pyvws.models._mixture_terms import FAR, log_terms
-from pyvws.models._priors import (
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.priors import (
     cholesky_factor,
     constrain_scales,
     log_sech_squared,
     pull_back_factor,
     unconstrain_coefficients,
 )
-from pyvws.models.model import Draws, Family, Start
 from pyvws.models.regression import linear, linear_predictor
 from pyvws.tables.cells import Cells
-
-__all__ = ["LABELS", "NormalMixture"]
 
 LABELS = ("full-conditional", "prior")
 

@@ -15,8 +15,8 @@ from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.models._priors import coefficient_dimension, log_coefficient_prior, log_half_t
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import coefficient_dimension, log_coefficient_prior, log_half_t
 from pyvws.models.regression import (
     LATENT,
     Regression,
@@ -28,8 +28,6 @@ from pyvws.models.regression import (
     scoring_start,
 )
 from pyvws.tables.cells import Cells
-
-__all__ = ["Ordinal"]
 
 _MOST_LEVELS = 50
 _GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).

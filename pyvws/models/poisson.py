@@ -13,12 +13,10 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
-from pyvws.models._priors import log_coefficient_prior
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_sums
 from pyvws.tables.cells import Cells
-
-__all__ = ["Poisson"]
 
 _LARGE_TOTAL = 1e9  # From here on a sum of weighted counts would drown what the parameters change.
 

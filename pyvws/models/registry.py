@@ -20,8 +20,6 @@ from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.models.truncated_normal import TruncatedNormal
 
-__all__ = ["MODELS", "find_model", "is_own", "model_settings"]
-
 _FAMILIES: tuple[Model, ...] = (
     Poisson(),
     NegativeBinomial(),

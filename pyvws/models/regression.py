@@ -17,36 +17,17 @@ from scipy.special import expit, logit
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
-from pyvws.models._priors import (
+from pyvws.models.model import Draws, Family, Start
+from pyvws.models.priors import (
     coefficient_dimension,
     constrain_coefficients,
     unconstrain_coefficients,
 )
-from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells
 
 _SCORING_STEPS = 8
 # The ridge and the longest step in eta; the second pair where the first one's steps lead far off.
 _SCORING = ((1e-3, np.inf), (1.0, 5.0))
-
-__all__ = [
-    "IDENTITY",
-    "LATENT",
-    "LOG",
-    "LOGIT",
-    "Link",
-    "Regression",
-    "add_slope",
-    "linear",
-    "linear_predictor",
-    "log_sigmoid",
-    "predictors",
-    "row_sums",
-    "row_totals",
-    "scoring_start",
-    "sigmoid_parts",
-    "value_sums",
-]
 
 
 @inlined_kernel

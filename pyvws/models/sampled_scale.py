@@ -18,7 +18,6 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws._base.kernels import kernel
-from pyvws.models._priors import constrain_scales, pull_back_factor, scaled_factor
 from pyvws.models._small_matrices import (
     conditional_factors,
     pull_back_factors,
@@ -26,14 +25,7 @@ from pyvws.models._small_matrices import (
     solve_upper,
 )
 from pyvws.models.model import SampledScale, Start
-
-__all__ = [
-    "conditional_parts",
-    "prior_factor",
-    "pull_back_conditional",
-    "restore_conditional",
-    "sampled_scale",
-]
+from pyvws.models.priors import constrain_scales, pull_back_factor, scaled_factor
 
 
 @kernel

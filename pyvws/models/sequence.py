@@ -19,16 +19,6 @@ from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.cells import Cells, Records
 
-__all__ = [
-    "Conditional",
-    "DrawnColumn",
-    "Finishing",
-    "TableCells",
-    "TableModel",
-    "draws_of",
-    "joint_draws",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Conditional:

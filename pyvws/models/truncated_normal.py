@@ -16,14 +16,12 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._priors import log_coefficient_prior, log_half_t
 from pyvws.models._public_range import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
+from pyvws.models.priors import log_coefficient_prior, log_half_t
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_totals
 from pyvws.tables.cells import Cells
-
-__all__ = ["TruncatedNormal"]
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)

@@ -6,8 +6,6 @@ import io
 
 from matplotlib.figure import Figure
 
-__all__ = ["Picture"]
-
 
 class Picture(Figure):
     """A figure of its own. A notebook without matplotlib's pyplot knows no picture of a Figure."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import finite_vector, positive
 from pyvws.errors import InputError
-from pyvws.plots._drawing import (
+from pyvws.plots.drawing import (
     DASHED,
     DATA_LINE,
     LIMIT,
@@ -29,17 +29,6 @@ from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "contraction",
-    "densities",
-    "intervals",
-    "parameter_densities",
-    "posterior_density",
-    "replicate_violins",
-    "utility",
-    "utility_against_epsilon",
-]
 
 
 def densities(

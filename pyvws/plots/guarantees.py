@@ -10,13 +10,11 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_vector, positive
 from pyvws.errors import InputError
-from pyvws.plots._drawing import LIMIT, colours, guarantee_colours, panels, some
+from pyvws.plots.drawing import LIMIT, colours, guarantee_colours, panels, some
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["choices_against_epsilon", "utility_by_guarantee"]
 
 _MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")

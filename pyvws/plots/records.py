@@ -14,7 +14,7 @@ import numpy as np
 
 from pyvws._base.checks import finite_vector, non_negative, positive, same_length
 from pyvws.errors import InputError
-from pyvws.plots._drawing import (
+from pyvws.plots.drawing import (
     HIGHLIGHT,
     LIMIT,
     colours,
@@ -27,17 +27,6 @@ from pyvws.plots._drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "before_and_after",
-    "bounds_against_weights",
-    "bounds_and_weights",
-    "risk_examples",
-    "risk_violins",
-    "weights_against_outcome",
-    "weights_before_and_after",
-    "whack_a_mole_scatter",
-]
 
 _BOUND = "by-record Lipschitz bound (nats)"
 _DOT = {"s": 12, "alpha": 0.6, "linewidths": 0, "rasterized": True}

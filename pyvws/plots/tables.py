@@ -12,12 +12,10 @@ import numpy as np
 
 from pyvws._base.checks import positive
 from pyvws.errors import InputError
-from pyvws.plots._drawing import colours, curves, dataset_rows, groups, legend_below, panels, some
+from pyvws.plots.drawing import colours, curves, dataset_rows, groups, legend_below, panels, some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["association_matrices", "bound_shares", "column_densities", "level_shares"]
 
 _NO_PAIR = "#BBBBBB"
 

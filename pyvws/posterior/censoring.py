@@ -23,8 +23,6 @@ from pyvws._base.checks import (
     weight_vector,
 )
 
-__all__ = ["CensoredShare", "censored_share", "clamp_log_likelihood"]
-
 
 @dataclass(frozen=True, slots=True)
 class CensoredShare:

@@ -22,16 +22,6 @@ from pyvws.models.model import Likelihood, Model
 from pyvws.models.sequence import TableCells
 from pyvws.tables.cells import Cells
 
-__all__ = [
-    "CLAMPS",
-    "Clamp",
-    "ClampedTerms",
-    "add_terms_inside",
-    "clamped_terms",
-    "prior_data",
-    "refuse_unclamped",
-]
-
 CLAMPS: Final = ("deviance", "half")
 """The kinds of a clamp: of half the unit deviance, and of the log-likelihood itself."""
 

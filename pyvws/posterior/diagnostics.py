@@ -11,16 +11,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly
 from pyvws.tables.headers import shown_names
 
-__all__ = [
-    "KHAT_LIMIT",
-    "RHAT_LIMIT",
-    "Diagnostics",
-    "diagnose",
-    "independent_draws",
-    "resampled_draws",
-    "together",
-]
-
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
 KHAT_LIMIT = 0.7

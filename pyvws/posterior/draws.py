@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pyvws.models.model import Draws
 from pyvws.posterior.diagnostics import Diagnostics
 
-__all__ = ["Posterior"]
-
 
 @dataclass(frozen=True, slots=True)
 class Posterior:

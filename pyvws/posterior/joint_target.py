@@ -25,8 +25,6 @@ from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp, add_terms_inside, prior_data, refuse_unclamped
 from pyvws.posterior.trimmed_start import TrimmedSearch, near_cells
 
-__all__ = ["ColumnValue", "JointTarget"]
-
 
 @kernel
 def _add_column(cell: Any, log_lik: Any, shift: Any, total: Any) -> None:

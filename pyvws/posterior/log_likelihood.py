@@ -22,13 +22,6 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.cells import Cells
 
-__all__ = [
-    "largest_terms",
-    "log_likelihood_blocks",
-    "record_log_likelihood",
-    "shifted_blocks",
-]
-
 CELLS = 1 << 14
 ENTRIES = 1 << 17
 

@@ -22,8 +22,6 @@ from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.schema import Schema
 from pyvws.tables.table_writers import AT_ONCE
 
-__all__ = ["UnitsDrawn", "predicted", "predicted_units", "unit_steps"]
-
 _TRIES: Final = 50  # Draws of a value, or of a record, that its column's rules refuse.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.
 

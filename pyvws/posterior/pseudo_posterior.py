@@ -20,8 +20,6 @@ from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms, prior_
 from pyvws.posterior.trimmed_start import trimmed_starts
 from pyvws.tables.cells import Cells
 
-__all__ = ["PseudoPosterior"]
-
 
 @dataclass(frozen=True, slots=True)
 class PseudoPosterior:

@@ -17,14 +17,6 @@ from scipy.special import ndtri
 
 from pyvws._base.checks import Floats
 
-__all__ = [
-    "SAMPLINGS",
-    "SystematicDraws",
-    "SystematicStream",
-    "systematic_uniforms",
-    "van_der_corput",
-]
-
 SAMPLINGS: Final = ("independent", "systematic")
 """How the records of a dataset are drawn."""
 

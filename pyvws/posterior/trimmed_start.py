@@ -20,8 +20,6 @@ from pyvws.models.model import Model, Start
 from pyvws.posterior.clamp import Clamp
 from pyvws.tables.cells import Cells
 
-__all__ = ["TrimmedSearch", "near_cells", "trimmed_starts"]
-
 _FAR = 1e16  # Sums of squares around outcomes no further out keep the digits that a start needs.
 _STEPS = 12
 _NEIGHBOURS, _RANDOM = 6, 6  # Groups of records to begin with, besides all records.

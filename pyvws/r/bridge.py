@@ -16,8 +16,6 @@ from pyvws._base import resources as _resources
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r.session import SESSION
 
-__all__ = ["RError", "call", "r_available", "r_versions", "save_object"]
-
 # This R code runs one function and catches every condition, so that R prints nothing of its own.
 _HARNESS: Final = """
 function(f, arguments) {

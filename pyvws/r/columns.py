@@ -19,27 +19,13 @@ from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 
-__all__ = [
-    "Column",
-    "Kind",
-    "from_numpy",
-    "from_objects",
-    "from_pandas",
-    "from_polars",
-    "from_scalar",
-    "from_text",
-    "row_names",
-    "to_python",
-    "to_series",
-]
-
 Kind = Literal["real", "integer", "logical", "text", "factor", "date", "instant"]
 
 _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RColumn:
     """Values of one kind.
 
     Attributes
@@ -65,7 +51,7 @@ class Column:
     ordered: bool = False
 
 
-def from_scalar(value: Any) -> Column | None:
+def from_scalar(value: Any) -> RColumn | None:
     """A column of one value, or None for something that is not a scalar R knows."""
     kind: Kind
     if isinstance(value, (bool, np.bool_)):
@@ -78,10 +64,10 @@ def from_scalar(value: Any) -> Column | None:
         return from_objects(np.array([value], dtype=object))
     else:
         return None
-    return Column(kind, array, np.zeros(1, dtype=np.bool_))
+    return RColumn(kind, array, np.zeros(1, dtype=np.bool_))
 
 
-def from_numpy(array: NDArray[Any]) -> Column:
+def from_numpy(array: NDArray[Any]) -> RColumn:
     """The column or matrix of a NumPy array of one or two dimensions.
 
     Raises InputError for kinds that R has no vector for: long double, complex, time differences,
@@ -94,13 +80,13 @@ def from_numpy(array: NDArray[Any]) -> Column:
     none = np.zeros(array.shape, dtype=np.bool_)
     kind = array.dtype.kind
     if kind == "b":
-        return Column("logical", array, none)
+        return RColumn("logical", array, none)
     if kind in "iu":
-        return Column("integer", array, none)
+        return RColumn("integer", array, none)
     if kind == "f" and array.dtype.itemsize <= 8:
-        return Column("real", array.astype(np.float64), none)
+        return RColumn("real", array.astype(np.float64), none)
     if kind == "U":
-        return Column("text", array.astype(object), none)
+        return RColumn("text", array.astype(object), none)
     if kind == "M":
         return _from_datetime64(array)
     if kind == "O":
@@ -108,7 +94,7 @@ def from_numpy(array: NDArray[Any]) -> Column:
     raise InputError(f"An array of type {array.dtype} does not cross to R unchanged.")
 
 
-def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
+def from_objects(values: NDArray[Any] | Sequence[Any]) -> RColumn:
     """The column of an object array: all text, all dates or all instants, with None for NA."""
     array = np.asarray(values, dtype=object)
     missing = np.array([_is_missing(value) for value in array.ravel()], dtype=np.bool_)
@@ -117,23 +103,23 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> Column:
     if kinds == {"text"} or array.size == 0:
         return from_text(array, missing)
     if kinds == {"date"}:
-        return Column("date", _filled(array, missing, _days), missing)
+        return RColumn("date", _filled(array, missing, _days), missing)
     if kinds == {"instant"}:
-        return Column("instant", _filled(array, missing, _microseconds), missing)
+        return RColumn("instant", _filled(array, missing, _microseconds), missing)
     raise InputError(
         "An object column crosses to R only if all its values are text, all dates or all times. "
         "Give the column a dtype first."
     )
 
 
-def from_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+def from_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> RColumn:
     """The text column of an object array whose values are str wherever they are not missing."""
     array = values.copy()
     array[missing] = None
-    return Column("text", array, missing)
+    return RColumn("text", array, missing)
 
 
-def to_python(column: Column) -> Any:
+def to_python(column: RColumn) -> Any:
     """A column in Python: a NumPy array, a pandas nullable array where NA occurs; Categorical."""
     values, missing = column.values, column.missing
     if column.kind == "factor":
@@ -187,13 +173,13 @@ def _microseconds(value: datetime) -> int:
     return (gap.days * 86_400 + gap.seconds) * 1_000_000 + gap.microseconds
 
 
-def _from_datetime64(array: NDArray[Any]) -> Column:
+def _from_datetime64(array: NDArray[Any]) -> RColumn:
     missing = np.isnat(array)
     unit = "D" if np.datetime_data(array.dtype)[0] in ("D", "W", "M", "Y") else "us"
     exact = array.astype(f"datetime64[{unit}]")
     if not (exact.astype(array.dtype)[~missing] == array[~missing]).all():
         raise InputError("A time finer than a microsecond does not cross to R unchanged.")
-    return Column(
+    return RColumn(
         "date" if unit == "D" else "instant",
         np.where(missing, 0, exact.astype(np.int64)),
         missing,
@@ -203,7 +189,7 @@ def _from_datetime64(array: NDArray[Any]) -> Column:
 # Columns of pandas and polars
 
 
-def from_pandas(values: Any) -> Column:
+def from_pandas(values: Any) -> RColumn:
     """The column of a pandas array, or of a Series without its index."""
     array = values.array if isinstance(values, pd.Series) else values
     if isinstance(array, pd.Categorical):
@@ -219,13 +205,13 @@ def from_pandas(values: Any) -> Column:
     if isinstance(array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
         # `_data` keeps a NaN that is not NA apart; every public accessor merges the two.
         plain = from_numpy(array._data)
-        return Column(plain.kind, plain.values, array._mask.copy())
+        return RColumn(plain.kind, plain.values, array._mask.copy())
     if isinstance(array, (pd.arrays.NumpyExtensionArray, pd.arrays.DatetimeArray)):
         return from_numpy(np.asarray(array))
     raise InputError(f"A pandas column of type {dtype} does not cross to R unchanged.")
 
 
-def from_polars(series: Any) -> Column:
+def from_polars(series: Any) -> RColumn:
     """The column of a polars Series, without going through pandas."""
     dtype = series.dtype
     missing = series.is_null().to_numpy()
@@ -246,11 +232,11 @@ def from_polars(series: Any) -> Column:
         utc = series.dt.convert_time_zone("UTC") if dtype.time_zone else series
         return from_numpy(utc.dt.replace_time_zone(None).to_numpy())
     if dtype == pl.Boolean:
-        return Column("logical", series.fill_null(False).to_numpy(), missing)
+        return RColumn("logical", series.fill_null(False).to_numpy(), missing)
     if dtype.is_integer() and dtype != pl.Int128:
-        return Column("integer", series.fill_null(0).to_numpy(), missing)
+        return RColumn("integer", series.fill_null(0).to_numpy(), missing)
     if dtype.is_float():
-        return Column("real", series.fill_null(0.0).to_numpy().astype(np.float64), missing)
+        return RColumn("real", series.fill_null(0.0).to_numpy().astype(np.float64), missing)
     raise InputError(f"A polars column of type {dtype} does not cross to R unchanged.")
 
 
@@ -268,7 +254,7 @@ def row_names(index: pd.Index) -> list[Any] | None:
     return names
 
 
-def to_series(column: Column, index: pd.Index | None = None) -> pd.Series:
+def to_series(column: RColumn, index: pd.Index | None = None) -> pd.Series:
     """A pandas Series; dates become `datetime.date` objects, since pandas has no day type."""
     values = to_python(column)
     if column.kind == "date":
@@ -282,7 +268,7 @@ def to_series(column: Column, index: pd.Index | None = None) -> pd.Series:
     return pd.Series(values, index=index)
 
 
-def _factor(codes: Any, categories: list[Any], ordered: bool) -> Column:
+def _factor(codes: Any, categories: list[Any], ordered: bool) -> RColumn:
     """A factor with R's levels, which are text: digits for whole numbers, "TRUE" for True."""
     for category in categories:
         if not isinstance(category, (str, int, np.integer, np.bool_)):
@@ -299,4 +285,4 @@ def _factor(codes: Any, categories: list[Any], ordered: bool) -> Column:
             "Two categories have the same text, so R would merge the two. Rename one category."
         )
     codes = np.asarray(codes)
-    return Column("factor", codes, codes < 0, levels, ordered)
+    return RColumn("factor", codes, codes < 0, levels, ordered)

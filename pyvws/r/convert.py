@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.r.columns import (
-    Column,
+    RColumn,
     from_numpy,
     from_pandas,
     from_polars,
@@ -33,9 +33,7 @@ from pyvws.r.columns import (
     to_python,
     to_series,
 )
-from pyvws.r.storage import Stored, decoded, encoded, r_text
-
-__all__ = ["from_r", "named_list", "text_vector", "to_r"]
+from pyvws.r.storage import StoredVector, decoded, encoded, r_text
 
 _CLASSES: Final[tuple[list[str], ...]] = (
     [],
@@ -182,19 +180,19 @@ def _attributes(value: Any) -> dict[str, Any]:
     return attributes
 
 
-def _to_column(value: Any, attributes: dict[str, Any]) -> Column:
+def _to_column(value: Any, attributes: dict[str, Any]) -> RColumn:
     kind = str(_rpy2().baseenv["typeof"](value)[0])
     if kind not in ("double", "integer", "logical", "character"):
         raise InputError(f"R returned an object of type {kind}, which has no form in Python.")
     return _read(value, kind, attributes)
 
 
-def _shaped(column: Column, dim: Any) -> Column:
+def _shaped(column: RColumn, dim: Any) -> RColumn:
     shape = tuple(dim)
     if len(shape) != 2:
         raise InputError(f"R returned an array of {len(shape)} dimensions. Only matrices cross.")
     values = column.values.reshape(shape, order="F")
-    return Column(column.kind, values, column.missing.reshape(shape, order="F"))
+    return RColumn(column.kind, values, column.missing.reshape(shape, order="F"))
 
 
 def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
@@ -228,7 +226,7 @@ def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
 # R vectors from columns, and columns from R vectors, bit for bit
 
 
-def _write(column: Column) -> Any:
+def _write(column: RColumn) -> Any:
     """The R vector or matrix of a column."""
     values, missing = column.values, column.missing
     dim: dict[str, Any] = {}
@@ -246,23 +244,23 @@ def _write(column: Column) -> Any:
     return _structure(_vector(stored), **attributes, **dim)
 
 
-def _vector(stored: Stored) -> Any:
+def _vector(stored: StoredVector) -> Any:
     if stored.kind == "character":
         return text_vector(stored.values)
     kinds = {"double": "FloatSexpVector", "integer": "IntSexpVector", "logical": "BoolSexpVector"}
     return getattr(_rpy2(), kinds[stored.kind]).from_memoryview(stored.values.data)
 
 
-def _read(vector: Any, kind: Any, attributes: dict[str, Any]) -> Column:
+def _read(vector: Any, kind: Any, attributes: dict[str, Any]) -> RColumn:
     """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
     classes, levels = (
         tuple(_plain_text(attributes[name])) if name in attributes else ()
         for name in ("class", "levels")
     )
     if kind == "character":
-        return decoded(Stored(kind, _texts(vector), classes, levels))
+        return decoded(StoredVector(kind, _texts(vector), classes, levels))
     values = _copy(vector, np.float64 if kind == "double" else np.int32)
-    return decoded(Stored(kind, values, classes, levels))
+    return decoded(StoredVector(kind, values, classes, levels))
 
 
 def _structure(vector: Any, **attributes: Any) -> Any:
@@ -286,7 +284,7 @@ def _plain_text(vector: Any) -> list[str]:
 def _whole_vector(values: Any) -> Any:
     """An R integer vector of whole numbers of 32 bits without NA."""
     whole = np.asarray(values, dtype=np.int64)
-    stored = encoded(Column("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
+    stored = encoded(RColumn("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
     if stored.kind != "integer":
         raise InputError("A row name beyond 2^31 does not cross to R. Use reset_index().")
     return _vector(stored)

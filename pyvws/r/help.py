@@ -11,8 +11,6 @@ import pyvws
 from pyvws._base.checks import near
 from pyvws.errors import InputError
 
-__all__ = ["help_text"]
-
 _WIDTH: Final = 80
 _HEADINGS: Final = {
     "Parameters": "Arguments",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.r.columns import (
-    Column,
+    RColumn,
     from_numpy,
     from_objects,
     from_pandas,
@@ -32,9 +32,7 @@ from pyvws.r.columns import (
     from_text,
     to_series,
 )
-from pyvws.r.storage import Stored, decoded, encoded, is_na, reals
-
-__all__ = ["Answer", "Sent", "called", "frame", "path", "received", "sent"]
+from pyvws.r.storage import StoredVector, decoded, encoded, is_na, reals
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53
@@ -149,7 +147,7 @@ def received(
     if marks[:1] == ("POSIXct",):
         with np.errstate(invalid="ignore"):  # R's clock is finer than microseconds, which cross.
             values = np.round(values, 6)
-    column = decoded(Stored(kind, values, marks, tuple(_listed(levels))))
+    column = decoded(StoredVector(kind, values, marks, tuple(_listed(levels))))
     if form == "column":
         return _received_series(column, zone)
     if column.kind == "factor":
@@ -173,7 +171,7 @@ def _listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value or ())
 
 
-def _received_series(column: Column, zone: str | None) -> pd.Series:
+def _received_series(column: RColumn, zone: str | None) -> pd.Series:
     values, missing = column.values, column.missing
     if column.kind == "real":
         # pandas has one missing number. The sign marks R's NaN, which pandas never makes.
@@ -196,7 +194,7 @@ def _received_series(column: Column, zone: str | None) -> pd.Series:
     return made
 
 
-def _received_array(column: Column) -> NDArray[Any]:
+def _received_array(column: RColumn) -> NDArray[Any]:
     values, missing = column.values, column.missing
     if column.kind == "date":
         values = values.astype("datetime64[D]").astype(object)
@@ -280,7 +278,7 @@ def sent(value: Any) -> Sent:
     return Sent(form="function" if callable(value) else "object")
 
 
-def _vector(column: Column, *, zone: str = "UTC", shape: Sequence[int] = ()) -> Sent:
+def _vector(column: RColumn, *, zone: str = "UTC", shape: Sequence[int] = ()) -> Sent:
     try:
         stored = encoded(column)
     except InputError:
@@ -305,7 +303,7 @@ def _vector(column: Column, *, zone: str = "UTC", shape: Sequence[int] = ()) -> 
     )
 
 
-def _array_column(array: NDArray[Any]) -> Column:
+def _array_column(array: NDArray[Any]) -> RColumn:
     if array.dtype == object:
         return _object_column(array)
     column = from_numpy(array)
@@ -328,7 +326,7 @@ def _series(values: Any) -> Sent:
     return _vector(_with_na(_object_column(series.to_numpy(dtype=object))))
 
 
-def _with_na(column: Column) -> Column:
+def _with_na(column: RColumn) -> RColumn:
     """A missing number of a table is NA in R; only what R sent as NaN stays NaN."""
     if column.kind != "real":
         return column
@@ -336,16 +334,16 @@ def _with_na(column: Column) -> Column:
     return replace(column, missing=column.missing | gaps)
 
 
-def _object_column(values: NDArray[Any]) -> Column:
+def _object_column(values: NDArray[Any]) -> RColumn:
     """The column (N,) of Python objects, as text where they are of no one kind that R has."""
     missing = np.asarray(pd.isna(values), dtype=np.bool_)
     kinds = {type(value) for value in values[~missing]}
     if kinds and kinds <= {int, float}:
-        return Column(
+        return RColumn(
             "integer" if kinds == {int} else "real", np.where(missing, 0, values), missing
         )
     if kinds == {bool}:
-        return Column("logical", np.where(missing, False, values).astype(np.bool_), missing)
+        return RColumn("logical", np.where(missing, False, values).astype(np.bool_), missing)
     try:
         return from_objects(values)
     except InputError:

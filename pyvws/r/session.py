@@ -22,8 +22,6 @@ from typing import Any, Final
 from pyvws._base.private_folder import private_folder
 from pyvws.errors import MissingDependencyError, PyvwsError
 
-__all__ = ["SESSION", "Outcome", "Session"]
-
 _INSTALL: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5' and apt-get install r-base"
 _STACK: Final = 64 * 2**20
 _GRACE: Final = 5.0  # An interrupted R has so many seconds before the caller moves on.

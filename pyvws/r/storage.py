@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws.errors import InputError
-from pyvws.r.columns import Column
-
-__all__ = ["Stored", "decoded", "encoded", "is_na", "r_text", "reals"]
+from pyvws.r.columns import RColumn
 
 _NA_INTEGER: Final = -(2**31)
 _NA_INTEGER64: Final = -(2**63)
@@ -28,7 +26,7 @@ _MOST_SECONDS: Final = 9.2e12  # As microseconds, so many seconds stay within 64
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredVector:
     """The values of an R vector with the attributes that say what they mean.
 
     Attributes
@@ -49,51 +47,51 @@ class Stored:
     levels: tuple[str, ...] | None = None
 
 
-def encoded(column: Column) -> Stored:
+def encoded(column: RColumn) -> StoredVector:
     """A column (N,) for R. InputError for a value that R cannot hold as it is.
 
     Whole numbers beyond 32 bits become doubles, which hold them up to 2^53.
     """
     values, missing = column.values, column.missing
     if column.kind == "real":
-        return Stored("double", reals(values, missing))
+        return StoredVector("double", reals(values, missing))
     if column.kind == "integer":
         return _whole_numbers(values, missing)
     if column.kind == "logical":
-        return Stored("logical", _integers(values, missing))
+        return StoredVector("logical", _integers(values, missing))
     if column.kind == "text":
-        return Stored("character", r_text(values.tolist()))
+        return StoredVector("character", r_text(values.tolist()))
     if column.kind == "factor":
         classes = ("ordered", "factor") if column.ordered else ("factor",)
         codes = _integers(np.asarray(values, dtype=np.int64) + 1, missing)
-        return Stored("integer", codes, classes, tuple(r_text(column.levels)))
+        return StoredVector("integer", codes, classes, tuple(r_text(column.levels)))
     if column.kind == "date":
-        return Stored("double", reals(values.astype(np.float64), missing), ("Date",))
+        return StoredVector("double", reals(values.astype(np.float64), missing), ("Date",))
     if not (_microseconds(values / 1_000_000) == values)[~missing].all():
         raise InputError("A time is too far from 1970 for R to hold its microseconds.")
-    return Stored("double", reals(values / 1_000_000, missing), ("POSIXct", "POSIXt"))
+    return StoredVector("double", reals(values / 1_000_000, missing), ("POSIXct", "POSIXt"))
 
 
-def decoded(stored: Stored) -> Column:
+def decoded(stored: StoredVector) -> RColumn:
     """The column of an R vector. InputError for a date or time that Python cannot hold."""
     values = stored.values
     if stored.kind == "character":
         missing = np.array([value is None for value in values], dtype=np.bool_)
-        return Column("text", np.array([*values, None], dtype=object)[:-1], missing)
+        return RColumn("text", np.array([*values, None], dtype=object)[:-1], missing)
     if stored.classes == ("integer64",):
         whole = values.view(np.int64)
-        return Column("integer", whole, whole == _NA_INTEGER64)
+        return RColumn("integer", whole, whole == _NA_INTEGER64)
     missing = is_na(values) if stored.kind == "double" else values == _NA_INTEGER
     if "factor" in stored.classes:
         codes = np.where(missing, 0, values) - 1
-        return Column("factor", codes, missing, stored.levels or (), "ordered" in stored.classes)
+        return RColumn("factor", codes, missing, stored.levels or (), "ordered" in stored.classes)
     if stored.classes == ("Date",):
-        return Column("date", _whole_days(values, missing), missing)
+        return RColumn("date", _whole_days(values, missing), missing)
     if stored.classes == ("POSIXct", "POSIXt"):
-        return Column("instant", _instants(values, missing), missing)
+        return RColumn("instant", _instants(values, missing), missing)
     if stored.kind == "logical":
-        return Column("logical", values == 1, missing)
-    return Column("real" if stored.kind == "double" else "integer", values, missing)
+        return RColumn("logical", values == 1, missing)
+    return RColumn("real" if stored.kind == "double" else "integer", values, missing)
 
 
 def is_na(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -124,16 +122,16 @@ def _integers(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.in
     return whole
 
 
-def _whole_numbers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Stored:
+def _whole_numbers(values: NDArray[Any], missing: NDArray[np.bool_]) -> StoredVector:
     known = values[~missing]
     low, high = (int(known.min()), int(known.max())) if known.size else (0, 0)
     if low > _NA_INTEGER and high < 2**31:
-        return Stored("integer", _integers(values, missing))
+        return StoredVector("integer", _integers(values, missing))
     if low < -_EXACT or high > _EXACT:
         raise InputError(
             "A whole number beyond 2^53 does not cross to R unchanged. Convert the column to text."
         )
-    return Stored("double", reals(np.where(missing, 0, values), missing))
+    return StoredVector("double", reals(np.where(missing, 0, values), missing))
 
 
 def _encodable(value: str) -> bool:

@@ -12,8 +12,6 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_beta"]
-
 _LARGEST = 1.7976931348623157e308
 _LARGEST_EXPONENT = 1024.0 * math.log(2.0)
 _LOG_4 = 1.3862944

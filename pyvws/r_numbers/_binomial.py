@@ -16,8 +16,6 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["binomial", "conditional_shares", "fill_binomial", "fill_multinomial"]
-
 _LARGEST_BY_INVERSION = 110
 
 # The entries of a hat are the middle, half the triangle's base, the height of the parallelograms,

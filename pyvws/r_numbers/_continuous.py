@@ -15,8 +15,6 @@ from pyvws.r_numbers._normal import fill_normal
 from pyvws.r_numbers._parameters import ABOVE_ZERO, ANY, NOT_NEGATIVE, parameter
 from pyvws.r_numbers._stream import Seeded, fill_uniform
 
-__all__ = ["Continuous"]
-
 
 class Continuous(Seeded):
     """Draws from continuous distributions."""

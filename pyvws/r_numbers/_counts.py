@@ -23,8 +23,6 @@ from pyvws.r_numbers._parameters import (
 from pyvws.r_numbers._poisson import fill_negative_binomial, fill_poisson
 from pyvws.r_numbers._stream import Seeded
 
-__all__ = ["Counts"]
-
 Whole = NDArray[np.int64]
 
 

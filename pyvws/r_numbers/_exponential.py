@@ -17,8 +17,6 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_exponential", "standard_exponential"]
-
 
 def _partial_sums(count: int) -> Floats:
     """The sums over i = 1, ..., k of (ln 2)^i / i!, for k = 1, ..., count; the last is 1."""

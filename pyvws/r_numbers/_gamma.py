@@ -17,8 +17,6 @@ from pyvws.r_numbers._normal import standard_normal
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_gamma", "gamma"]
-
 _SQRT_32 = 5.656854
 _INVERSE_E = 0.36787944117144233
 _LEAST_T = -0.71874483771719

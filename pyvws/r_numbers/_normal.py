@@ -15,8 +15,6 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_normal", "normal_quantile", "standard_normal"]
-
 _BIG = 134217728.0  # 2^27
 
 # The three rational approximations, each with numerator and denominator, highest power first.

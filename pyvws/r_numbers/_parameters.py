@@ -13,41 +13,28 @@ from pyvws._base.checks import Floats, positions
 from pyvws._base.kernels import inlined_kernel
 from pyvws.errors import InputError
 
-__all__ = [
-    "ABOVE_ZERO",
-    "ANY",
-    "NOT_NEGATIVE",
-    "PROBABILITY",
-    "TRIALS",
-    "Rule",
-    "at",
-    "parameter",
-    "probabilities",
-    "whole_numbers",
-]
-
 _MOST_TRIALS: Final = 2**31 - 2  # For more trials R draws in another way.
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ParameterRule:
     """The condition on every value of a parameter, in words and as a check."""
 
     words: str
     holds: Callable[[Floats], NDArray[np.bool_]]
 
 
-ANY: Final = Rule("finite", lambda x: np.isfinite(x))
-ABOVE_ZERO: Final = Rule("finite and above 0", lambda x: x > 0.0)
-NOT_NEGATIVE: Final = Rule("finite and at least 0", lambda x: x >= 0.0)
-PROBABILITY: Final = Rule("in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0))
-TRIALS: Final = Rule(
+ANY: Final = ParameterRule("finite", lambda x: np.isfinite(x))
+ABOVE_ZERO: Final = ParameterRule("finite and above 0", lambda x: x > 0.0)
+NOT_NEGATIVE: Final = ParameterRule("finite and at least 0", lambda x: x >= 0.0)
+PROBABILITY: Final = ParameterRule("in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0))
+TRIALS: Final = ParameterRule(
     f"a whole number from 0 to {_MOST_TRIALS}",
     lambda x: (x >= 0.0) & (x <= _MOST_TRIALS) & (x == np.floor(x)),
 )
 
 
-def parameter(value: Any, name: str, n: int, rule: Rule) -> Floats:
+def parameter(value: Any, name: str, n: int, rule: ParameterRule) -> Floats:
     """A parameter as an array: (1,) for one number, or a vector repeated to n numbers as in R."""
     try:
         array = np.asarray(value, dtype=np.float64)

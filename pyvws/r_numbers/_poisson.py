@@ -20,8 +20,6 @@ from pyvws.r_numbers._normal import standard_normal
 from pyvws.r_numbers._parameters import at
 from pyvws.r_numbers._stream import Stream, uniform
 
-__all__ = ["fill_negative_binomial", "fill_poisson", "poisson"]
-
 _LARGEST_IN_TABLE = 35
 _DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi)
 _FACTORIALS = np.array([float(math.factorial(k)) for k in range(10)])

@@ -13,16 +13,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._stream import Stream, uniform, whole_below
 
-__all__ = [
-    "Positions",
-    "fill_by_alias",
-    "fill_by_search",
-    "fill_distinct",
-    "fill_distinct_by_search",
-    "fill_distinct_of_many",
-    "fill_positions",
-]
-
 Positions = NDArray[np.int64]
 
 

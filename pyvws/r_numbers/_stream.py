@@ -17,8 +17,6 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.errors import InputError
 from pyvws.r_numbers._parameters import at
 
-__all__ = ["LARGEST", "Seeded", "Stream", "fill_uniform", "fresh_stream", "uniform", "whole_below"]
-
 Stream = NDArray[np.uint64]  # The generator's words, the tempered words, and how many are used.
 
 LARGEST: Final = 2**31 - 1  # R's largest integer

@@ -33,8 +33,6 @@ from pyvws.r_numbers._positions import (
 )
 from pyvws.r_numbers._stream import LARGEST
 
-__all__ = ["RRandom"]
-
 _MOST_SHUFFLED: Final = 10_000_000  # For more values R keeps a list of drawn ones.
 _MOST_SEARCHED: Final = 200  # For more values that are probable enough R uses the alias method.
 _PROBABLE: Final = 0.1  # Such a value has at least this share of the average probability.

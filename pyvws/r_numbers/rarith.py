@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, finite_vector, vector
 from pyvws.errors import InputError
 
-__all__ = ["column_means", "ecdf_at", "extended_sum", "mean", "quantile", "sum_in_order", "var"]
-
 _WIDE = np.longdouble
 _ROUNDED = 100 * 2.0**-52
 

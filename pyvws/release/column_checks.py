@@ -22,8 +22,6 @@ from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
 from pyvws.tables.headers import named
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["ROWS", "Sample", "check_columns", "sampled"]
-
 Sample = dict[str, Floats]
 """Some rows of a synthetic dataset, by column: the synthesized ones and the public predictors."""
 

@@ -14,8 +14,6 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.row_order import order_stream, released_rows, row_order
 
-__all__ = ["draw_from_histogram"]
-
 
 def draw_from_histogram(
     settings: RunSettings,

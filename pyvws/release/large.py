@@ -63,8 +63,6 @@ from pyvws.tables.row_order import (
 from pyvws.tables.table_writers import AT_ONCE, TableWriter
 from pyvws.tables.units import UnitTally
 
-__all__ = ["large_release"]
-
 _PLACE = "place of this kind in the tally"
 
 

@@ -18,8 +18,6 @@ from pyvws._base.folders import private_write, whole_folder
 from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.table_writers import TableWriter, table_writer
 
-__all__ = ["Output", "open_output"]
-
 
 @dataclass(frozen=True, slots=True)
 class Output:

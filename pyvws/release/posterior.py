@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.engines._engine import Engine
-from pyvws.engines._public_grid import public_grid
-from pyvws.engines._weighted_terms import CHECKING_ENGINES
+from pyvws.engines.engine import Engine
+from pyvws.engines.public_grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine, is_exact
+from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
@@ -54,8 +54,6 @@ from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.cells import Records
 from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
 from pyvws.tables.units import Units
-
-__all__ = ["FittedRun", "draw_from_posterior", "fitted_run", "open_loop"]
 
 Log = Callable[[str], None]
 

@@ -22,8 +22,6 @@ from pyvws.tables.table_writers import NO_PLACE, no_place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Release"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:

@@ -25,8 +25,6 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.units import Units
 
-__all__ = ["Drawn", "fit_figures", "posterior_columns", "record_columns", "summarize"]
-
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 

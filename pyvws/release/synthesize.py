@@ -10,8 +10,6 @@ from pyvws.release.release import Release
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.settings_by_name import arranged, declared
 
-__all__ = ["synthesize"]
-
 
 def synthesize(frame: Any, *, seed: int | None = None, **settings: Any) -> Release:
     """Synthesize one outcome of a confidential table with a privacy statement.

@@ -33,8 +33,6 @@ from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
 
-__all__ = ["Synthesizer"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesizer(RunSettings):

@@ -13,10 +13,8 @@ from pyvws._base.phrase import counted
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
-from pyvws.report.page import Picture, Section, Table, mechanism_words, number, picture, ten_largest
+from pyvws.report.page import PagePicture, Section, Table, mechanism_words, number, picture, ten_largest
 from pyvws.tables.row_order import RELEASED_ROW
-
-__all__ = ["bounds_section"]
 
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 _BOUND: Final = "lipschitz_bound_final"
@@ -63,7 +61,7 @@ def bounds_section(
         text.append(f"Not drawn: {counted(count, 'record')} without a finite bound.")
     if not kept.any():
         return Section("bounds", "Bounds and weights", text)
-    parts: list[Picture | Table] = [
+    parts: list[PagePicture | Table] = [
         picture(
             plots.bounds_and_weights(bounds, weights),
             alt=f"Violin plots of by-record Lipschitz bounds and of weights: {', '.join(fits)}.",
@@ -99,7 +97,7 @@ def _numbers(confidential: ConfidentialPart) -> dict[str, Any]:
 
 def _reweighting(
     label: str, weights: dict[str, Floats], bounds: dict[str, Floats]
-) -> list[Picture | Table]:
+) -> list[PagePicture | Table]:
     pairs = [(weights[name], bounds[name]) for name in weights]
     (first, _), (last, _) = pairs
     return [
@@ -139,7 +137,7 @@ def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]]) -> T
 
 def _by_column(
     public: PublicPart, records: dict[str, Floats], kept: NDArray[np.bool_]
-) -> list[Picture | Table]:
+) -> list[PagePicture | Table]:
     """Which column of a table makes which records risky: shares of the columns' own bounds."""
     names = _columns(public)
     if len(names) < 2:

@@ -8,8 +8,6 @@ from typing import Any
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.page import Section, Table, number
 
-__all__ = ["columns_section"]
-
 _HEADINGS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
 

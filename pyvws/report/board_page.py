@@ -15,7 +15,7 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import (
-    Picture,
+    PagePicture,
     Section,
     Table,
     mechanism_words,
@@ -33,8 +33,6 @@ from pyvws.report.public_page import (
     statement_facts,
 )
 from pyvws.statement.schema import FIELDS, GUARANTEES
-
-__all__ = ["board_page"]
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
@@ -157,7 +155,7 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         and draws[name].is_finite().all()
         and draws[name].n_unique() > 1
     ]
-    parts: list[Picture | Table] = [fits, search]
+    parts: list[PagePicture | Table] = [fits, search]
     text = [
         "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
         "bound is based on enough independent draws. Divergences should be 0."

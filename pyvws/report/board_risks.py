@@ -11,7 +11,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.evidence import RiskEvidence
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import (
-    Picture,
+    PagePicture,
     Section,
     Table,
     fit_label,
@@ -19,8 +19,6 @@ from pyvws.report.page import (
     picture,
     ten_largest,
 )
-
-__all__ = ["risk_section"]
 
 
 def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
@@ -34,7 +32,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
         f"An intruder knows a record's {risk.name} within r = {reach}, and {known}. The risk "
         "is the share of like records that are not near, in [0, 1]; larger = riskier."
     ]
-    parts: list[Picture | Table] = [
+    parts: list[PagePicture | Table] = [
         picture(
             plots.risk_violins({f"r = {reach}": ordered}),
             alt=f"Violin plots of identification risks with their means: {', '.join(ordered)}.",
@@ -101,7 +99,7 @@ def _top(by: Any, caption: str, risk: RiskEvidence) -> Table:
     )
 
 
-def _whack_a_mole(risk: RiskEvidence, label: str) -> list[Picture | Table]:
+def _whack_a_mole(risk: RiskEvidence, label: str) -> list[PagePicture | Table]:
     before, after = risk.by_record["Unweighted"], risk.by_record["Synthetic"]
     rise = risk.settings.rise
     found = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)

@@ -13,9 +13,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Closeness, Evidence, NumberEvidence
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, Pairs
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import Picture, Section, Table, fit_label, number, picture
-
-__all__ = ["utility_section"]
+from pyvws.report.page import PagePicture, Section, Table, fit_label, number, picture
 
 _TENTHS: Final = np.arange(1, 10) / 10
 _LEAST: Final = 0.05  # Colours of differences are darkest here at the least.
@@ -25,7 +23,7 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
     """Each column beside the data's, and pairs of columns before and after."""
     label = fit_label(public.privacy)
     text: list[str] = []
-    parts: list[Picture | Table] = []
+    parts: list[PagePicture | Table] = []
     if evidence.categories:
         parts += _categories(evidence.categories, label)
     first = evidence.numbers[0] if evidence.numbers else None
@@ -42,7 +40,7 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
     return Section("utility", "Utility", text, parts)
 
 
-def _categories(margins: Sequence[LevelMargin], label: str) -> list[Picture | Table]:
+def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture | Table]:
     drawn = [one.folded() for one in margins[:DRAWN]]
     names = ", ".join(one.name for one in drawn)
     return [
@@ -79,7 +77,7 @@ def _furthest(margin: LevelMargin) -> tuple[str, ...]:
 
 def _one_number(
     found: NumberEvidence, closeness: Closeness, label: str
-) -> tuple[list[str], list[Picture | Table]]:
+) -> tuple[list[str], list[PagePicture | Table]]:
     name, margin, table = found.margin.name, found.margin, found.table
     text = [
         f"Distances of distribution functions: U_m = {found.ecdf.maximum:.4f}, U_a = "
@@ -87,7 +85,7 @@ def _one_number(
         f"{rarith.mean([s.ratio for s in closeness.scores]):.2f} times what chance gives; 1 = "
         "alike."
     ]
-    parts: list[Picture | Table] = [
+    parts: list[PagePicture | Table] = [
         picture(
             plots.densities({label: margin.curves[1]}, margin.curves[0], name=name),
             alt=f"Densities of {name}: the confidential data and the first synthetic dataset.",
@@ -130,7 +128,7 @@ def _three(found: Any) -> tuple[float, float, float]:
     return found.estimate, found.lower, found.upper
 
 
-def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Picture | Table]:
+def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Table]:
     drawn = [one.margin for one in numbers[:DRAWN]]
     rows = []
     for one in numbers:
@@ -161,7 +159,7 @@ def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Pict
     ]
 
 
-def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[Picture | Table]]:
+def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Table]]:
     """Associations of the data, of the datasets, and their differences."""
     data, own = pairs.matrices[0], pairs.matrices[1:].mean(axis=0)
     change = own - data

@@ -19,16 +19,6 @@ from pyvws.report.margins import LevelMargin, NumberMargin, Pairs, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
 
-__all__ = [
-    "Closeness",
-    "Evidence",
-    "NumberEvidence",
-    "RiskEvidence",
-    "RiskSettings",
-    "gather",
-    "risk_evidence",
-]
-
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.
 

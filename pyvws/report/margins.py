@@ -12,27 +12,16 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.associations import associations
-from pyvws.plots._drawing import thinned
+from pyvws.plots.drawing import thinned
 from pyvws.r_numbers import rarith
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.released_columns import (
     MOST_ROWS,
     ColumnValues,
-    ReleasedColumn,
+    ReportedColumn,
     read_some,
     valued,
 )
-
-__all__ = [
-    "DRAWN",
-    "MEASURES",
-    "LevelMargin",
-    "NumberMargin",
-    "Pairs",
-    "four_statistics",
-    "margin_of",
-    "pairs_of",
-]
 
 DRAWN: Final = 12
 """A page draws at most so many columns, and so many levels of a category."""
@@ -156,7 +145,7 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
     )
 
 
-def _paired(public: PublicPart) -> list[ReleasedColumn]:
+def _paired(public: PublicPart) -> list[ReportedColumn]:
     said = public.privacy.get("columns", ())
     predictors = {name for one in said for name in one["predictors"]}
     whole = [one for one in public.columns if not one.missing]  # Pairs need both values.

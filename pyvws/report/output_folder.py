@@ -19,7 +19,7 @@ from pyvws.errors import InputError, PyvwsError
 from pyvws.report.released_columns import (
     AS_LEFT,
     ColumnValues,
-    ReleasedColumn,
+    ReportedColumn,
     dataset_rows,
     read_columns,
     read_values,
@@ -34,23 +34,6 @@ from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.formula import read_formula
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 from pyvws.tables.schema import Schema
-
-__all__ = [
-    "ConfidentialPart",
-    "DatasetFile",
-    "PublicPart",
-    "aligned_files",
-    "as_left",
-    "columns_of_run",
-    "dataset_files",
-    "draws_behind",
-    "is_output_folder",
-    "output_part",
-    "read_confidential",
-    "read_public",
-    "refuse_random_order",
-    "run_schema",
-]
 
 _FIRST = 10_000
 
@@ -77,7 +60,7 @@ class PublicPart:
 
     privacy: dict[str, Any]
     files: list[DatasetFile]
-    columns: list[ReleasedColumn]
+    columns: list[ReportedColumn]
     outcome: str | None
     predictors: list[str]
 
@@ -100,11 +83,11 @@ class PublicPart:
         return next(of, None)
 
     @property
-    def synthetic(self) -> list[ReleasedColumn]:
+    def synthetic(self) -> list[ReportedColumn]:
         """The synthesized columns, in their order in the files."""
         return [column for column in self.columns if column.synthetic]
 
-    def values(self, column: ReleasedColumn, *, data: pl.Series | None = None) -> ColumnValues:
+    def values(self, column: ReportedColumn, *, data: pl.Series | None = None) -> ColumnValues:
         """The values of a column in each dataset, after those of `data`, if given."""
         return read_values(column, [file.path for file in self.files], data=data)
 
@@ -182,7 +165,7 @@ def run_schema(path: Path) -> Path | None:
 
 def _released_columns(
     folder: Path, privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
-) -> list[ReleasedColumn]:
+) -> list[ReportedColumn]:
     columns = read_columns(files, privacy, schema)
     synthetic = [one.name for one in columns if one.synthetic]
     wanted = privacy.get("columns_synthesized")
@@ -219,7 +202,7 @@ def dataset_files(out: Path) -> list[Path]:
     return _dataset_paths(folder, _json(folder / "privacy.json"))
 
 
-def columns_of_run(out: Path, schema: Schema | None) -> list[ReleasedColumn]:
+def columns_of_run(out: Path, schema: Schema | None) -> list[ReportedColumn]:
     """The columns of the datasets of an output folder, by its schema."""
     folder = output_part(out, "release")
     privacy = _json(folder / "privacy.json")
@@ -306,7 +289,7 @@ def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
     return paths
 
 
-def _of_formula(path: Path, columns: list[ReleasedColumn]) -> list[str]:
+def _of_formula(path: Path, columns: list[ReportedColumn]) -> list[str]:
     """Columns of the formula in the settings file `path`; none where the file does not exist."""
     names = [one.name for one in columns]
     try:

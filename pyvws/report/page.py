@@ -21,19 +21,6 @@ from pyvws.mechanisms.registry import MECHANISMS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Picture",
-    "Section",
-    "Table",
-    "fit_label",
-    "mechanism_words",
-    "number",
-    "picture",
-    "render",
-    "shown",
-    "ten_largest",
-]
-
 _FOLDER: Final = Path(__file__).parent / "templates"
 _DPI: Final = 150
 
@@ -57,7 +44,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PagePicture:
     """A figure as a data address, its alternative text, and its size in CSS pixels."""
 
     source: str
@@ -74,10 +61,10 @@ class Section:
     name: str
     title: str
     text: list[str]
-    parts: list[Picture | Table] = field(default_factory=list)
+    parts: list[PagePicture | Table] = field(default_factory=list)
 
 
-def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
+def picture(figure: Figure, *, alt: str, caption: str = "") -> PagePicture:
     """A figure as PNG inside the page, without metadata.
 
     `alt` names the curves and axes of the figure for a reader who does not see the figure.
@@ -86,7 +73,7 @@ def picture(figure: Figure, *, alt: str, caption: str = "") -> Picture:
     figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
     content = base64.b64encode(buffer.getvalue()).decode("ascii")
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
-    return Picture(f"data:image/png;base64,{content}", alt, caption or alt, width, height)
+    return PagePicture(f"data:image/png;base64,{content}", alt, caption or alt, width, height)
 
 
 def number(value: Any, digits: int = 4) -> str:

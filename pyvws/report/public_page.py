@@ -20,19 +20,9 @@ from pyvws.plots import (
 )
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import Picture, Table, mechanism_words, number, picture, render, shown
+from pyvws.report.page import PagePicture, Table, mechanism_words, number, picture, render, shown
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
-
-__all__ = [
-    "costs",
-    "files_table",
-    "not_covered",
-    "problems",
-    "public_page",
-    "relied_on",
-    "statement_facts",
-]
 
 _SHORT_OF: Final = ("problems", "problems-of-draws")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
@@ -184,7 +174,7 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
     )
 
 
-def _margins(public: PublicPart) -> Iterator[Picture | Table]:
+def _margins(public: PublicPart) -> Iterator[PagePicture | Table]:
     """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
     found = [margin_of(public.values(column)) for column in public.synthetic]
     numbers = [one for one in found if isinstance(one, NumberMargin)]
@@ -197,7 +187,7 @@ def _margins(public: PublicPart) -> Iterator[Picture | Table]:
         yield from _several_numbers(public, numbers)
 
 
-def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> Picture:
+def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> PagePicture:
     names = [one.name for one in margins]
     return picture(
         level_shares(
@@ -213,7 +203,7 @@ def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> Picture:
     )
 
 
-def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[Picture | Table]:
+def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePicture | Table]:
     first = _numbered(margin)
     yield picture(
         densities(first, name=margin.name),
@@ -250,7 +240,7 @@ def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[Picture | 
 
 def _several_numbers(
     public: PublicPart, margins: Sequence[NumberMargin]
-) -> Iterator[Picture | Table]:
+) -> Iterator[PagePicture | Table]:
     drawn = {one.name: _numbered(one) for one in margins[:DRAWN]}
     yield picture(
         column_densities(drawn),
@@ -280,7 +270,7 @@ def _numbered(margin: NumberMargin) -> dict[str, Floats]:
     return {f"dataset {place}": values for place, values in enumerate(margin.curves, start=1)}
 
 
-def _pairs(public: PublicPart) -> Iterator[Picture | Table]:
+def _pairs(public: PublicPart) -> Iterator[PagePicture | Table]:
     """How strongly columns go together in the synthetic datasets, as means over them."""
     found = pairs_of(public)
     if found is None:

@@ -20,21 +20,6 @@ from pyvws.tables.files import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.schema import Schema
 
-__all__ = [
-    "AS_LEFT",
-    "MOST_ROWS",
-    "ColumnValues",
-    "ReleasedColumn",
-    "dataset_rows",
-    "read_columns",
-    "read_some",
-    "read_values",
-    "readable",
-    "said_column",
-    "scan",
-    "valued",
-]
-
 AS_LEFT: Final = "Report on a folder as pyvws synthesize left it."
 _EMPTY: Final = "(empty)"
 _LOOKED_AT: Final = 10_000  # Rows of a csv that tell its types.
@@ -43,7 +28,7 @@ MOST_ROWS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedColumn:
+class ReportedColumn:
     """A column of the datasets.
 
     `levels` are the public levels of a category, or none if nothing public has them; None of a
@@ -96,7 +81,7 @@ class ColumnValues:
 
 def read_columns(
     files: Sequence[Path], privacy: Mapping[str, Any], schema: Schema | None
-) -> list[ReleasedColumn]:
+) -> list[ReportedColumn]:
     """The columns of datasets in their order; those not released unchanged are synthetic.
 
     Columns of new ids are left out.
@@ -123,7 +108,7 @@ def read_columns(
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
         codes = (None,) if name in empty and not category else ()
-        made.append(ReleasedColumn(name, synthetic, () if category else None, codes))
+        made.append(ReportedColumn(name, synthetic, () if category else None, codes))
     return made
 
 
@@ -137,23 +122,23 @@ def _with_empty_cells(files: Sequence[Path]) -> set[str]:
     return found
 
 
-def said_column(name: str, synthetic: bool, said: Column) -> ReleasedColumn:
+def said_column(name: str, synthetic: bool, said: Column) -> ReportedColumn:
     """A column of the datasets as a schema says what it holds."""
     if said.categorical:
         levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
-        return ReleasedColumn(name, synthetic, levels)
-    return ReleasedColumn(name, synthetic, None, said.missing_codes, said.days_since)
+        return ReportedColumn(name, synthetic, levels)
+    return ReportedColumn(name, synthetic, None, said.missing_codes, said.days_since)
 
 
 def read_values(
-    column: ReleasedColumn, files: Sequence[Path], *, data: pl.Series | None = None
+    column: ReportedColumn, files: Sequence[Path], *, data: pl.Series | None = None
 ) -> ColumnValues:
     """The values of a column in `data`, if given, and in each file; other columns stay on disk."""
     parts = {} if data is None else {"data": data}
     return valued(column, parts | {file.name: _read(file, column) for file in files})
 
 
-def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValues:
+def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValues:
     """A column of several tables as numbers, or as codes of the levels that any table has.
 
     Of a number that may be missing the values are those that are there.
@@ -175,7 +160,7 @@ def valued(column: ReleasedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
     return ColumnValues(column.name, None, numbers)
 
 
-def _coded(column: ReleasedColumn, parts: Sequence[pl.Series]) -> ColumnValues:
+def _coded(column: ReportedColumn, parts: Sequence[pl.Series]) -> ColumnValues:
     levels = list(column.levels or ())
     known = set(levels)
     found = [part.unique() for part in parts]
@@ -203,7 +188,7 @@ def _label(value: Any, known: set[str]) -> str:
     return spelled if spelled in known else label
 
 
-def read_some(columns: Sequence[ReleasedColumn], file: Path, rows: int) -> pl.DataFrame:
+def read_some(columns: Sequence[ReportedColumn], file: Path, rows: int) -> pl.DataFrame:
     """Some columns of a dataset of so many rows: all rows, or evenly spread ones of many."""
     with readable(str(file)):
         plan = scan(file, text=[one.name for one in columns if one.levels is not None])
@@ -219,7 +204,7 @@ def dataset_rows(file: Path) -> int:
         return int(scan(file).select(pl.len()).collect().item())
 
 
-def _read(file: Path, column: ReleasedColumn) -> pl.Series:
+def _read(file: Path, column: ReportedColumn) -> pl.Series:
     text = [] if column.levels is None else [column.name]
     with readable(f"{file.name}: its column {column.name!r}"):
         return scan(file, text=text).select(column.name).collect()[column.name]

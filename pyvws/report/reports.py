@@ -16,8 +16,6 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left
 from pyvws.report.public_page import public_page
 
-__all__ = ["PAGE", "check_pages", "write_pages"]
-
 PAGE = "report.html"
 _PARTIAL = ".partial"
 

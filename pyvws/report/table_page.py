@@ -9,8 +9,6 @@ from pyvws.evaluation.combining_rules import SYNTHETIC
 from pyvws.evaluation.published_table import CellFigure, PublishedTable
 from pyvws.report.page import Table, number, render
 
-__all__ = ["table_page"]
-
 
 def table_page(table: PublishedTable, *, weights: str | None) -> str:
     """The page as HTML, with a part for each statistic; `weights` is the column of weights."""

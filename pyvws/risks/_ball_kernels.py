@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
 
-__all__ = ["boxes_around", "count_box", "count_ellipsoid", "sum_in_box"]
-
 Places = NDArray[np.intp]
 
 

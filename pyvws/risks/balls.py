@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, choice, finite_vector, positions, positive, vector
 from pyvws.errors import InputError
 
-__all__ = [
-    "NORMS",
-    "RADIUS_KINDS",
-    "Balls",
-    "amounts",
-    "count_inside",
-    "make_balls",
-    "near",
-    "outcomes",
-]
-
 RADIUS_KINDS: Final = ("percentage", "absolute", "fixed")
 NORMS: Final = ("box", "euclidean")
 _MARGIN: Final = 1.0 + 1e-9  # The search along one outcome goes a little past a rounded edge.

@@ -18,8 +18,6 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.risks.balls import Balls, count_inside, make_balls, outcomes
 
-__all__ = ["identification_risk", "paired_outcomes", "pattern_codes"]
-
 
 def identification_risk(
     original: Any,

@@ -30,8 +30,6 @@ from pyvws.risks._ball_kernels import boxes_around, sum_in_box
 from pyvws.risks.balls import Balls, make_balls, near, outcomes
 from pyvws.risks.identification_risk import pattern_codes
 
-__all__ = ["pairwise_weights", "three_way_weights"]
-
 Counts = NDArray[np.int64]
 Singletons = Literal["refuse", "weight-zero", "weight-one"]
 

@@ -30,14 +30,6 @@ from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import EXACT_TRUST, USUAL_TRUST, caveat, trust
 
-__all__ = [
-    "ROW_ORDERS",
-    "STATEMENT_VERSION",
-    "PrivacyStatement",
-    "Statement",
-    "growth_per_doubling",
-]
-
 STATEMENT_VERSION = 3
 """Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
 

@@ -11,8 +11,6 @@ from pyvws.statement.accounting import Statement
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
 
-__all__ = ["HistogramStatement"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramStatement(Statement):

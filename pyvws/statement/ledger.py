@@ -11,16 +11,6 @@ import numpy as np
 from pyvws._base.phrase import Phrase
 from pyvws.statement.words import use
 
-__all__ = [
-    "ColumnCost",
-    "Epsilons",
-    "LedgerEntry",
-    "by_neighbours",
-    "certified",
-    "figure",
-    "rounded_up",
-]
-
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
 
 

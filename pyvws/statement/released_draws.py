@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["draw_of_dataset", "with_released_draws"]
-
 
 def draw_of_dataset(datasets: int, draws: int) -> list[int]:
     """The number, from 1, of the draw behind each of m datasets that come from d <= m draws.

@@ -9,8 +9,6 @@ from typing import Any
 from pyvws.statement.ledger import figure
 from pyvws.statement.words import NOT_COVERED
 
-__all__ = ["ReliesOn"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliesOn:

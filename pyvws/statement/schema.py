@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["FIELDS", "GUARANTEES", "SCHEMA", "Field"]
-
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -10,19 +10,6 @@ from typing import Any, Final
 
 from pyvws._base.phrase import Phrase
 
-__all__ = [
-    "CAVEATS",
-    "EXACT_TRUST",
-    "NOT_COVERED",
-    "TRUST",
-    "USES",
-    "USUAL_TRUST",
-    "caveat",
-    "caveat_keys",
-    "trust",
-    "use",
-]
-
 _WORDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Engine
+from pyvws.engines.engine import Engine
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Model
@@ -17,8 +17,6 @@ from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT, Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.cells import make_cells
-
-__all__ = ["native_loop", "one_chain"]
 
 
 def native_loop(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["terminal_table"]
-
 
 def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str] = ()) -> Any:
     """A rich table: the `left` headings are of text columns, the `right` headings of numbers."""

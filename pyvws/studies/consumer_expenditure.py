@@ -35,8 +35,6 @@ from pyvws.tables.design import make_design
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame
 
-__all__ = ["ExpenditureStudy", "Row", "education_groups", "run", "table", "write"]
-
 RADIUS: Final = 0.2
 DATASETS: Final = 20
 RISE: Final = 0.25
@@ -56,7 +54,7 @@ _STATISTICS: Final[dict[str, Callable[[Floats], float]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExpenditureRow:
     """One synthesizer under one label rule.
 
     Risks lie in [0, 1], larger = riskier. The row has the risks' mean, interquartile range and
@@ -89,7 +87,7 @@ class ExpenditureStudy:
     y: Floats
     fits: dict[str, WeightedFit]
     risks: dict[tuple[str, str], Floats]
-    rows: list[Row]
+    rows: list[ExpenditureRow]
     data: dict[str, BootstrapInterval]
     data_risk: Floats
     problems: list[str]
@@ -197,10 +195,10 @@ def _row(
     risk: Floats,
     before: Floats,
     replicates: int,
-) -> Row:
+) -> ExpenditureRow:
     summary = risk_summary(risk, policy=POLICY)
     utility = ecdf_utility(y, synthetic)
-    return Row(
+    return ExpenditureRow(
         name,
         labels,
         rarith.mean(risk),

@@ -21,32 +21,19 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.folders import write_whole
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._printed import PairedDifference, paired_difference, paired_table
-from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
+from pyvws.studies.printed import PairedDifference, paired_difference, paired_table
+from pyvws.studies.replicates import ReplicatedStudy, Report
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.weights.reweight import reweight
-
-__all__ = [
-    "COLUMNS",
-    "MECHANISMS",
-    "SETTINGS",
-    "STUDY",
-    "differences",
-    "keys",
-    "predicted_bound",
-    "replicate",
-    "report",
-    "simulate",
-    "summary",
-]
 
 MECHANISMS = ("unweighted", "weighted", "reweighted", "weighted-epsilon")
 _PAIRS = (("unweighted", "weighted"), ("weighted", "reweighted"), ("weighted", "weighted-epsilon"))

@@ -35,8 +35,6 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import open_frame
 
-__all__ = ["PUBLISHED", "Row", "SalaryStudy", "run", "table", "write"]
-
 WHERE: Final = (
     "The Survey of Doctorate Recipients is not part of this package. Download the public use file "
     "of 2017 from https://ncsesdata.nsf.gov/datadownload/ (NCSES), save it as csv or parquet, and "
@@ -48,7 +46,7 @@ WHERE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SalaryRow:
     """A column of the slides' table; None where the slides have NA.
 
     lipschitz in nats and epsilon: larger = riskier. max_ecdf and avg_ecdf: smaller = more useful.
@@ -71,12 +69,12 @@ class Row:
 
 
 PUBLISHED: Final = (
-    Row("Data", None, None, None, None, 91019, 80000, 51000, 150000),
-    Row("Weighted", 2.62, 5.24, 0.0656, 0.0011, 92994, 80135, 44303, 162351),
-    Row("Weighted-e", 2.61, 5.22, 0.1020, 0.0025, 89525, 76451, 40574, 158037),
-    Row("Censor_w", 2.50, 5.00, 0.0968, 0.0026, 88581, 75642, 41142, 158426),
-    Row("Censor_uw", 2.50, 5.00, 0.1350, 0.0039, 88840, 75211, 38107, 162686),
-    Row("PH", None, 5.00, 0.1310, 0.0057, 93654, 91180, 30108, 163872),
+    SalaryRow("Data", None, None, None, None, 91019, 80000, 51000, 150000),
+    SalaryRow("Weighted", 2.62, 5.24, 0.0656, 0.0011, 92994, 80135, 44303, 162351),
+    SalaryRow("Weighted-e", 2.61, 5.22, 0.1020, 0.0025, 89525, 76451, 40574, 158037),
+    SalaryRow("Censor_w", 2.50, 5.00, 0.0968, 0.0026, 88581, 75642, 41142, 158426),
+    SalaryRow("Censor_uw", 2.50, 5.00, 0.1350, 0.0039, 88840, 75211, 38107, 162686),
+    SalaryRow("PH", None, 5.00, 0.1310, 0.0057, 93654, 91180, 30108, 163872),
 )
 """The table as the slides print it, n = 1601, target epsilon 5."""
 
@@ -89,7 +87,7 @@ class SalaryStudy:
     n: int
     range: tuple[float, float]
     target: float
-    rows: list[Row]
+    rows: list[SalaryRow]
     bins: int
     problems: list[str]
 
@@ -154,7 +152,7 @@ def run(
     sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)
     loop = native_loop(chosen.model, y, design, sampling, seed=seed, listener=listener)
     five = FiveSynthesizers(loop, passes=1)
-    rows = [Row("Data", None, None, None, None, **statistics(y))]
+    rows = [SalaryRow("Data", None, None, None, None, **statistics(y))]
     for name, made in five.fits(target, downscaled=False).items():
         (drawn,) = loop.synthetic(made.fit, design, 1)
         fit, clamped = made.fit, None
@@ -172,9 +170,9 @@ def run(
     )
 
 
-def _row(label: str, bound: float | None, epsilon: float, y: Floats, drawn: Floats) -> Row:
+def _row(label: str, bound: float | None, epsilon: float, y: Floats, drawn: Floats) -> SalaryRow:
     utility = ecdf_utility(y, [drawn])
-    return Row(label, bound, epsilon, utility.maximum, utility.average, **statistics(drawn))
+    return SalaryRow(label, bound, epsilon, utility.maximum, utility.average, **statistics(drawn))
 
 
 _LINES = {
@@ -202,7 +200,7 @@ def table(result: SalaryStudy) -> Any:
     return Columns([_one(title, result.rows), _one(published, PUBLISHED)])
 
 
-def _one(title: str, rows: Sequence[Row]) -> Any:
+def _one(title: str, rows: Sequence[SalaryRow]) -> Any:
     made = terminal_table(title, left=[""], right=[row.label for row in rows])
     for line, (name, style) in _LINES.items():
         values = [getattr(row, name) for row in rows]

@@ -19,13 +19,13 @@ from scipy import stats
 from scipy.special import expit
 
 from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.studies.five_mechanisms_report import report
 from pyvws.studies.five_synthesizers import (
     DEVIANCE,
@@ -36,10 +36,9 @@ from pyvws.studies.five_synthesizers import (
     largest_effect,
     seeded_histogram,
 )
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
-
-__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "statistics"]
 
 SETTINGS: Mapping[str, Any] = {
     "n": 2000,

@@ -15,24 +15,12 @@ from scipy import stats
 
 from pyvws._base.checks import Floats
 from pyvws._base.folders import write_whole
+from pyvws._base.resumable_jobs import Key, Result
 from pyvws.errors import PyvwsError
-from pyvws.studies._printed import LEVEL, PairedDifference, paired_difference, paired_table
-from pyvws.studies._replicates import Key, Report, Result
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_synthesizers import DEVIANCE, HISTOGRAM, LABELS
-
-__all__ = [
-    "ORDER",
-    "ORDER_EPSILON",
-    "Cases",
-    "check_censored",
-    "compare",
-    "explanation",
-    "report",
-    "summary",
-    "truth",
-    "verdict",
-]
+from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference, paired_table
+from pyvws.studies.replicates import Report
 
 ORDER = (
     ("weighted", "weighted-epsilon"),

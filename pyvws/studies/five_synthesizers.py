@@ -28,19 +28,6 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import SynthesisLoop
 
-__all__ = [
-    "DEVIANCE",
-    "HISTOGRAM",
-    "LABELS",
-    "NAMES",
-    "FiveSynthesizers",
-    "Made",
-    "deviance_clamped",
-    "largest_effect",
-    "searched",
-    "seeded_histogram",
-]
-
 HISTOGRAM = "perturbed-histogram"
 DEVIANCE = "deviance-clamp"
 LABELS = {

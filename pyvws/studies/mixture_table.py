@@ -23,9 +23,10 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._printed import (
+from pyvws.studies.printed import (
     LEVEL,
     PairedDifference,
     Printed,
@@ -35,20 +36,8 @@ from pyvws.studies._printed import (
     paired_difference,
     replicates_of,
 )
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.weights.reweight import reweight
-
-__all__ = [
-    "PAIRS",
-    "PUBLISHED",
-    "STATISTICS",
-    "STUDY",
-    "compare",
-    "differences",
-    "interval_ends",
-    "replicate",
-    "table_1",
-]
 
 STATISTICS: Final = ("15th quantile", "90th quantile", "mean", "median")
 PUBLISHED: Final[dict[str, str]] = {

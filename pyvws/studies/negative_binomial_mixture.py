@@ -25,8 +25,6 @@ from pyvws.studies._native_loop import native_loop
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 
-__all__ = ["MixtureStudy", "Row", "run", "simulate", "table", "write"]
-
 N = 1000
 MEAN = 100.0
 DISPERSIONS = (5.0, 20.0)
@@ -37,7 +35,7 @@ TOLERANCE = 0.04  # Of bounds that must meet; smaller than a run's default of 5 
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MixtureRow:
     """One line of the study's table, statistics averaged over the synthetic datasets."""
 
     label: str
@@ -60,7 +58,7 @@ class MixtureStudy:
     fits: dict[str, WeightedFit]
     synthetic: dict[str, list[Floats]]
     c: float
-    rows: list[Row]
+    rows: list[MixtureRow]
 
 
 def simulate(seed: int) -> Floats:
@@ -110,10 +108,10 @@ def statistics(y: Floats) -> Floats:
     return np.array([q15, q90, rarith.mean(y), median])
 
 
-def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> Row:
+def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> MixtureRow:
     utility = ecdf_utility(y, synthetic)
     averages = np.mean([statistics(values) for values in synthetic], axis=0)
-    return Row(
+    return MixtureRow(
         label,
         fit.bounds.database,
         fit.bounds.epsilon,

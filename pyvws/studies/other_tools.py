@@ -19,8 +19,6 @@ import polars as pl
 
 from pyvws._base.private_folder import private_folder
 
-__all__ = ["Tool", "installed", "made_by"]
-
 _DELTA: Final = 1e-5
 _SYNTHPOP: Final = """
 suppressMessages(library(synthpop))

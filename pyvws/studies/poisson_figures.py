@@ -13,12 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import poisson_data
-
-__all__ = ["STUDY", "poisson_figures", "replicate"]
 
 _DELTA: Final = "3.5"
 _WEIGHT: Final = "0.375"

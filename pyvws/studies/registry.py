@@ -12,9 +12,7 @@ from importlib import import_module
 from typing import Final
 
 from pyvws.errors import InputError
-from pyvws.studies._replicates import ReplicatedStudy
-
-__all__ = ["STUDIES", "StudyEntry", "find_study"]
+from pyvws.studies.replicates import ReplicatedStudy
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
 from pyvws.mechanisms.count_weighted import MarginalWeighted, PairwiseWeighted
@@ -22,8 +23,8 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.risk_efficient_comparison import (
     PUBLISHED,
     differences,
@@ -32,8 +33,6 @@ from pyvws.studies.risk_efficient_comparison import (
     statistics,
 )
 from pyvws.studies.risk_efficient_report import report
-
-__all__ = ["PAPERS_SEED", "SETTINGS", "STUDY", "keys", "replicate", "risk_efficient_tables"]
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,

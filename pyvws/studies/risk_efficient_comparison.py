@@ -18,24 +18,8 @@ from pyvws._base.checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.studies._printed import PairedDifference, half_unit, paired_difference
+from pyvws.studies.printed import PairedDifference, half_unit, paired_difference
 from pyvws.studies.simulated_data import risk_efficient_counts
-
-__all__ = [
-    "DATA_ROW",
-    "PAIRS",
-    "PUBLISHED",
-    "Cell",
-    "Published",
-    "compare",
-    "data_rows",
-    "differences",
-    "explanation",
-    "replicated",
-    "same_data",
-    "simulate",
-    "statistics",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +118,7 @@ _RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many rep
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ComparedCell:
     """A published figure and the replicates' smallest, mean and largest value on one dataset.
 
     `inside` allows for the rounding of the published figure. `deviation` is the figure's distance
@@ -161,7 +145,7 @@ class Cell:
         return f"[{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
 
 
-def compare(rows: Rows, data_seed: int) -> list[Cell]:
+def compare(rows: Rows, data_seed: int) -> list[ComparedCell]:
     """Compare every published figure with the replicates on the data of one seed."""
     cells = []
     for published in PUBLISHED:
@@ -171,7 +155,9 @@ def compare(rows: Rows, data_seed: int) -> list[Cell]:
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
             away = (float(published.value) - mean) / spread if spread else float("nan")
             cells.append(
-                Cell(published, data_seed, float(values.min()), mean, float(values.max()), away)
+                ComparedCell(
+                    published, data_seed, float(values.min()), mean, float(values.max()), away
+                )
             )
     return cells
 
@@ -239,7 +225,7 @@ def explanation(
             "Row D depends on no model and no sampler. The paper's data are therefore those of "
             f"seed {theirs}, and its figures belong beside the ranges on these."
         )
-    outside: dict[int, dict[tuple[str, float, int, str], Cell]] = {}
+    outside: dict[int, dict[tuple[str, float, int, str], ComparedCell]] = {}
     for seed in found:
         distinct = {cell.published.key: cell for cell in compare(rows, seed)}
         outside[seed] = {key: cell for key, cell in distinct.items() if not cell.inside}
@@ -261,7 +247,7 @@ def explanation(
     return [*said, *_moles(settings, risks)]
 
 
-def _line(cell: Cell) -> str:
+def _line(cell: ComparedCell) -> str:
     shown = cell.published
     side = "above" if float(shown.value) > cell.high else "below"
     away = f", {abs(cell.deviation):.1f} standard deviations from the mean of the replicates"
@@ -276,7 +262,7 @@ def _cause(
     rows: Rows,
     theirs: int,
     seed: int,
-    outside: Mapping[int, Mapping[Any, Cell]],
+    outside: Mapping[int, Mapping[Any, ComparedCell]],
 ) -> str:
     """How many of the figures outside on the data of `seed` other data alone explain."""
     inside = len(set(outside[seed]) - set(outside[theirs]))

@@ -11,23 +11,22 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.folders import write_whole
+from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.studies._printed import paired_table
-from pyvws.studies._replicates import Key, Report, Result
 from pyvws.studies._tables import terminal_table
+from pyvws.studies.printed import paired_table
+from pyvws.studies.replicates import Report
 from pyvws.studies.risk_efficient_comparison import (
     PUBLISHED,
-    Cell,
+    ComparedCell,
     Published,
     compare,
     differences,
     explanation,
     simulate,
 )
-
-__all__ = ["report"]
 
 Rows = list[dict[str, Any]]
 
@@ -83,7 +82,7 @@ def _csv(rows: Rows) -> str:
     return pl.DataFrame(rows).write_csv()
 
 
-def _published_tables(cells: Mapping[int, list[Cell]], replicates: int) -> Iterator[Any]:
+def _published_tables(cells: Mapping[int, list[ComparedCell]], replicates: int) -> Iterator[Any]:
     """Each of the paper's tables on each seed's data; Table 6 in two halves."""
 
     def half(shown: Published) -> tuple[str, str]:
@@ -96,7 +95,7 @@ def _published_tables(cells: Mapping[int, list[Cell]], replicates: int) -> Itera
             yield _published_table(said, chosen, replicates)
 
 
-def _published_table(title: str, cells: list[Cell], replicates: int) -> Any:
+def _published_table(title: str, cells: list[ComparedCell], replicates: int) -> Any:
     columns = dict.fromkeys(cell.published.column for cell in cells)
     made = terminal_table(title, left=["", *columns])
     made.caption = f"published figure, in or OUT of the range of {replicates} replicates"

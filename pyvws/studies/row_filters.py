@@ -11,8 +11,6 @@ import narwhals as nw
 from pyvws.errors import InputError
 from pyvws.tables.frame import check_columns
 
-__all__ = ["filtered"]
-
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*([^<>=!]+?)\s*")
 
 

@@ -24,8 +24,6 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame
 
-__all__ = ["SampledSalaries", "run", "table", "write"]
-
 SAMPLED: Final = 1000
 
 

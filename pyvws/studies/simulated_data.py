@@ -11,8 +11,6 @@ import numpy as np
 from pyvws._base.checks import Floats, whole_number
 from pyvws.r_numbers.r_random import RRandom
 
-__all__ = ["beta_proportions", "poisson_data", "risk_efficient_counts"]
-
 _SHARES = (0.7, 0.3)
 _DISPERSIONS = (20.0, 5.0)
 _MEAN = 100.0

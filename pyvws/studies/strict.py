@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, MissingDependencyError, SearchError
 from pyvws.evaluation.ecdf import ecdf_utility
@@ -37,28 +38,17 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import RError, call
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
 from pyvws.studies.consumer_expenditure import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
 from pyvws.studies.five_synthesizers import searched
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.studies.strict_report import full_size, report
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design import make_design
 from pyvws.tables.files import read_table
 from pyvws.tables.frame import numeric_column, open_frame
-
-__all__ = [
-    "COLUMNS",
-    "SETTINGS",
-    "SMALL",
-    "STUDY",
-    "database",
-    "keys",
-    "replicate",
-    "strict_study",
-]
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "epsilons": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0],

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.engines.registry import find_engine, is_exact
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning
@@ -34,13 +35,11 @@ from pyvws.models.model import Model
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, whole_seed
+from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.strict import SETTINGS as STRICT
 from pyvws.studies.strict import database
 from pyvws.studies.strict_choices_report import report
 from pyvws.synthesis.loop import SynthesisLoop
-
-__all__ = ["COLUMNS", "SETTINGS", "STUDY", "keys", "replicate", "sources"]
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "n": STRICT["n"],

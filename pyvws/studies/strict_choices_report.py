@@ -10,12 +10,11 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.folders import write_whole
-from pyvws.studies._printed import LEVEL, PairedDifference, paired_difference
-from pyvws.studies._replicates import Key, Report, Result
+from pyvws._base.resumable_jobs import Key, Result
 from pyvws.studies._tables import terminal_table
+from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference
+from pyvws.studies.replicates import Report
 from pyvws.studies.strict_report import MIXED, TITLES, save_picture
-
-__all__ = ["LABELS", "explanation", "means", "report"]
 
 LABELS: Final = {
     "none": "none",

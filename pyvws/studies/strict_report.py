@@ -11,21 +11,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.folders import write_whole
-from pyvws.studies._replicates import Key, Report, Result
+from pyvws._base.resumable_jobs import Key, Result
 from pyvws.studies._tables import terminal_table
-
-__all__ = [
-    "LABELS",
-    "MIXED",
-    "TITLES",
-    "Aim",
-    "aims",
-    "explanation",
-    "full_size",
-    "means",
-    "report",
-    "save_picture",
-]
+from pyvws.studies.replicates import Report
 
 LABELS: Final = {
     "deviance": "Deviance clamp",

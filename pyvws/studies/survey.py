@@ -25,28 +25,19 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.folders import write_whole
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.errors import ConvergenceWarning, MisfitWarning
-from pyvws.evaluation._laplace_table import laplace_figures
-from pyvws.evaluation._public_cells import read_records, table_plan
+from pyvws.evaluation.laplace_table import laplace_figures
+from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
-from pyvws.studies._replicates import Key, ReplicatedStudy, Report, Result, whole_seed
 from pyvws.studies._tables import terminal_table
+from pyvws.studies.replicates import ReplicatedStudy, Report
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
-
-__all__ = [
-    "SETTINGS",
-    "SMALL",
-    "keys",
-    "population",
-    "replicate",
-    "report",
-    "survey_study",
-]
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "population": "apipop",

@@ -41,8 +41,6 @@ from pyvws.tables.column import Column
 from pyvws.tables.files import read_table
 from pyvws.tables.schema import Schema
 
-__all__ = ["DESIGNS", "Design", "Row", "TableStudy", "run", "table", "write"]
-
 DATASETS: Final = 5
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
 """The epsilons of a table under the clamp, and the weight that all records have there."""
@@ -54,7 +52,7 @@ _COEFFICIENT_SD: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class StudyDesign:
     """A file's columns in the order of synthesis, and what turns the file into them.
 
     `bins` are public edges of numbers for the score. `source` names the columns that the file has.
@@ -81,7 +79,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DesignRow:
     """One way to make the table.
 
     `epsilon` is the cost of one dataset and `separate` that of its columns in runs of their own
@@ -109,7 +107,7 @@ class TableStudy:
     """The rows of the study, the scores that bound the scale, and what was left out."""
 
     n: int
-    rows: list[Row]
+    rows: list[DesignRow]
     independent: float
     bootstrap: float
     problems: list[str]
@@ -174,9 +172,9 @@ _CE: Final = {
     ),
 }
 
-DESIGNS: Final[dict[str, Design]] = {
-    "ma2019": Design(_ACS, _ACS_PATTERNS, tuple(_ACS), _five_years, {}),
-    "ce_2017": Design(
+DESIGNS: Final[dict[str, StudyDesign]] = {
+    "ma2019": StudyDesign(_ACS, _ACS_PATTERNS, tuple(_ACS), _five_years, {}),
+    "ce_2017": StudyDesign(
         _CE,
         {"Marital": ("Urban",), "Educ": ("Marital",), "Tenure": ("Marital", "Educ")},
         tuple(_CE),
@@ -280,7 +278,7 @@ def run(
     return TableStudy(len(frame), study.rows, scale[1], scale[2], study.left_out)
 
 
-def _design(columns: list[str]) -> Design:
+def _design(columns: list[str]) -> StudyDesign:
     for design in DESIGNS.values():
         if set(design.source) <= set(columns):
             return design
@@ -294,11 +292,11 @@ class _Study:
     """A study under way: its table, what all runs are given, and the rows so far."""
 
     frame: pl.DataFrame
-    design: Design
+    design: StudyDesign
     given: Mapping[str, Any]
     synthesize: Callable[..., Any]
     listener: Listener
-    rows: list[Row]
+    rows: list[DesignRow]
     left_out: list[str]
 
     def scored(self, datasets: list[Any]) -> tuple[float, float, float]:
@@ -307,11 +305,11 @@ class _Study:
         made = k_marginal(table, datasets or [table], bins=self.design.bins)
         return made.score, made.independent, made.bootstrap
 
-    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> Row:
+    def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> DesignRow:
         """The row of one run on the whole table, added to the rows."""
         given = {**self.given, "mechanism": mechanism, **settings}
         datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
-        return self._added(Row(name=name, score=self.scored(datasets)[0], **found))
+        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **found))
 
     def add_unless_failed(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
         """As `add`; where a search or its chains fail, a line says so in the row's place."""
@@ -328,7 +326,7 @@ class _Study:
             self.left_out.append(found)
             return
         datasets, seconds, gigabytes = found
-        row = Row(
+        row = DesignRow(
             name=tool.name,
             guarantee=tool.guarantee,
             epsilon=tool.epsilon,
@@ -338,7 +336,7 @@ class _Study:
         )
         self._added(row)
 
-    def _added(self, row: Row) -> Row:
+    def _added(self, row: DesignRow) -> DesignRow:
         self.listener.line(f"  {row.name}: {row.processor_seconds:.0f} s of processors")
         self.rows.append(row)
         return row

@@ -54,8 +54,6 @@ from pyvws.tables.parts import (
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
-__all__ = ["check_table"]
-
 
 def check_table(
     table: Any,

@@ -15,8 +15,6 @@ from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
 from pyvws.tables.large_files import LargeTable, named_errors, open_lazy
 
-__all__ = ["RunColumns", "collected", "columns_used", "run_columns", "spelled_out"]
-
 AnySettings = TypeVar("AnySettings", bound=RunSettings)
 
 

@@ -22,8 +22,6 @@ from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
 from pyvws.tables.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.row_order import RowNumbers
 
-__all__ = ["ConfidentialTable", "OutcomeColumn", "ReleasedColumn"]
-
 
 @dataclass(frozen=True, slots=True)
 class OutcomeColumn:

@@ -15,8 +15,6 @@ from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
 
-__all__ = ["config_text", "read_config", "schema_texts", "toml_line"]
-
 _OF_SCHEMA = ("model", "formula")  # A schema has its own.
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 

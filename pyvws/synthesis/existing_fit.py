@@ -26,12 +26,10 @@ from pyvws._base.checks import (
     whole_number,
 )
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
-from pyvws.engines._stan_csv import read_draws
+from pyvws.engines.stan_csv import read_draws
 from pyvws.errors import InputError
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import weights_from_bounds
-
-__all__ = ["ExistingFit", "from_cmdstan_csv", "from_log_lik", "from_stanfit"]
 
 Content = Literal["weighted", "plain"]
 

@@ -18,17 +18,6 @@ from pyvws.tables.pattern_design import pattern_design
 from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
-__all__ = [
-    "families_of",
-    "family_of",
-    "first_code",
-    "refuse_by_column",
-    "refuse_sizes",
-    "refuse_table",
-    "refuse_too_many",
-    "refuse_units",
-]
-
 _MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 

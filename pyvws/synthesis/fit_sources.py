@@ -17,10 +17,10 @@ from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
 from pyvws.bounds.units import unit_terms
-from pyvws.engines._engine import Engine, Progress, table_engine
-from pyvws.engines._stan_run import StanEngine
+from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import StanEngine
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
@@ -33,17 +33,6 @@ from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import Cells, Records
 from pyvws.tables.units import Units
-
-__all__ = [
-    "FitProgress",
-    "FitSource",
-    "ModelSource",
-    "OutsideShares",
-    "ProgramSource",
-    "TableSource",
-    "clamps_everything",
-    "share_outside",
-]
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 

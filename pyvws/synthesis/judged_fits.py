@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from pyvws.engines._remedies import design_remedy
+from pyvws.engines.remedies import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.statement.accounting import PrivacyStatement
@@ -12,8 +12,6 @@ from pyvws.synthesis.fit_sources import clamps_everything
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
 from pyvws.weights.search import Window
-
-__all__ = ["judge_convergence", "search_caveats", "tell_of_rest", "tells_nothing"]
 
 _SPENT = 0.95  # A statement tells of a target of which a smaller share is spent.
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from pyvws.tables.cells import Cells, Records
 from pyvws.tables.units import Units
 
-__all__ = ["MANY", "left_out", "loses_much", "lost_levels"]
-
 MANY: Final = 0.01  # More of the records than this share are many.
 
 Places = NDArray[np.intp]

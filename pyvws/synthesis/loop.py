@@ -32,8 +32,6 @@ from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
 
-__all__ = ["SILENT", "Listener", "ReferenceFits", "SynthesisLoop"]
-
 _LW = (1.0, 0.0, False)  # c, g and by_column of the papers' LW fit.
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError
 
-__all__ = ["checked_draws"]
-
 
 def checked_draws(
     draws_per_release: int | None, *, datasets: int, sampled: int, reads_outcome: bool

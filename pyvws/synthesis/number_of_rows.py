@@ -12,8 +12,6 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 
-__all__ = ["checked_rows", "refuse_unchanged", "rows_to_draw"]
-
 
 def checked_rows(
     records: Any,

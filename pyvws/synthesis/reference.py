@@ -29,8 +29,6 @@ from pyvws.tables.formula import read_formula
 from pyvws.tables.frame import check_columns, open_frame, outcome_column
 from pyvws.tables.levels import coded_column
 
-__all__ = ["Reference", "read_reference"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:

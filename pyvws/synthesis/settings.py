@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
-from pyvws.engines._engine import Engine
+from pyvws.engines.engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -45,8 +45,6 @@ from pyvws.synthesis.unfit import (
 from pyvws.tables.formula import read_formula
 from pyvws.tables.schema import Schema
 from pyvws.weights.search import LONGER
-
-__all__ = ["SCHEMA_FILE", "RunSettings", "mechanisms_that"]
 
 SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""

@@ -15,8 +15,6 @@ from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_sett
 from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.synthesis.settings import RunSettings, mechanisms_that
 
-__all__ = ["arranged", "declared", "refuse_elsewhere"]
-
 _PLACES: Final = {
     "Fit": "settings=vws.SamplerSettings({}=...)",
     "Mechanism": "the mechanism, such as mechanism=vws.LipschitzWeighted(c=0.5)",

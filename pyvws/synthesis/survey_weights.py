@@ -15,8 +15,6 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.tables.frame import numeric_column
 from pyvws.tables.schema import Schema
 
-__all__ = ["refuse_exponents", "survey_caveats", "survey_exponents", "survey_uses"]
-
 
 def refuse_exponents(schema: Schema, mechanism: Mechanism, engine: Any) -> None:
     """Raise InputError for what cannot take survey weights as exponents, where there are any."""

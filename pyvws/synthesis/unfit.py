@@ -14,15 +14,6 @@ from pyvws.models.model import Model
 from pyvws.models.registry import is_own
 from pyvws.tables.cells import make_cells
 
-__all__ = [
-    "refuse_accepted_miss",
-    "refuse_design",
-    "refuse_grid",
-    "refuse_pairs",
-    "refuse_unconverged",
-    "refuse_windows",
-]
-
 _NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 
 
@@ -31,7 +22,7 @@ def refuse_design(
 ) -> None:
     """Raise InputError for K design columns that an exact engine does not take."""
     if is_exact(engine) and not family.prepared_from_data:
-        from pyvws.engines._public_grid import check_grid
+        from pyvws.engines.public_grid import check_grid
 
         check_grid(settings, family, K, mechanism.windows)
 

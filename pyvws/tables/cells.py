@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 
-__all__ = ["Cells", "Records", "distinct_rows", "make_cells"]
-
 
 class Records:
     """N records of which equal ones share a cell: what weights and means by record need.

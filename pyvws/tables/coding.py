@@ -24,8 +24,6 @@ from pyvws.tables.levels import (
 )
 from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes, released_type
 
-__all__ = ["coded_columns", "decoded_column"]
-
 
 def coded_columns(
     columns: Mapping[str, Column],

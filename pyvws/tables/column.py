@@ -18,8 +18,6 @@ from pyvws.tables.families import CATEGORICAL, COUNTS, FAMILIES, MOST_LEVELS, PA
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
-__all__ = ["ENTRIES", "ROLES", "Column", "part_of"]
-
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15
 

@@ -22,18 +22,6 @@ from pyvws.errors import InputError
 from pyvws.tables.dates import as_days
 from pyvws.tables.levels import as_number, label_of
 
-__all__ = [
-    "HELP",
-    "MISSING",
-    "Bools",
-    "Coded",
-    "Condition",
-    "is_missing",
-    "level_numbers",
-    "read_condition",
-    "signed_columns",
-]
-
 Bools = NDArray[np.bool_]
 MISSING: Final = "missing"
 _QUOTED: Final = re.compile(r"`([^`]+)`")

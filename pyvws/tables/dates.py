@@ -13,19 +13,6 @@ import polars as pl
 from pyvws._base.checks import Floats, told
 from pyvws.errors import InputError
 
-__all__ = [
-    "EPOCH",
-    "as_days",
-    "dates_like",
-    "days_of",
-    "days_or_empty",
-    "days_or_number",
-    "holds_dates",
-    "iso_date",
-    "iso_of",
-    "moved",
-]
-
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 EPOCH: Final = "1970-01-01"
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())

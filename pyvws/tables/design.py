@@ -19,15 +19,6 @@ from pyvws.tables.factors import Factor, factor_values, make_factor
 from pyvws.tables.formula import ReadFormula, read_formula
 from pyvws.tables.frame import plain_columns
 
-__all__ = [
-    "Design",
-    "RecodedDesign",
-    "assembled",
-    "evaluated",
-    "make_design",
-    "recoded_design",
-]
-
 Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 
 

@@ -11,15 +11,6 @@ from pyvws._base.checks import finite_number, told
 from pyvws.errors import InputError
 from pyvws.tables.levels import label_of
 
-__all__ = [
-    "labels",
-    "missing_codes",
-    "names",
-    "pair",
-    "refuse_no_text",
-    "several",
-]
-
 
 def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
     """The codes of missing values, numbers as their text; None for none."""

@@ -19,14 +19,6 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.tables.factors import level_label, make_factor, number_label, orthogonal_polynomials
 
-__all__ = [
-    "FACTOR_MAKERS",
-    "FUNCTIONS",
-    "Expression",
-    "Token",
-    "tokens",
-]
-
 _LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log10}
 
 

@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
-__all__ = [
-    "Factor",
-    "factor_values",
-    "level_label",
-    "make_factor",
-    "number_label",
-    "orthogonal_polynomials",
-]
-
 _DIGITS: Final = 15  # R turns a double into text with at most so many digits.
 _POWERS: Final = (".L", ".Q", ".C")
 

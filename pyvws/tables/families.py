@@ -8,8 +8,6 @@ from typing import Final
 from pyvws._base.checks import near
 from pyvws.errors import InputError
 
-__all__ = ["CATEGORICAL", "COUNTS", "FAMILIES", "MOST_LEVELS", "PARTED", "family_named"]
-
 MOST_LEVELS: Final = 300
 """The family nominal has coefficients for each level, so more levels are refused."""
 

@@ -25,28 +25,6 @@ from pyvws.errors import InputError
 from pyvws.tables.headers import placed
 from pyvws.tables.hidden_values import without_hidden
 
-__all__ = [
-    "COLUMN_SUFFIXES",
-    "CSV_NULLS",
-    "FORMATS",
-    "UNREADABLE",
-    "TableFile",
-    "csv_header",
-    "file_digest",
-    "file_kind",
-    "folder_kind",
-    "read_table",
-    "readable",
-    "refuse_damaged",
-    "refuse_uneven_rows",
-    "rows_and_columns",
-    "scan_columns",
-    "separator_of",
-    "spelled",
-    "table_parts",
-    "write_table",
-]
-
 # The errors that a damaged file raises. A panic of polars is no Exception.
 UNREADABLE: Final = (
     pl.exceptions.PolarsError,

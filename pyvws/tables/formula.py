@@ -13,8 +13,6 @@ from typing import Any, Final
 from pyvws.errors import InputError
 from pyvws.tables.expressions import Expression, Token, tokens
 
-__all__ = ["ReadFormula", "dotted", "read_formula"]
-
 _BEFORE: Final = frozenset(["~", "+", "-", ""])
 _AFTER: Final = frozenset(["+", "-", ""])
 

@@ -16,25 +16,6 @@ from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
 from pyvws.tables.headers import named, names_or_number, placed, record_instead
 
-__all__ = [
-    "HasColumns",
-    "OutcomeKind",
-    "check_columns",
-    "column_names",
-    "floats_of",
-    "holds_numbers",
-    "narwhal_view",
-    "numeric_column",
-    "open_frame",
-    "outcome_column",
-    "outcome_series",
-    "plain_columns",
-    "refuse_names",
-    "unit_codes",
-    "with_columns",
-    "written_as_text",
-]
-
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 

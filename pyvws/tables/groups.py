@@ -19,16 +19,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.tables.column import Column
 
-__all__ = [
-    "Grouped",
-    "drawn_and_ruled",
-    "group_codes",
-    "group_of",
-    "grouped_columns",
-    "level_in",
-    "places_within",
-]
-
 
 def group_of(name: str) -> str:
     """The name of the category that says which group a level belongs to."""

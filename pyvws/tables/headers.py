@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["named", "names_or_number", "placed", "record_instead", "shown_names"]
-
 _SHOWN = 20
 _LONGEST = 60
 _VALUE = re.compile(

@@ -17,8 +17,6 @@ import polars as pl
 
 from pyvws.tables.levels import label_of
 
-__all__ = ["with_sorted_levels", "without_hidden", "without_notes"]
-
 
 def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
     """The same cells in memory of their own; enumerations become categories.

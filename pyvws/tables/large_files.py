@@ -38,20 +38,6 @@ from pyvws.tables.files import (
 from pyvws.tables.frame import column_names, narwhal_view
 from pyvws.tables.headers import named
 
-__all__ = [
-    "COUNT",
-    "LargeTable",
-    "LazyTable",
-    "TalliedTable",
-    "in_steps",
-    "named_errors",
-    "open_large",
-    "open_lazy",
-    "refuse_missing",
-    "rough_size",
-    "run_bytes",
-]
-
 COUNT = "records of this kind in the table"  # The tally's own column.
 _BYTES_A_CELL = 50  # In memory, with the copies that reading makes.
 _BYTES_A_USED_CELL = 150  # More for a modelled or released column: design, cells, bounds.

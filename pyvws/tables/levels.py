@@ -21,21 +21,6 @@ from pyvws.errors import InputError
 from pyvws.tables.factors import factor_values, make_factor
 from pyvws.tables.frame import check_columns, plain_columns
 
-__all__ = [
-    "CodedColumn",
-    "as_number",
-    "coded_column",
-    "distinct",
-    "has_labels",
-    "how_many",
-    "label_of",
-    "labelled",
-    "level_codes",
-    "native_levels",
-    "type_of_levels",
-    "whole_numbers",
-]
-
 _KINDS = {"i": "integer", "u": "integer", "f": "floating", "b": "boolean"}
 
 

@@ -27,8 +27,6 @@ from pyvws.tables.conditions import Condition, read_condition
 from pyvws.tables.entries import names
 from pyvws.tables.levels import how_many
 
-__all__ = ["NONE", "Members", "Summary", "places_in", "read_members"]
-
 NONE: Final = "none"
 """The level of the summary "last COLUMN" where no member before counts."""
 

@@ -24,8 +24,6 @@ from pyvws.tables.levels import (
     whole_numbers,
 )
 
-__all__ = ["has_words", "numbers_and_codes", "numbers_with_codes", "released_type"]
-
 
 def has_words(column: Column) -> bool:
     """Whether a code of the column's missing values is no number, such as N."""

@@ -21,8 +21,6 @@ from pyvws.tables.frame import OutcomeKind, open_frame
 from pyvws.tables.headers import named, shown_names
 from pyvws.tables.table_writers import NO_PLACE
 
-__all__ = ["OutcomeCopies", "look_for_copies"]
-
 _FEWEST: Final = 8  # In fewer records the rank order may arise by chance.
 _FIRST: Final = 1000  # So many records tell most columns apart.
 _SAMPLE: Final = 10_000  # So many records of each step are compared with those of other steps.

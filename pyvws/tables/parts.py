@@ -29,16 +29,6 @@ from pyvws.tables.groups import (
 )
 from pyvws.tables.schema import Schema
 
-__all__ = [
-    "Finish",
-    "Follows",
-    "conditionals",
-    "finish_of",
-    "follows",
-    "is_drawn",
-    "modelled_schema",
-]
-
 
 def modelled_schema(schema: Schema) -> Schema:
     """The schema with a category "part of NAME" before each number that has parts.

@@ -22,8 +22,6 @@ from pyvws.tables.conditions import level_numbers
 from pyvws.tables.levels import label_of
 from pyvws.tables.schema import Schema
 
-__all__ = ["PatternDesign", "bands", "pattern_design"]
-
 
 @dataclass(frozen=True, slots=True)
 class PatternDesign:

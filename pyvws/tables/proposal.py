@@ -31,8 +31,6 @@ from pyvws.tables.proposed_numbers import (
     rising,
 )
 
-__all__ = ["proposed_columns"]
-
 _FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.

@@ -16,15 +16,6 @@ from pyvws._base.checks import Floats
 from pyvws.tables.column import ENTRIES, Column
 from pyvws.tables.levels import as_number, label_of
 
-__all__ = [
-    "MOST_CODES",
-    "around",
-    "frequent",
-    "number_column",
-    "reviewed",
-    "rising",
-]
-
 _COUNT: Final = 1000  # The largest number of a count.
 _MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
 _MOST_DECIMALS: Final = 6

@@ -23,8 +23,6 @@ from pyvws.tables.column import Column, part_of
 from pyvws.tables.levels import as_number, label_of
 from pyvws.tables.rules import Fixed, read_rule
 
-__all__ = ["proposed_rules"]
-
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 Values = Mapping[str, Floats]

@@ -24,8 +24,6 @@ from pyvws.tables.formula import ReadFormula, read_formula
 from pyvws.tables.pattern_design import PatternDesign, bands, pattern_design
 from pyvws.tables.schema import Schema
 
-__all__ = ["PublicDesign", "public_design"]
-
 _POINTS: Final = 257  # Of a number's range, where a call such as log(x) is looked at.
 _TRUTH: Final = ("FALSE", "TRUE")
 

@@ -13,18 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = [
-    "NOT_ALIGNED",
-    "RELEASED_ROW",
-    "TABLE_CHANGED",
-    "UNLINKED_ROW",
-    "RowNumbers",
-    "laid_out",
-    "order_stream",
-    "released_rows",
-    "row_order",
-]
-
 RELEASED_ROW: Final = "released_row"  # In records.parquet: a record's row in each dataset, from 1.
 UNLINKED_ROW: Final = "released_row_of_tally"  # The same for an engine without an order.
 NOT_ALIGNED: Final = (

@@ -34,17 +34,6 @@ from pyvws.tables.conditions import (
 )
 from pyvws.tables.levels import as_number, label_of
 
-__all__ = [
-    "Bound",
-    "Fixed",
-    "Lookup",
-    "Rule",
-    "Sum",
-    "looked_up_by",
-    "read_lookup",
-    "read_rule",
-]
-
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
 _EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.
 

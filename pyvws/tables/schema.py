@@ -23,8 +23,6 @@ from pyvws.tables.proposal import proposed_columns
 from pyvws.tables.proposed_rules import proposed_rules
 from pyvws.tables.short_conditionals import short_conditionals
 
-__all__ = ["Schema"]
-
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
 )

@@ -21,8 +21,6 @@ from pyvws.tables.column import Column, part_of
 from pyvws.tables.levels import label_of
 from pyvws.tables.rules import looked_up_by
 
-__all__ = ["short_conditionals"]
-
 Codes = NDArray[np.intp]
 
 _MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes,

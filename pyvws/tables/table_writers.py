@@ -16,8 +16,6 @@ from pyvws.tables.files import write_table
 from pyvws.tables.headers import named
 from pyvws.tables.hidden_values import without_hidden
 
-__all__ = ["AT_ONCE", "NO_PLACE", "TableWriter", "no_place", "table_writer"]
-
 AT_ONCE: Final = 1 << 20  # Records a step.
 
 # Errors for a column whose type a file or polars lacks. The words of Arrow's errors hold a value.

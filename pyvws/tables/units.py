@@ -18,8 +18,6 @@ from scipy.sparse import csr_array
 from pyvws._base.checks import Floats
 from pyvws.tables.cells import Records
 
-__all__ = ["UnitKinds", "UnitTally", "Units", "unit_kinds"]
-
 Places = NDArray[np.intp]
 _NOBODY: Final = np.empty(0, dtype=np.intp)
 

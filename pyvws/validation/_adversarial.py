@@ -36,17 +36,6 @@ from pyvws.validation._privacy_loss import (
 )
 from pyvws.validation._stan_case import UNSATURATED
 
-__all__ = [
-    "CLAIMED",
-    "SHARED",
-    "STAGED",
-    "TABLES",
-    "WHOLE",
-    "WHOLE_SCORES",
-    "Share",
-    "censored_runs",
-]
-
 Share = Mapping[str, float]
 """The least share of the claim that some loss must reach, by the relation of neighbours."""
 

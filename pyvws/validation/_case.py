@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
 
-__all__ = ["KINDS", "Arguments", "Case", "Cell", "also", "cases_of", "numbers"]
-
 KINDS: Final = ("exact", "close", "density", "posterior", "paper", "statement", "guarantee")
 Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
 """From a seed and a shape to the keyword arguments of the R and of the Python function."""

@@ -25,8 +25,6 @@ from pyvws.validation._adversarial import STAGED, TABLES, censored_runs
 from pyvws.validation._privacy_loss import CensoredRuns, HistogramRuns, Runs, WholeScoreRuns
 from pyvws.validation._stan_case import UNSATURATED
 
-__all__ = ["EXTREME"]
-
 _OF_GRID: Final = (1024.0, 2.0**-20)
 _OF_FLOATS: Final = (1000.0, 0.1)  # Below it the rounding of sums in floats is no small part.
 _FAR: Final = (-1e60, 1e60)  # A coefficient's prior leaves the float range near 1e100.

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from pyvws.validation.report import Measurement, Row, allowed, template
 
-__all__ = ["Figure", "figures"]
-
 _WIDTH: Final = 900
 _LABELS: Final = 330
 _PLOT: Final = _WIDTH - _LABELS - 40

@@ -16,24 +16,14 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws.engines import grid as grid_engine
-from pyvws.engines._engine import Progress
-from pyvws.engines._whole_scores import UNITS_A_NAT, Scores
+from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.whole_scores import UNITS_A_NAT, Scores
 from pyvws.models.sequence import Conditional, joint_draws
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = [
-    "Enumerating",
-    "GridEngine",
-    "KnownByWidth",
-    "KnownDraws",
-    "SeenGrid",
-    "grid",
-    "joint_log_probability",
-]
 
 
 def grid(*axes: Sequence[float]) -> Floats:
@@ -62,7 +52,7 @@ def _posterior(target: PseudoPosterior | Conditional, q: Floats, chains: int) ->
 
 
 @dataclass
-class GridEngine:
+class EnumeratedGrid:
     """An engine that draws independently and exactly from a target on a grid.
 
     Attributes
@@ -205,7 +195,7 @@ class Enumerating:
         previous: Posterior | None = None,
     ) -> Posterior:
         """As `Engine.sample`."""
-        exact = GridEngine(self.points)
+        exact = EnumeratedGrid(self.points)
         exact.sample(target, settings, seed=seed)
         point = self.points[self.at[min(len(self.log_posteriors), len(self.at) - 1)]]
         self.log_posteriors.append(exact.log_posterior)
@@ -250,7 +240,7 @@ class SeenGrid(grid_engine.GridEngine):
     def drawn(
         self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
     ) -> Floats:
-        """As `GridEngine.drawn` of the package, but each draw is the middle point of the list.
+        """As `EnumeratedGrid.drawn` of the package, but each draw is the middle point of the list.
 
         The scores are subtracted as whole numbers of any size: those of 64 bits could wrap.
         """

@@ -15,8 +15,6 @@ from scipy.special import expit, gammaln, psi
 from pyvws._base.checks import Floats
 from pyvws.models.model import Draws
 
-__all__ = ["largest_terms"]
-
 # The package computes log Gamma below 10 from x in [10, 11), with terms of up to x log x.
 _MOVED_UP: Final = 26.0
 

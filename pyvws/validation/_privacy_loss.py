@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Progress
+from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
@@ -39,27 +39,13 @@ from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.cells import make_cells
 from pyvws.validation._grid_engine import (
+    EnumeratedGrid,
     Enumerating,
-    GridEngine,
     KnownDraws,
     SeenGrid,
     joint_log_probability,
     log_posterior,
 )
-
-__all__ = [
-    "CensoredRuns",
-    "HistogramRuns",
-    "Losses",
-    "Runs",
-    "SharedDrawRuns",
-    "StagedRuns",
-    "TableTargets",
-    "WholeScoreRuns",
-    "Word",
-    "neighbourhood",
-    "word",
-]
 
 Record = float | tuple[float, float]
 """A record: an outcome, an outcome and a predictor, or the outcomes of two columns."""
@@ -260,7 +246,7 @@ class CensoredRuns(_Clamped):
 
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """Log posterior of each point of the grid."""
-        engine = GridEngine(self.points)
+        engine = EnumeratedGrid(self.points)
         said, _ = self.run(outcomes, epsilon, engine)
         found.hear(said, "leave-one-out", epsilon)
         return engine.log_posterior
@@ -318,7 +304,7 @@ class SharedDrawRuns(_Clamped):
 
 
 @dataclass
-class _Numbered(GridEngine):
+class _Numbered(EnumeratedGrid):
     """Draw number s is a normal distribution about s times `_APART`, and shows its number so."""
 
     def sample(

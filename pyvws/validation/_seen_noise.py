@@ -26,8 +26,6 @@ from pyvws.tables.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation._privacy_loss import Losses, Outcomes, Runs
 
-__all__ = ["NoisyRows", "Tables"]
-
 _SEED: Final = 2**60 + 1
 _MADE: Final = pl.DataFrame({"area": ["a", "b"], "y": [0.5, -0.5], "w": [1.0, 1.0]})
 _HEAVIEST: Final = 4.0

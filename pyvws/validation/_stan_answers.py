@@ -21,8 +21,6 @@ from pyvws._base.checks import Floats
 from pyvws.validation._draws import digest
 from pyvws.validation.expected import REFRESH, StaleError, decode, encode
 
-__all__ = ["Answers", "LiveStan", "Recorder", "StoredStan", "save_answers"]
-
 _FILE: Final = "stan.json"
 _STORED_POINTS: Final = 3
 # Where exp and log differ between machines, outcomes differ in the last bit. Rounded ones do not.

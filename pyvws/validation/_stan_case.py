@@ -27,17 +27,6 @@ from pyvws.validation._draws import Draws
 from pyvws.validation._stan_answers import StoredStan
 from pyvws.validation.report import Measurement, Row, Verdict
 
-__all__ = [
-    "CLAMPED",
-    "COMPARED",
-    "FAMILIES",
-    "SAMPLED",
-    "UNSATURATED",
-    "Judgement",
-    "StanCase",
-    "seeded_target",
-]
-
 
 class Judgement(NamedTuple):
     """Whether all comparisons pass, and the measured differences in words and in numbers."""

@@ -15,8 +15,6 @@ from scipy import stats
 
 from pyvws._base.checks import Floats
 
-__all__ = ["epsilon_at_least"]
-
 _MOST_EVENTS: Final = 200
 
 

@@ -24,8 +24,6 @@ from pyvws.validation._draws import Draws
 from pyvws.validation.edits import Edit
 from pyvws.weights.weights import risk_weights
 
-__all__ = ["CASES", "AuthorCall", "AuthorCase", "InputEdit"]
-
 
 @dataclass(frozen=True, slots=True)
 class AuthorCall:

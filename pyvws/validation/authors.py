@@ -32,8 +32,6 @@ from pyvws.validation.edits import apply_edits
 from pyvws.validation.listings import TARGET, judged
 from pyvws.validation.report import Row
 
-__all__ = ["LIMIT", "SLIPS", "AuthorFunction", "find_functions", "missing_files", "run"]
-
 # The authors' Stan program names the weights after the letter alpha; other data names are equal.
 _DATA_NAMES: Final = {"weights": "alphas"}
 _NO_FUNCTION: Final = "The checkout defines no function {}."

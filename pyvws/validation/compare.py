@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["largest_ulp"]
-
 
 def largest_ulp(first: NDArray[np.float64], second: NDArray[np.float64]) -> int | None:
     """Largest distance between two arrays of doubles, in ulp; 0 = equal.

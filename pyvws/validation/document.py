@@ -17,8 +17,6 @@ from pyvws.validation._figures import figures
 from pyvws.validation.report import Row, allowed, template, to_json
 from pyvws.validation.uncovered import LEFT_OPEN, uncovered
 
-__all__ = ["FILES", "content", "to_html", "to_junit", "write_report"]
-
 FILES: Final = ("validation.html", "validation.json", "validation.xml")
 _LEVELS: Final = {
     "exact": "Numbers equal to R's",

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from pyvws.errors import PyvwsError
 
-__all__ = ["Edit", "EditError", "apply_edits"]
-
 
 class EditError(PyvwsError):
     """The code lacks the place that an edit changes."""

@@ -19,8 +19,6 @@ from pyvws._base import resources as _resources
 from pyvws._base.references import REFERENCES
 from pyvws.errors import PyvwsError
 
-__all__ = ["Convention", "Erratum", "conventions", "count", "errata", "render"]
-
 _SOURCES: Final = {"slides", "authors"} | set(REFERENCES)
 
 

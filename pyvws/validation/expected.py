@@ -23,18 +23,6 @@ from pyvws.errors import PyvwsError
 from pyvws.validation._case import Case
 from pyvws.validation._draws import digest
 
-__all__ = [
-    "LONG_DOUBLE_BITS",
-    "REFRESH",
-    "StaleError",
-    "Stored",
-    "decode",
-    "encode",
-    "load",
-    "save",
-    "script_hash",
-]
-
 # R adds in long double, so the last bits depend on the width of long double on a machine.
 LONG_DOUBLE_BITS: Final = int(np.finfo(np.longdouble).nmant) + 1
 REFRESH: Final = "Run: python -m pyvws.validation.refresh"

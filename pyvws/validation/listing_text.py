@@ -16,8 +16,6 @@ from typing import Final
 
 from pyvws.errors import InputError
 
-__all__ = ["NORMALISED", "Listing", "Paper", "find_listings", "read_papers"]
-
 # Named steps that undo typesetting; the module applies the steps to every document in this order.
 NORMALISED: Final[tuple[tuple[str, str, str], ...]] = (
     ("line-ends", r"\r\n?|\u2028|\f", "\n"),

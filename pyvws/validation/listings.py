@@ -32,8 +32,6 @@ from pyvws.validation.listing_text import Listing, Paper, find_listings, read_pa
 from pyvws.validation.report import Row
 from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["LISTING_EDITS", "TARGET", "TODAYS_STAN", "judged", "one_form", "run"]
-
 TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 """What the package has beside a Stan program of others."""
 

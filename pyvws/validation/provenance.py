@@ -18,8 +18,6 @@ from pyvws.r import bridge
 from pyvws.tables.files import file_digest
 from pyvws.validation.expected import LONG_DOUBLE_BITS
 
-__all__ = ["NOT_INSTALLED", "hashes", "machine", "versions"]
-
 NOT_INSTALLED: Final = "not installed"
 
 _PYTHON: Final = (

@@ -19,8 +19,6 @@ from pyvws.validation._stan_answers import Recorder, save_answers
 from pyvws.validation.cases import CASES, stan_cases
 from pyvws.validation.runner import live_results
 
-__all__ = ["main", "refresh", "refresh_stan"]
-
 
 def refresh(folder: Path | None = None) -> list[Path]:
     """Write the results of every script and return the files.

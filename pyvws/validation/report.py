@@ -11,8 +11,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Measurement", "Row", "Verdict", "allowed", "collected", "render", "template", "to_json"]
-
 Verdict = Literal["pass", "fail", "skipped"]
 
 _COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from pyvws.studies._printed import Recomputed, paired_table, printed_table
-
-__all__ = ["main"]
+from pyvws.studies.printed import Recomputed, paired_table, printed_table
 
 _WIDTH = 200
 

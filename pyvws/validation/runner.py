@@ -22,8 +22,6 @@ from pyvws.validation.cases import CASES, MeasuredCase, measured_cases
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.report import Row, Verdict, collected
 
-__all__ = ["Job", "exit_code", "jobs", "live_results", "not_run", "performed", "run"]
-
 # Measured cases of these levels need neither R nor Stan, if they take stored answers.
 _CACHED: Final = ("density", "statement", "guarantee")
 

@@ -22,16 +22,6 @@ from pyvws._base import resources as _resources
 from pyvws.validation._privacy_loss import Losses
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, measured_cases, searched
 
-__all__ = [
-    "LEFT_OPEN",
-    "among_public",
-    "functions_seen",
-    "public_names",
-    "reached",
-    "save",
-    "uncovered",
-]
-
 LEFT_OPEN: Final = (
     "Whether chains reach their posterior. Rows of the levels statement and guarantee replace the "
     "sampler; only the level posterior samples, on one table for each family, against Stan.",
@@ -56,7 +46,7 @@ _NOT_RUN: Final = ("Protocol", "Error", "Warning")
 
 @cache
 def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...]]:
-    """Functions and classes with functions of their own that each module names as public.
+    """Functions and classes with functions of their own, without leading underscore.
 
     Compiled kernels, errors and Protocols are left out, and so is this room. What runs only while a
     module is loaded counts as not run.
@@ -67,8 +57,8 @@ def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...
         if module.startswith("pyvws.validation"):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        named = {name for node in tree.body for name in _all_of(node)}
-        own = tuple(name for name in map(_run_name, tree.body) if name in named)
+        names = [_run_name(node) for node in tree.body]
+        own = tuple(name for name in names if name and not name.startswith("_"))
         if own:
             found[module] = own
     return found
@@ -149,14 +139,6 @@ def _module(path: Path, package: Path = _resources.PACKAGE) -> str:
         return ""
     parts = path.relative_to(package.parent).with_suffix("").parts
     return ".".join(parts).removesuffix(".__init__")
-
-
-def _all_of(node: ast.stmt) -> list[str]:
-    """The names of a module's ``__all__``, if the statement gives it."""
-    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-        with contextlib.suppress(ValueError):
-            return list(ast.literal_eval(node.value))
-    return []
 
 
 def _run_name(node: ast.stmt) -> str:

@@ -9,8 +9,6 @@ import numpy as np
 from pyvws._base.checks import Floats, finite_vector, open_unit_interval, same_length, weight_vector
 from pyvws.errors import InputError
 
-__all__ = ["reweight"]
-
 
 def reweight(weights: Any, by_record: Any, *, k: float) -> Floats:
     """alpha^w_i = min(1, k alpha_i Delta_{alpha,x} / Delta_{alpha,x_i}) (Equation 6 of [vws2024]).

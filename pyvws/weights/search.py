@@ -19,20 +19,6 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import SearchError
 
-__all__ = [
-    "LONGER",
-    "Reached",
-    "Try",
-    "Window",
-    "foreseen",
-    "leveled",
-    "log_spread",
-    "meet",
-    "room_below",
-    "scale_to_meet",
-    "stay_below",
-]
-
 LONGER = 4
 """A confirming fit makes this many times as many draws as another fit."""
 

@@ -23,8 +23,6 @@ from pyvws._base.checks import (
 )
 from pyvws.errors import InputError
 
-__all__ = ["downscale", "weighted_epsilon_weights"]
-
 
 def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
     """alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2 (Weighted-epsilon of [global2022]).

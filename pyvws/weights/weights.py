@@ -22,18 +22,6 @@ from pyvws._base.checks import (
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
 
-__all__ = [
-    "KEEPING_SHIFT",
-    "column_weights",
-    "fixed_scale_risks",
-    "fixed_scale_weights",
-    "lipschitz_weights",
-    "risk_weights",
-    "scalar_weights",
-    "scaled_bounds",
-    "weights_from_bounds",
-]
-
 KEEPING_SHIFT = 0.5
 """The shift g over c by which a run keeps kinds of records that the papers' g = 0 takes out."""
 

@@ -168,3 +168,35 @@ def test_every_module_imports_without_the_extras():
         [sys.executable, "-c", program, *names], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr[-2000:]
+
+
+def test_no_room_imports_a_private_module_of_another():
+    """An underscore in a module's name means that its own room alone imports it."""
+    foreign = {
+        (module, name)
+        for module in MODULES
+        for name in imports(module)
+        if name.startswith("pyvws.")
+        and any(part.startswith("_") for part in name.split(".")[2:])
+        and unit_of(name) != unit_of(module)
+    }
+    assert not foreign
+
+
+def test_no_two_public_classes_share_a_name():
+    places: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_only_the_faces_of_packages_list_what_they_export():
+    lists = {
+        module
+        for module, path in MODULES.items()
+        if path.name != "__init__.py"
+        and any(line.startswith("__all__") for line in path.read_text("utf-8").splitlines())
+    }
+    assert not lists

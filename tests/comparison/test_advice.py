@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyvws.comparison.advice import Advice, Row, advised
+from pyvws.comparison.advice import Advice, ComparedRow, advised
 from pyvws.comparison.choices import Point, read_choice
 from pyvws.evaluation.table_utility import Score
 
@@ -21,11 +21,11 @@ def row(
     *,
     larger: bool = True,
     problems: tuple[str, ...] = (),
-) -> Row:
+) -> ComparedRow:
     choice = read_choice(words)
     given = {"outcome": "y", "model": "poisson", **choice.settings}
     ends = (1000.0, 0.0) if larger else (0.0, 1000.0)
-    return Row(
+    return ComparedRow(
         Point(choice, None, given),
         guarantee,
         epsilons,

@@ -18,18 +18,18 @@ from scipy.stats import halfcauchy, norm
 from scipy.stats import t as student
 
 import pyvws as vws
-from pyvws.engines._public_grid import PublicGrid, coefficient_masses, public_grid
-from pyvws.engines._whole_scores import (
+from pyvws.engines.grid import GridEngine, noisy_maximum, noisy_maximum_measurement
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.public_grid import PublicGrid, coefficient_masses, public_grid
+from pyvws.engines.registry import ENGINES, find_engine, is_exact
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.whole_scores import (
     LOWEST,
     UNITS_A_NAT,
     whole_prior,
     whole_scores,
     window_units,
 )
-from pyvws.engines.grid import GridEngine, noisy_maximum, noisy_maximum_measurement
-from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.registry import ENGINES, find_engine, is_exact
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError, MissingDependencyError
 from pyvws.mechanisms.censored import Censored
 from pyvws.models.registry import MODELS, find_model
@@ -37,7 +37,7 @@ from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._grid_engine import GridEngine as Enumerated
+from pyvws.validation._grid_engine import EnumeratedGrid as Enumerated
 
 SMALL = SamplerSettings(draws=4, chains=1, grid_range=(-2.0, 3.0), grid_steps=(7,))
 COUNTS = [0.0, 1.0, 2.0, 30.0, 2.0**40]

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from pyvws._base.checks import Floats
-from pyvws.engines._nuts_steps import Adaptation, Point, nuts_step
+from pyvws.engines._nuts_steps import Adaptation, PhasePoint, nuts_step
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
 _PRECISION = np.linalg.inv(_CORRELATION * np.outer(_SPREADS, _SPREADS))
 
 
-def _normal(z: Floats) -> Point:
+def _normal(z: Floats) -> PhasePoint:
     slope = -_PRECISION @ z
-    return Point(z, float(0.5 * z @ slope), slope)
+    return PhasePoint(z, float(0.5 * z @ slope), slope)
 
 
-def _kinked(z: Floats) -> Point:
+def _kinked(z: Floats) -> PhasePoint:
     """A Laplace density: its slope jumps at 0."""
-    return Point(z, -float(np.abs(z).sum()), -np.sign(z))
+    return PhasePoint(z, -float(np.abs(z).sum()), -np.sign(z))
 
 
 def _chain(density, start: Floats, *, warmup: int, draws: int, seed: int = 1) -> tuple:
@@ -63,10 +63,10 @@ def test_a_density_with_kinks() -> None:
 
 
 def test_a_point_of_no_density_ends_a_trajectory() -> None:
-    def walled(z: Floats) -> Point:
+    def walled(z: Floats) -> PhasePoint:
         if z[0] > 0.5:
-            return Point(z, -np.inf, np.zeros(1))
-        return Point(z, -0.5 * float(z @ z), -z)
+            return PhasePoint(z, -np.inf, np.zeros(1))
+        return PhasePoint(z, -0.5 * float(z @ z), -z)
 
     rng = np.random.default_rng(1)
     start = walled(np.array([0.4]))
@@ -85,6 +85,6 @@ def test_the_same_stream_gives_the_same_steps() -> None:
 
 
 def test_a_parameter_that_the_density_ignores_keeps_a_variance() -> None:
-    near = [Point(np.array([0.1 * i, 0.0]), 0.0, np.array([-0.1 * i, 0.0])) for i in range(5)]
+    near = [PhasePoint(np.array([0.1 * i, 0.0]), 0.0, np.array([-0.1 * i, 0.0])) for i in range(5)]
     adapted = Adaptation(near, warmup=100, target_accept=0.8)
     np.testing.assert_allclose(adapted.variances, 1.0)

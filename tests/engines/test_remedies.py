@@ -10,9 +10,9 @@ import pytest
 
 import pyvws as vws
 from pyvws.engines import _chains, cmdstan
-from pyvws.engines._remedies import design_remedy, failure_remedy
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.remedies import design_remedy, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models.registry import MODELS

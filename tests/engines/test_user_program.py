@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pyvws._base.resources import folder
-from pyvws.engines._stan_run import StanRun
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import StanRun
 from pyvws.engines.user_program import (
     UserProgram,
     check_program,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pyvws.models._priors import (
+from pyvws.models.priors import (
     coefficient_dimension,
     constrain_coefficients,
     log_coefficient_prior,

@@ -15,8 +15,8 @@ from scipy import stats
 import pyvws as vws
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
-from pyvws.models._priors import log_coefficient_prior
 from pyvws.models.model import Draws, Start
+from pyvws.models.priors import log_coefficient_prior
 from pyvws.models.registry import find_model
 from pyvws.models.regression import (
     LOG,

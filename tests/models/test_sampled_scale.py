@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyvws._base.checks import Floats
-from pyvws.models._priors import cholesky_factor, coefficient_dimension
+from pyvws.models.priors import cholesky_factor, coefficient_dimension
 from pyvws.models.sampled_scale import pull_back_conditional, restore_conditional
 
 # Central differences with a step of 1e-6 are good to about 1e-8 of the largest term.

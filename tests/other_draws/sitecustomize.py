@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 _SAMPLERS = tuple(
-    f"pyvws.engines.{name}" for name in ("_stan_run", "nuts", "joint_nuts", "ensemble")
+    f"pyvws.engines.{name}" for name in ("stan_run", "nuts", "joint_nuts", "ensemble")
 )
 _SHIFT = int(os.environ.get("PYVWS_TEST_SEED_SHIFT", "0"))
 
@@ -30,7 +30,7 @@ def _shifted(function: Any, name: str | None) -> Any:
 
 
 def _change(module: ModuleType) -> None:
-    if module.__name__ == "pyvws.engines._stan_run":
+    if module.__name__ == "pyvws.engines.stan_run":
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
     if module.__name__ == "pyvws.engines.joint_nuts":

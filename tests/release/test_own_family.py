@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws._base.checks import Floats
 from pyvws.commands.cli import app
-from pyvws.engines._stan_run import shipped_program
+from pyvws.engines.stan_run import shipped_program
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
 from pyvws.tables.cells import Cells

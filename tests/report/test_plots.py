@@ -324,7 +324,7 @@ def test_bad_input_is_said_without_a_value(draw: Callable[[Any], Any]) -> None:
 
 
 def test_papers_labels_keep_their_colours_and_others_differ() -> None:
-    from pyvws.plots._drawing import colours
+    from pyvws.plots.drawing import colours
 
     alone, beside = colours(["CW"]), colours(["x", "CW", "y", "LW", "SW"])
     assert alone["CW"] == beside["CW"]

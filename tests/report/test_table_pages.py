@@ -26,7 +26,7 @@ from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
 from pyvws.report.page import number, shown
 from pyvws.report.public_page import public_page
-from pyvws.report.released_columns import ReleasedColumn, read_values, valued
+from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
@@ -310,7 +310,7 @@ def test_a_statement_that_names_other_columns_is_refused(out: Path) -> None:
 
 
 def test_levels_are_found_by_their_text_or_by_their_number() -> None:
-    column = ReleasedColumn("x", True, ("01", "2", "true", "(empty)"))
+    column = ReportedColumn("x", True, ("01", "2", "true", "(empty)"))
     parts = {
         "data": pl.Series("x", ["01", None, "2", "TRUE"]),
         "a.csv": pl.Series("x", ["2.0", "01", "new", "also"]),
@@ -323,7 +323,7 @@ def test_levels_are_found_by_their_text_or_by_their_number() -> None:
 
 
 def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> None:
-    column = ReleasedColumn("x", True, None)
+    column = ReportedColumn("x", True, None)
     for cells, message in (
         ([1.0, None], "'x' has missing values"),
         (["8675309", "87!"], "'x' cannot be read"),
@@ -350,7 +350,7 @@ def test_margins_of_numbers_keep_few_values(tmp_path: Path) -> None:
     files = [tmp_path / f"{place}.parquet" for place in range(3)]
     for place, file in enumerate(files):
         pl.DataFrame({"x": np.arange(50_000.0) + place}).write_parquet(file)
-    margin = margin_of(read_values(ReleasedColumn("x", True, None), files))
+    margin = margin_of(read_values(ReportedColumn("x", True, None), files))
     assert isinstance(margin, NumberMargin)
     assert margin.statistics[:, 3].tolist() == [24_999.5, 25_000.5, 25_001.5]
     assert {len(curve) for curve in margin.curves} == {20_000}

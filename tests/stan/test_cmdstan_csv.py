@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyvws.engines._stan_run import clamp_data, shipped_program, stan_data
 from pyvws.engines.cmdstan import built
+from pyvws.engines.stan_run import clamp_data, shipped_program, stan_data
 from pyvws.synthesis.existing_fit import from_cmdstan_csv
 from pyvws.validation._stan_case import seeded_target
 

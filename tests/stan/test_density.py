@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyvws.engines import pystan
-from pyvws.engines._stan_run import clamp_data, shipped_program, stan_data
+from pyvws.engines.stan_run import clamp_data, shipped_program, stan_data
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_answers import LiveStan

@@ -9,7 +9,7 @@ import pytest
 from test_programs import declared
 
 from pyvws.engines import pystan
-from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pyvws.engines._stan_run import paper_program, shipped_program
+from pyvws.engines.stan_run import paper_program, shipped_program
 from pyvws.models.registry import MODELS
 from pyvws.validation._stan_case import SAMPLED
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyvws.engines import rstan
-from pyvws.engines._stan_run import paper_program, stan_data
+from pyvws.engines.stan_run import paper_program, stan_data
 from pyvws.errors import InputError
 from pyvws.r.bridge import call
 from pyvws.synthesis.existing_fit import from_stanfit

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyvws._base.resumable_jobs import Key
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.studies._replicates import Key, run_study
 from pyvws.studies.contraction import (
     COLUMNS,
     MECHANISMS,
@@ -24,6 +24,7 @@ from pyvws.studies.contraction import (
     summary,
 )
 from pyvws.studies.registry import find_study
+from pyvws.studies.replicates import run_study
 from pyvws.weights.weights import weights_from_bounds
 
 _SMALL = {**SETTINGS, "draws": 200, "warmup": 150, "sizes": [100, 1000]}

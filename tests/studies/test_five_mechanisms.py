@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyvws._base.resumable_jobs import replicate_seed
 from pyvws.errors import PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.models.beta import Beta
 from pyvws.posterior.clamp import Clamp
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._replicates import replicate_seed, run_study
 from pyvws.studies.five_mechanisms import (
     COLUMNS,
     SETTINGS,
@@ -39,6 +39,7 @@ from pyvws.studies.five_synthesizers import (
     largest_effect,
 )
 from pyvws.studies.registry import find_study
+from pyvws.studies.replicates import run_study
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pyvws.studies._printed import (
+from pyvws.studies.printed import (
     LEVEL,
     POWER,
     Printed,

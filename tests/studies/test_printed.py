@@ -16,7 +16,7 @@ from pyvws._base import resources as _resources
 from pyvws.errors import InputError, SearchError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.studies import mixture_table, poisson_figures, risk_efficient
-from pyvws.studies._printed import (
+from pyvws.studies.printed import (
     LEVEL,
     Printed,
     Recomputed,
@@ -219,8 +219,8 @@ def test_each_script_prints_its_tables(script: Path) -> None:
     program = (
         "import runpy, sys\n"
         f"import {module} as study\n"
-        "from pyvws.studies._printed import Recomputed, paired_difference\n"
-        "from pyvws.studies._printed import Printed\n"
+        "from pyvws.studies.printed import Recomputed, paired_difference\n"
+        "from pyvws.studies.printed import Printed\n"
         "def table(**chosen):\n"
         "    assert chosen == {'replicates': 3, 'seed': 2, 'jobs': 1}\n"
         "    of = lambda value: Printed('vws2024', 'Table 1', 'CW', 'mean: lower', value, 2.0, 1.0,"

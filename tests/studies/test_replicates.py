@@ -16,17 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyvws._base.resumable_jobs import Key, Result, replicate_seed, whole_seed
 from pyvws.errors import InputError, MissingDependencyError, OutputError
-from pyvws.studies._replicates import (
-    Key,
-    ReplicatedStudy,
-    Report,
-    Result,
-    StudyRun,
-    replicate_seed,
-    run_study,
-    whole_seed,
-)
+from pyvws.studies.replicates import ReplicatedStudy, Report, StudyRun, run_study
 
 
 def _keys(replicates: int) -> list[Key]:
@@ -294,9 +286,9 @@ from pathlib import Path
 sys.path.insert(0, {folder!r})
 import test_replicates as t
 from pyvws.errors import ClusterError
-from pyvws.studies import _dask_cluster
+from pyvws._base import dask_cluster
 from distributed import LocalCluster
-_dask_cluster._PATIENCE_SECONDS = 2.0
+dask_cluster._PATIENCE_SECONDS = 2.0
 
 def run(out, address, progress=lambda *_: None, **changes):
     study = t.replace(t.STUDY, replicate=t.where, **changes)
@@ -334,12 +326,12 @@ if __name__ == "__main__":
         if done == 4:
             lost.kill()
     try:
-        _dask_cluster._PATIENCE_SECONDS = 60.0  # The worker takes its time.
+        dask_cluster._PATIENCE_SECONDS = 60.0  # The worker takes its time.
         run(out / "lost", address, kill, settings={{"scale": 2.0, "hang": 3}})
     finally:
         lost.kill()
         worker.kill()
-    _dask_cluster._PATIENCE_SECONDS = 2.0
+    dask_cluster._PATIENCE_SECONDS = 2.0
     run(out / "gone", address)
 """
 

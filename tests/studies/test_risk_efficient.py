@@ -13,12 +13,12 @@ from rich.console import Console
 
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_numbers import rarith
-from pyvws.studies._replicates import run_study
 from pyvws.studies.registry import STUDIES, find_study
+from pyvws.studies.replicates import run_study
 from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys
 from pyvws.studies.risk_efficient_comparison import (
     PUBLISHED,
-    Cell,
+    ComparedCell,
     compare,
     data_rows,
     differences,
@@ -65,8 +65,8 @@ def test_published_figures_are_whole_and_agree_among_themselves() -> None:
         assert abs(of[row, f"{name}: length"] - ends) < 0.0151
 
 
-def _cell(value: str, low: float, high: float) -> Cell:
-    return Cell(replace(PUBLISHED[0], value=value), 123, low, (low + high) / 2, high, 0.0)
+def _cell(value: str, low: float, high: float) -> ComparedCell:
+    return ComparedCell(replace(PUBLISHED[0], value=value), 123, low, (low + high) / 2, high, 0.0)
 
 
 def test_a_figure_is_inside_when_it_may_have_been_rounded_from_inside() -> None:

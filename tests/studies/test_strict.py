@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyvws._base.resumable_jobs import Result
 from pyvws.errors import InputError
 from pyvws.r.bridge import RError
 from pyvws.studies import strict
-from pyvws.studies._replicates import Result
 from pyvws.studies.registry import find_study
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.studies.strict_report import aims, explanation, full_size, means

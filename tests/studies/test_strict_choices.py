@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyvws._base.resumable_jobs import Result
 from pyvws.studies import strict_choices as study
-from pyvws.studies._replicates import Result, run_study
 from pyvws.studies.registry import find_study
+from pyvws.studies.replicates import run_study
 from pyvws.studies.strict_choices_report import LABELS, explanation, means
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,7 +11,7 @@ import pytest
 
 from pyvws.release.synthesize import synthesize
 from pyvws.studies import survey as study
-from pyvws.studies._replicates import run_study
+from pyvws.studies.replicates import run_study
 from pyvws.studies.survey import MECHANISMS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.engines._stan_run import shipped_program
 from pyvws.engines.ensemble import EnsembleEngine
 from pyvws.engines.grid import GridEngine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import shipped_program
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored

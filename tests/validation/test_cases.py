@@ -116,9 +116,9 @@ def test_every_function_of_a_compared_module_is_compared() -> None:
         loaded = import_module(module)
         functions = {
             f"{module}:{name}"
-            for name in loaded.__all__
-            if callable(found := getattr(loaded, name))
-            and not isinstance(found, type | GenericAlias)
+            for name, found in vars(loaded).items()
+            if callable(found) and not isinstance(found, type | GenericAlias)
+            if not name.startswith("_") and getattr(found, "__module__", None) == module
         }
         assert functions - WITHIN_OTHERS <= compared, module
 

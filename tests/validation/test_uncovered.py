@@ -47,7 +47,6 @@ def test_a_new_function_is_public_and_a_kernel_is_not(tmp_path: Path) -> None:
     room = tmp_path / "package" / "room"
     room.mkdir(parents=True)
     text = """
-__all__ = ["Held", "Shape", "WrongError", "done", "fast", "figures"]
 class Held:
     size: int
 class Shape:

@@ -16,15 +16,6 @@ from pyvws._base.checks import Floats, finite_number, finite_vector, whole_numbe
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-__all__ = [
-    "UNKNOWN_NUMBER",
-    "bin_counts",
-    "bin_probabilities",
-    "cube_root_bins",
-    "equal_edges",
-    "public_edges",
-]
-
 UNKNOWN_NUMBER: Final = (
     "Under 'loo' neighbours the number of records is protected, so no rule may read it. Give bins "
     "as a number (--bins). perturbed_histogram also takes public_n, a number of records that is "

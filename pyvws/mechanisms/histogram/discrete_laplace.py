@@ -20,8 +20,6 @@ from pyvws._base.checks import positive
 from pyvws._base.secret_noise import contributed
 from pyvws.errors import InputError
 
-__all__ = ["add_discrete_laplace"]
-
 Counts = NDArray[np.int64]
 
 

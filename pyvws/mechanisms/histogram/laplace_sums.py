@@ -22,8 +22,6 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 
-__all__ = ["LaplaceNoise", "NoisySums", "noisy_sums"]
-
 _STEPS: Final = 2**20
 
 LaplaceNoise = Callable[..., NDArray[Any]]

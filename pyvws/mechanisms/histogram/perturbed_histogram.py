@@ -29,14 +29,6 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.bins import bin_counts, bin_probabilities, public_edges
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 
-__all__ = [
-    "NoisyHistogram",
-    "noise_scale",
-    "perturbed_histogram",
-    "seeded_laplace",
-    "synthesize_from_histogram",
-]
-
 _SENSITIVITY: Final = {"replace": 2, "loo": 1}
 
 

@@ -28,24 +28,6 @@ from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth, KnownDraws
 
-__all__ = [
-    "CASES",
-    "SEED",
-    "censored_statement",
-    "censored_terms",
-    "draws_statement",
-    "lw_statement",
-    "one_draw_statement",
-    "outcomes_and_draws",
-    "records_statement",
-    "reweighted_statement",
-    "reweighted_weights",
-    "staged_statement",
-    "table_statement",
-    "unweighted_statement",
-    "weighted_epsilon_statement",
-]
-
 SEED: Final = 2**60 + 1
 _STEPS: Final = 2.0**30
 _WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}

@@ -11,8 +11,6 @@ from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES", "weighted_bounds"]
-
 _LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 1.0)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.models.model import Model
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.clamp import CLAMPS, Clamp
@@ -21,8 +21,6 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._draws import Draws
 from pyvws.validation._stan_answers import Answers, LiveStan
 from pyvws.validation._stan_case import CLAMPED, FAMILIES, Judgement, StanCase, seeded_target
-
-__all__ = ["CASES"]
 
 # The two sums add the same terms in different orders, and terms near 0 cancel.
 VALUE_LIMIT: Final = 1e-11

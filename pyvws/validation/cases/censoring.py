@@ -9,8 +9,6 @@ import numpy as np
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES"]
-
 _EPSILONS: Final = (5.0, 12.0, 3.0, np.inf, 0.4)
 
 

@@ -15,8 +15,6 @@ from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 
-__all__ = ["CASES", "deviance_terms", "saturated"]
-
 _STEPS: Final = 2.0**30
 _SEARCHED_STEPS: Final = 2.0**20
 

@@ -12,8 +12,6 @@ from pyvws.tables.cells import make_cells
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES", "log_likelihood"]
-
 
 def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """Few or many patterns; some have no record, and some records have weight 0 or 1."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._stan_run import clamp_data, paper_program, shipped_program, stan_data
+from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -23,18 +23,6 @@ from pyvws.validation._draws import Draws
 from pyvws.validation._largest_terms import largest_terms
 from pyvws.validation._stan_answers import Answers, LiveStan
 from pyvws.validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
-
-__all__ = [
-    "CASES",
-    "COLUMNS",
-    "GRADIENT_LIMIT",
-    "RECORDS",
-    "VALUE_LIMIT",
-    "differences",
-    "judge_program",
-    "judgement",
-    "seeded_points",
-]
 
 # The two sums add the same terms in different orders: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12

@@ -12,8 +12,6 @@ from pyvws.r_numbers import rarith
 from pyvws.validation._case import Case, cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "bootstrap_interval", "by_draw", "interval", "regression", "summary", "top"]
-
 _HERE: Final = "pyvws.validation.cases.evaluation"
 _EVALUATION: Final = "pyvws.evaluation"
 

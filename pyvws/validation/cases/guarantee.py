@@ -32,12 +32,10 @@ from pyvws.validation._adversarial import (
     censored_runs,
 )
 from pyvws.validation._extreme_settings import EXTREME
-from pyvws.validation._grid_engine import GridEngine
+from pyvws.validation._grid_engine import EnumeratedGrid
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.report import Measurement, Row, Verdict
-
-__all__ = ["CASES", "ComputedLoss", "SampledLoss", "censored_releases", "histogram_releases"]
 
 _STRICT: Final = ("dp", "dp-if-bounded")
 _ROUNDING: Final = 1e-9
@@ -135,7 +133,7 @@ def censored_releases(
             datasets=each,
             draws=10 * each,
             chains=1,
-            engine=GridEngine(_TWO_SIDES),
+            engine=EnumeratedGrid(_TWO_SIDES),
             seed=_LONG + seed * count + run,
         )
         words.add(word(release.privacy))

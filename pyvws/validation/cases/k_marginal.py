@@ -10,8 +10,6 @@ from pyvws.evaluation.k_marginal import worse_than_independent
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES"]
-
 
 def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """Two to four columns; the synthetic table is longer, and has categories of its own."""

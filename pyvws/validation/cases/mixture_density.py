@@ -23,8 +23,6 @@ from pyvws.validation._stan_case import Judgement, StanCase, seeded_target
 from pyvws.validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
 from pyvws.validation.cases.posterior import compared
 
-__all__ = ["CASES"]
-
 # A log-likelihood is the log of a sum of exponentials of squared residuals over sigma, and
 # multiplies a rounding of eta = X beta by the largest residual in sigmas over sigma. Each side
 # rounds 8 products in eta, with beta from 8 products, by half an ulp, and a few terms.

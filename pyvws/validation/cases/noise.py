@@ -20,8 +20,6 @@ from pyvws.validation._seen_noise import NoisyRows, Tables
 from pyvws.validation.cases.guarantee import ComputedLoss
 from pyvws.validation.report import Measurement, Row
 
-__all__ = ["CASES", "DrawnNoise"]
-
 _ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 a row.
 
 

@@ -16,8 +16,6 @@ from pyvws.r_numbers.r_random import RRandom
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "probabilities_with_noise", "synthesized"]
-
 _EPSILONS: Final = (5.0, 4.0, 3.0, 0.7, 1e-3)
 
 

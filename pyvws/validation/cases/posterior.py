@@ -27,8 +27,6 @@ from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
 
-__all__ = ["CASES", "compared", "largest_gap", "quantities"]
-
 # With some twenty comparisons a right sampler exceeds 4 standard errors about once in 800 runs. The
 # seeds are fixed, so the verdict is fixed too.
 LIMIT: Final = 4.0

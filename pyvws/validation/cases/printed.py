@@ -8,10 +8,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from pyvws.errors import PyvwsError
-from pyvws.studies._printed import Recomputed
+from pyvws.studies.printed import Recomputed
 from pyvws.validation.report import Measurement, Row, Verdict
-
-__all__ = ["CASES", "PrintedCase"]
 
 _SEED: Final = 1
 

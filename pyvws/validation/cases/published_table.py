@@ -16,8 +16,6 @@ from pyvws.tables.schema import Schema
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "laplace_errors", "published_figures"]
-
 _HERE: Final = "pyvws.validation.cases.published_table"
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 _AREA: Final = {"area": ["a"]}

@@ -15,27 +15,6 @@ from pyvws.r_numbers.r_random import RRandom
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = [
-    "CASES",
-    "betas",
-    "binomials",
-    "distinct",
-    "exponentials",
-    "gammas",
-    "mass_negative_binomials",
-    "mixed",
-    "multinomials",
-    "negative_binomials",
-    "normals",
-    "poissons",
-    "positions",
-    "records",
-    "rounded",
-    "uniforms",
-    "uniforms_between",
-    "weighted",
-]
-
 Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
 
 # R's sum, mean, var, quantile and ecdf

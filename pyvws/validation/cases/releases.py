@@ -28,15 +28,6 @@ from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
 
-__all__ = [
-    "CASES",
-    "clamped_release",
-    "members_release",
-    "number_release",
-    "table_release",
-    "truncated_release",
-]
-
 _STEPS: Final = 2.0**30
 _EXACT: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")

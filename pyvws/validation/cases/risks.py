@@ -10,8 +10,6 @@ from pyvws.validation._case import Arguments, also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.weights import SCALES
 
-__all__ = ["CASES"]
-
 _RISK_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
 _DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
 

@@ -20,8 +20,6 @@ from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws
 from pyvws.validation.report import Measurement, Row
 
-__all__ = ["CASES", "SearchedStatement"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchedStatement:

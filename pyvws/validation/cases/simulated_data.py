@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from pyvws.validation._case import also, cases_of
 
-__all__ = ["CASES"]
-
 _SEEDS: Final = (123, 1234, 0, -2147483647, 2147483647)  # The first two are the papers' seeds.
 
 

@@ -18,8 +18,6 @@ from pyvws.evaluation.survey_estimates import (
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "means", "quantiles", "shares", "totals"]
-
 _HERE: Final = "pyvws.validation.cases.survey_estimates"
 _WHY: Final = "survey adds in other orders, and takes roots of variances from crossproducts."
 

@@ -11,8 +11,6 @@ from pyvws.posterior import systematic_draws
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
-__all__ = ["CASES", "uniforms"]
-
 
 def uniforms(design: Any, ties: Any, shift: float) -> Floats:
     """The numbers (n,) of design rows (n, K), from a stream that gives `ties` and `shift`."""

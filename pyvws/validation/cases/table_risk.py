@@ -16,8 +16,6 @@ from pyvws.tables.schema import Schema
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "attribute_shares", "closest_of", "copied_share", "unique_shares"]
-
 _HERE: Final = "pyvws.validation.cases.table_risk"
 
 

@@ -15,8 +15,6 @@ from pyvws.tables.schema import Schema
 from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-__all__ = ["CASES", "margins", "missing", "two_way_pmse"]
-
 _HERE: Final = "pyvws.validation.cases.table_utility"
 _EVALUATION: Final = "pyvws.evaluation"
 

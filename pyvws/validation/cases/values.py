@@ -31,8 +31,6 @@ from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED
 from pyvws.validation.report import Measurement, Row
 
-__all__ = ["CASES", "DrawnLaw", "FollowingValues"]
-
 _ROWS: Final = 20_000
 _LIMIT: Final = 5.0  # Standard errors: about one in 10^6 right comparisons is farther off.
 _SHARES: Final = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)

@@ -11,8 +11,6 @@ from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
-__all__ = ["CASES", "SCALES", "count_weights", "reference_weights", "staged_weights"]
-
 _PLACE: Final = "pyvws.weights.weights"
 _SHAPES: Final = ((1, 2), (5, 8), (20, 40))
 _RECORDS: Final = ((1,), (12,), (60,))

@@ -27,8 +27,6 @@ from pyvws.tables.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation.report import Measurement, Row
 
-__all__ = ["CASES", "LostWord"]
-
 _SEED: Final = 2**60 + 1
 _DRAWS: Final = 4
 _PAPER: Final = "nist2025, what a guarantee does not cover"

@@ -1,25 +1,23 @@
-"""Run the replicates of a study in parallel, and resume a study where it stopped.
+"""Independent jobs side by side, whose results stay in a folder from which they resume.
 
-A replicate's seed follows from the study's seed and the replicate's key alone. So neither the
-order, nor the number of jobs, nor an interruption changes a result. In the study's folder,
-study.json holds the name, the settings and the seed; each replicates/KEY.json holds one result.
-This module writes a file under another name, flushes the file and renames it, so a killed study
-leaves whole files only. Other processes get their work by pipe, so no file holds it.
+A job's seed follows from a whole seed and the job's key alone. So neither the order, nor the
+number of jobs, nor an interruption changes a result. In the folder, study.json holds the name,
+the settings and the seed; each replicates/KEY.json holds one result. This module writes a file
+under another name, flushes the file and renames it, so a killed run leaves whole files only.
+Other processes get their work by pipe, so no file holds it.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,25 +28,7 @@ import numpy as np
 from pyvws._base.checks import choice, whole_number
 from pyvws._base.cores import one_core, usable_cores
 from pyvws._base.folders import check_folder, write_whole
-from pyvws._base.private_folder import sweep
-from pyvws.errors import ClusterError, InputError, OutputError
-
-__all__ = [
-    "Backend",
-    "Call",
-    "Key",
-    "ReplicatedStudy",
-    "Report",
-    "Result",
-    "ResultFolder",
-    "StudyRun",
-    "no_report",
-    "open_folder",
-    "pool",
-    "replicate_seed",
-    "run_study",
-    "whole_seed",
-]
+from pyvws.errors import InputError, OutputError
 
 Key = tuple[str | int, ...]
 """The unique name of one replicate, such as ("data", 123, 7)."""
@@ -199,145 +179,8 @@ def _difference(kept: dict[str, Any], ours: dict[str, Any]) -> str:
 Backend = Literal["loky", "dask"]
 Replicate = Callable[[Mapping[str, Any], Key, np.random.SeedSequence], Result]
 
-_TABLE = "replicates.csv"
 _WATCH_SECONDS = 0.5
 _WATCHED: set[int] = set()
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The parts that a study prints on rich's console, and the files that the study wrote."""
-
-    shown: list[Any]
-    files: list[str]
-
-
-def no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out: Path) -> Report:
-    """An empty report, for a study whose results another function reads."""
-    return Report([], [])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicatedStudy:
-    """A study in replicates.
-
-    Attributes
-    ----------
-    name : str
-        The study's name on the command line.
-    settings : mapping
-        Every value besides the seed that a result depends on, as JSON.
-    replicates : int
-        Number of replicates by default.
-    keys : callable
-        Gives the keys for a number of replicates, in the order of replicates.csv. The keys of a
-        smaller number are among the keys of a larger number, so a user can extend a study.
-    replicate : callable
-        Gives the result for settings, key and seed. Other processes import this function by name.
-    report : callable
-        Gives the report for settings, results by key and the folder; writes files to the folder.
-    """
-
-    name: str
-    settings: Mapping[str, Any]
-    replicates: int
-    keys: Callable[[int], Sequence[Key]]
-    replicate: Replicate
-    report: Callable[[Mapping[str, Any], Mapping[Key, Result], Path], Report] = no_report
-
-
-@dataclass(frozen=True, slots=True)
-class StudyRun:
-    """Results by key, the number of results that this run computed, and the report."""
-
-    results: dict[Key, Result]
-    computed: int
-    report: Report
-
-
-def run_study(
-    study: ReplicatedStudy,
-    out: Path,
-    *,
-    replicates: int | None = None,
-    seed: int,
-    jobs: int | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
-    overwrite: bool = False,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> StudyRun:
-    """Compute the replicates that `out` lacks, write replicates.csv and the study's report.
-
-    Parameters
-    ----------
-    study : ReplicatedStudy
-        The study to run.
-    out : Path
-        Folder. The same study under the same settings and seed continues from the kept results.
-    replicates : int, optional
-        Total number of replicates, kept ones included; by default the study's own number.
-    seed : int
-        At least 0; each replicate's seed follows from this seed and the replicate's key.
-    jobs : int, optional
-        Replicates at once; by default one for each processor of this machine or of the cluster.
-    backend : {"loky", "dask"}
-        Processes of this machine, or an existing Dask cluster.
-    scheduler : str, optional
-        Address of the cluster's scheduler, such as tcp://host:8786.
-    overwrite : bool
-        Empty the folder first.
-    progress : callable
-        Called with (replicates done, replicates in all), at the start as well.
-
-    Returns
-    -------
-    StudyRun
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
-    ClusterError
-        If the scheduler does not answer or has no workers, at the start or later. The folder
-        keeps the results computed so far.
-    OutputError
-        If `out` holds something else, or the study cannot write to `out`.
-    MissingDependencyError
-        If `backend` is "dask" and Dask is not installed.
-    """
-    count = study.replicates if replicates is None else replicates
-    count = whole_number(count, "replicates", least=1)
-    seed = whole_number(seed, "seed", least=0)
-    _check_pool(backend, jobs, scheduler)
-    sweep()
-    keys = list(study.keys(count))
-    if len({key_name(key) for key in keys}) < len(keys):
-        raise InputError(f"Two replicates of {study.name} have one key.")
-    folder = open_folder(
-        out, name=study.name, settings=study.settings, seed=seed, overwrite=overwrite
-    )
-    results = {key: kept for key in keys if (kept := folder.read(key)) is not None}
-    missing = [key for key in keys if key not in results]
-    progress(len(results), len(keys))
-    if missing:
-        calls = [(study.replicate, study.settings, key, seed) for key in missing]
-        try:
-            with (
-                pool(backend, jobs, scheduler, len(missing)) as work,
-                closing(work(calls)) as found,
-            ):
-                for key, result in found:
-                    results[key] = folder.keep(key, result)
-                    progress(len(results), len(keys))
-        except ClusterError as error:
-            raise ClusterError(
-                f"{error} {len(results)} of {len(keys)} results are kept in {out}. The same "
-                "command goes on from there once the cluster runs, or without --backend."
-            ) from None
-    ordered = {key: results[key] for key in keys}
-    _write_table(folder, ordered)
-    return StudyRun(ordered, len(missing), study.report(study.settings, ordered, out))
 
 
 def replicate_seed(seed: int, key: Key) -> np.random.SeedSequence:
@@ -356,7 +199,7 @@ Call = tuple[Replicate, Mapping[str, Any], Key, int]
 Work = Callable[[list[Call]], Generator[tuple[Key, Result]]]
 
 
-def _check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
+def check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
     choice(backend, "backend", ("loky", "dask"))
     if jobs is not None:
         whole_number(jobs, "jobs", least=1)
@@ -373,7 +216,7 @@ def pool(backend: str, jobs: int | None, scheduler: str | None, tasks: int) -> I
     import joblib
 
     if backend == "dask":
-        from pyvws.studies._dask_cluster import on_cluster
+        from pyvws._base.dask_cluster import on_cluster
 
         with on_cluster(str(scheduler)) as share:
             yield lambda calls: share(_one_alone, calls, jobs)
@@ -428,14 +271,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
     os._exit(1)
-
-
-def _write_table(folder: ResultFolder, results: Mapping[Key, Result]) -> None:
-    """Write replicates.csv: the rows of every replicate, in the order of the keys."""
-    rows = [row for result in results.values() for row in result.rows]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(folder.path / _TABLE, text.getvalue())

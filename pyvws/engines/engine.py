@@ -11,8 +11,6 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["Engine", "Progress", "TableEngine", "table_engine"]
-
 Progress = Callable[[int, int], None]
 """Called with (iterations done, iterations in all) while an engine runs."""
 

@@ -27,12 +27,10 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive
 from pyvws.errors import InputError
-from pyvws.evaluation._public_cells import CellRecords, Statistic, TablePlan
+from pyvws.evaluation.public_cells import CellRecords, CellStatistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
 from pyvws.tables.schema import Schema
-
-__all__ = ["Weighing", "laplace_figures", "most_records", "public_ranges", "weighing"]
 
 _BINS: Final = 64
 
@@ -175,7 +173,7 @@ class _Sums:
         self._weights = np.clip(records.weights / mean, *self._range)
 
     def figures(
-        self, one: Statistic, range: tuple[float, float], part: float
+        self, one: CellStatistic, range: tuple[float, float], part: float
     ) -> tuple[Floats, Floats]:
         """Figures (C, P) of a statistic and standard errors of their noise, for its epsilon."""
         low, high = range
@@ -225,7 +223,7 @@ class _Sums:
         )
         return found.sums.reshape(self._cells, parts), found.noise
 
-    def _shares(self, one: Statistic, part: float) -> tuple[Floats, Floats]:
+    def _shares(self, one: CellStatistic, part: float) -> tuple[Floats, Floats]:
         places, parts = self._records.levels[one.column], len(one.points)
         sums, noise = self._within(places, parts, part)
         shares = np.array([bin_probabilities(row) for row in sums])
@@ -234,7 +232,7 @@ class _Sums:
         return shares, np.where(whole > 0, error / np.where(whole > 0, whole, 1.0), np.nan)
 
     def _quantiles(
-        self, one: Statistic, y: Floats, there: Any, range: tuple[float, float], part: float
+        self, one: CellStatistic, y: Floats, there: Any, range: tuple[float, float], part: float
     ) -> tuple[Floats, Floats]:
         edges = equal_edges(*range, bins=_BINS)
         places = np.minimum(np.searchsorted(edges, y, side="right") - 1, _BINS - 1)

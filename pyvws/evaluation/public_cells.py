@@ -18,14 +18,12 @@ from pyvws.tables.levels import distinct, label_of
 from pyvws.tables.numbers import numbers_and_codes
 from pyvws.tables.schema import Schema
 
-__all__ = ["CellRecords", "Statistic", "TablePlan", "read_records", "table_plan"]
-
 Names = str | Sequence[str]
 Levels = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Statistic:
+class CellStatistic:
     """A statistic of each cell: "count", "total", "mean", "share" or "quantile" of a column.
 
     `points` are the levels of a share, or the levels between 0 and 1 of a quantile; one empty text
@@ -45,7 +43,7 @@ class TablePlan:
     ----------
     by : dict
         The levels, as text, of each column that makes cells. The cells are all combinations.
-    statistics : tuple of Statistic
+    statistics : tuple of CellStatistic
         At least one.
     weights, strata, clusters : str or None
         Columns of the survey's design.
@@ -56,7 +54,7 @@ class TablePlan:
     """
 
     by: dict[str, tuple[str, ...]]
-    statistics: tuple[Statistic, ...]
+    statistics: tuple[CellStatistic, ...]
     weights: str | None
     strata: str | None
     clusters: str | None
@@ -114,16 +112,16 @@ def table_plan(
     """Check what is asked for; InputError where a level is missing or nothing is asked for."""
     if not isinstance(quantile, Mapping):
         raise InputError("quantile must name levels by column, such as {'income': [0.5]}.")
-    statistics = [Statistic("count")] if count else []
-    statistics += [Statistic("total", name) for name in _names(total)]
-    statistics += [Statistic("mean", name) for name in _names(mean)]
+    statistics = [CellStatistic("count")] if count else []
+    statistics += [CellStatistic("total", name) for name in _names(total)]
+    statistics += [CellStatistic("mean", name) for name in _names(mean)]
     statistics += [
-        Statistic("share", name, levels)
+        CellStatistic("share", name, levels)
         for name, levels in _with_levels(share, schema, "share").items()
     ]
     for name, levels in quantile.items():
         points = tuple(open_unit_interval(one, "quantile") for one in np.atleast_1d(levels))
-        statistics.append(Statistic("quantile", name, points))
+        statistics.append(CellStatistic("quantile", name, points))
     if not statistics:
         raise UsageError(
             "A table needs a statistic. Give one or more of count, total, mean, share, quantile."

@@ -8,8 +8,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 
-__all__ = ["design_remedy", "failure_remedy"]
-
 _MOST_COLUMNS = 50  # Each pair of coefficients has a correlation of its own in the prior.
 _LARGE = 1e3  # Times 1, where the prior expects coefficients.
 

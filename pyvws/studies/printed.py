@@ -19,23 +19,9 @@ from numpy.typing import ArrayLike
 
 from pyvws._base.checks import whole_number
 from pyvws._base.private_folder import private_folder
-from pyvws.studies._replicates import Key, ReplicatedStudy, Result, no_report, run_study
+from pyvws._base.resumable_jobs import Key, Result
 from pyvws.studies._tables import terminal_table
-
-__all__ = [
-    "LEVEL",
-    "POWER",
-    "PairedDifference",
-    "Printed",
-    "Recomputed",
-    "half_unit",
-    "interval_of",
-    "paired_difference",
-    "paired_table",
-    "prediction_interval",
-    "printed_table",
-    "replicates_of",
-]
+from pyvws.studies.replicates import ReplicatedStudy, no_report, run_study
 
 LEVEL: Final = 0.99
 """Probability that a further run lies inside; one of a hundred right figures lies outside."""

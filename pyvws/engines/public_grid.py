@@ -20,23 +20,13 @@ from scipy.special import betaincinv, ndtri
 from scipy.stats.qmc import Sobol
 
 from pyvws._base.checks import Floats
-from pyvws.engines._whole_scores import Scores, whole_prior, window_units
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.whole_scores import Scores, whole_prior, window_units
 from pyvws.errors import InputError
-from pyvws.models._priors import LKJ_SHAPE, cholesky_factor, coefficient_dimension
 from pyvws.models.model import Model
+from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, coefficient_dimension
 from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp
-
-__all__ = [
-    "MOST_PARAMETERS",
-    "MOST_POINTS",
-    "PublicGrid",
-    "check_grid",
-    "coefficient_masses",
-    "public_grid",
-    "public_scores",
-]
 
 MOST_PARAMETERS: Final = 3
 MOST_POINTS: Final = 1_000_000

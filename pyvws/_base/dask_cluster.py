@@ -13,8 +13,6 @@ from typing import Any
 
 from pyvws.errors import ClusterError, MissingDependencyError
 
-__all__ = ["on_cluster"]
-
 _POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = (
     10.0  # Longest wait for an answer or a worker; an adaptive cluster starts a worker meanwhile.

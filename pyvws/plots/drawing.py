@@ -14,23 +14,6 @@ from pyvws.r_numbers import rarith
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "DASHED",
-    "DATA_LINE",
-    "HIGHLIGHT",
-    "LIMIT",
-    "colours",
-    "curves",
-    "dataset_rows",
-    "groups",
-    "guarantee_colours",
-    "legend_below",
-    "panels",
-    "some",
-    "thinned",
-    "violins",
-]
-
 # Okabe and Ito's palette without its yellow, which is too pale for lines on white.
 _GREY, _BLUE, _ORANGE_RED, _GREEN = "#7F7F7F", "#0072B2", "#D55E00", "#009E73"
 _ORANGE, _SKY, _PURPLE, _BLACK = "#E69F00", "#56B4E9", "#CC79A7", "#000000"

@@ -27,8 +27,6 @@ from pyvws.errors import InputError
 from pyvws.posterior.clamp import Clamp, clamped_terms
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-__all__ = ["LOWEST", "UNITS_A_NAT", "Scores", "whole_prior", "whole_scores", "window_units"]
-
 Scores = NDArray[np.int64]
 
 UNITS_A_NAT: Final = 1 << 24

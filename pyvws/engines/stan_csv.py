@@ -12,8 +12,6 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
-__all__ = ["read_draws"]
-
 
 def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Floats]:
     """Names and values (draws, columns) of the wanted columns of one chain, warm-up left out.

@@ -22,8 +22,6 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models.model import Draws
 
-__all__ = ["CHECKING_ENGINES", "adds_its_log_lik"]
-
 CHECKING_ENGINES: Final = ("pystan", "rstan")  # They give a program's density at a point.
 _DRAWS: Final = 8
 _ROUNDING: Final = 1e-8  # Of the sums of log-likelihoods; a slip moves them by whole nats.

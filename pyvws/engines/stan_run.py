@@ -16,27 +16,14 @@ import numpy as np
 
 from pyvws._base import resources as _resources
 from pyvws._base.checks import Floats
-from pyvws.engines._engine import Progress
-from pyvws.engines._remedies import failure_remedy
+from pyvws.engines.engine import Progress
+from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.model import Model
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-
-__all__ = [
-    "Log",
-    "StanEngine",
-    "StanJob",
-    "StanRun",
-    "clamp_data",
-    "paper_program",
-    "shipped_program",
-    "stan_data",
-    "stan_seed",
-    "variables",
-]
 
 Log = Callable[[str], None]
 """Takes the console text of a fit. Stan's messages can hold data values: keep it confidential."""

@@ -18,22 +18,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.models._small_matrices import solve_lower, solve_upper
 
-__all__ = [
-    "LKJ_SHAPE",
-    "cholesky_factor",
-    "coefficient_dimension",
-    "constrain_coefficients",
-    "constrain_scales",
-    "log_coefficient_prior",
-    "log_half_cauchy",
-    "log_half_t",
-    "log_sech_squared",
-    "pull_back_factor",
-    "scaled_factor",
-    "unconstrain_coefficients",
-    "unconstrain_scales",
-]
-
 LKJ_SHAPE = 6.0
 _SCALE_DF = 3.0
 

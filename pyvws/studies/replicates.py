@@ -1,0 +1,176 @@
+"""Run the replicates of a study as resumable jobs, and write replicates.csv and the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyvws._base.checks import whole_number
+from pyvws._base.folders import write_whole
+from pyvws._base.private_folder import sweep
+from pyvws._base.resumable_jobs import (
+    Backend,
+    Key,
+    Replicate,
+    Result,
+    ResultFolder,
+    check_pool,
+    key_name,
+    open_folder,
+    pool,
+)
+from pyvws.errors import ClusterError, InputError
+
+_TABLE = "replicates.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The parts that a study prints on rich's console, and the files that the study wrote."""
+
+    shown: list[Any]
+    files: list[str]
+
+
+def no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out: Path) -> Report:
+    """An empty report, for a study whose results another function reads."""
+    return Report([], [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicatedStudy:
+    """A study in replicates.
+
+    Attributes
+    ----------
+    name : str
+        The study's name on the command line.
+    settings : mapping
+        Every value besides the seed that a result depends on, as JSON.
+    replicates : int
+        Number of replicates by default.
+    keys : callable
+        Gives the keys for a number of replicates, in the order of replicates.csv. The keys of a
+        smaller number are among the keys of a larger number, so a user can extend a study.
+    replicate : callable
+        Gives the result for settings, key and seed. Other processes import this function by name.
+    report : callable
+        Gives the report for settings, results by key and the folder; writes files to the folder.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    replicates: int
+    keys: Callable[[int], Sequence[Key]]
+    replicate: Replicate
+    report: Callable[[Mapping[str, Any], Mapping[Key, Result], Path], Report] = no_report
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRun:
+    """Results by key, the number of results that this run computed, and the report."""
+
+    results: dict[Key, Result]
+    computed: int
+    report: Report
+
+
+def run_study(
+    study: ReplicatedStudy,
+    out: Path,
+    *,
+    replicates: int | None = None,
+    seed: int,
+    jobs: int | None = None,
+    backend: Backend = "loky",
+    scheduler: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> StudyRun:
+    """Compute the replicates that `out` lacks, write replicates.csv and the study's report.
+
+    Parameters
+    ----------
+    study : ReplicatedStudy
+        The study to run.
+    out : Path
+        Folder. The same study under the same settings and seed continues from the kept results.
+    replicates : int, optional
+        Total number of replicates, kept ones included; by default the study's own number.
+    seed : int
+        At least 0; each replicate's seed follows from this seed and the replicate's key.
+    jobs : int, optional
+        Replicates at once; by default one for each processor of this machine or of the cluster.
+    backend : {"loky", "dask"}
+        Processes of this machine, or an existing Dask cluster.
+    scheduler : str, optional
+        Address of the cluster's scheduler, such as tcp://host:8786.
+    overwrite : bool
+        Empty the folder first.
+    progress : callable
+        Called with (replicates done, replicates in all), at the start as well.
+
+    Returns
+    -------
+    StudyRun
+
+    Raises
+    ------
+    InputError
+        For an argument out of range.
+    ClusterError
+        If the scheduler does not answer or has no workers, at the start or later. The folder
+        keeps the results computed so far.
+    OutputError
+        If `out` holds something else, or the study cannot write to `out`.
+    MissingDependencyError
+        If `backend` is "dask" and Dask is not installed.
+    """
+    count = study.replicates if replicates is None else replicates
+    count = whole_number(count, "replicates", least=1)
+    seed = whole_number(seed, "seed", least=0)
+    check_pool(backend, jobs, scheduler)
+    sweep()
+    keys = list(study.keys(count))
+    if len({key_name(key) for key in keys}) < len(keys):
+        raise InputError(f"Two replicates of {study.name} have one key.")
+    folder = open_folder(
+        out, name=study.name, settings=study.settings, seed=seed, overwrite=overwrite
+    )
+    results = {key: kept for key in keys if (kept := folder.read(key)) is not None}
+    missing = [key for key in keys if key not in results]
+    progress(len(results), len(keys))
+    if missing:
+        calls = [(study.replicate, study.settings, key, seed) for key in missing]
+        try:
+            with (
+                pool(backend, jobs, scheduler, len(missing)) as work,
+                closing(work(calls)) as found,
+            ):
+                for key, result in found:
+                    results[key] = folder.keep(key, result)
+                    progress(len(results), len(keys))
+        except ClusterError as error:
+            raise ClusterError(
+                f"{error} {len(results)} of {len(keys)} results are kept in {out}. The same "
+                "command goes on from there once the cluster runs, or without --backend."
+            ) from None
+    ordered = {key: results[key] for key in keys}
+    _write_table(folder, ordered)
+    return StudyRun(ordered, len(missing), study.report(study.settings, ordered, out))
+
+
+def _write_table(folder: ResultFolder, results: Mapping[Key, Result]) -> None:
+    """Write replicates.csv: the rows of every replicate, in the order of the keys."""
+    rows = [row for result in results.values() for row in result.rows]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(folder.path / _TABLE, text.getvalue())

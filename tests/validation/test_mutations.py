@@ -230,6 +230,12 @@ def synthetic_shares_of_the_original(function: Any) -> Any:
     return lambda original, synthetic: function(original, synthetic[: len(original)])
 
 
+def worse_from_a_tie_on(_function: Any) -> Any:
+    return lambda score, independent, bootstrap, best: (
+        abs(best - score) >= max(abs(best - independent), 2.0 * abs(best - bootstrap))
+    )
+
+
 def root_of_the_average(function: Any) -> Any:
     def utility(original: Any, synthetic: Any) -> Any:
         result = function(original, synthetic)
@@ -543,6 +549,7 @@ UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
 SHARE_LOGS = "pyvws.validation.cases.conditional_table:log_likelihood"
+WORSE = "pyvws.validation.cases.k_marginal:"
 TABLES, SCORES = "pyvws.validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
@@ -671,6 +678,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SHARES, SHARES, first_pair_only),
     (SHARES, SHARES, synthetic_shares_of_the_original),
     (SHARES, "pyvws.r_numbers.rarith:mean", numpy_mean),
+    (WORSE + "each_worse_than_independent", WORSE + "worse_than_independent", worse_from_a_tie_on),
     (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", main_effects_only),
     (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),

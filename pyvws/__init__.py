@@ -100,6 +100,9 @@ _PUBLIC: Final[dict[str, str]] = {
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }
 
+# Modules that group the names below for one kind of user, or that hold figures.
+_DOORS: Final = ("judge", "papers", "plots")
+
 __all__ = [
     "__version__",
     *sorted([*_PUBLIC, "identification_risk", "perturbed_histogram", "reweight"]),
@@ -107,6 +110,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _DOORS:
+        return import_module(f"pyvws.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'pyvws' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)
@@ -115,4 +120,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_DOORS])

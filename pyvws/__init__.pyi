@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pyvws import judge as judge
+from pyvws import papers as papers
+from pyvws import plots as plots
 from pyvws.bounds.joint import JointBounds as JointBounds
 from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds

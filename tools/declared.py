@@ -1,6 +1,6 @@
 """Write what follows from the declared settings: python tools/declared.py
 
-The stub of `pyvws` (pyvws/__init__.pyi), and the table in docs/settings.md.
+The stubs of `pyvws` and of its doors (pyvws/*.pyi), and the table in docs/settings.md.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pyvws
+from pyvws import judge, papers
 from pyvws._base.setting import explained, shown_default
 from pyvws.synthesis.settings_by_name import declared
 
@@ -37,10 +39,18 @@ def stub() -> str:
         'Written by tools/declared.py.\n"""\n\n'
         "from collections.abc import Sequence\nfrom pathlib import Path\n"
         "from typing import Any, Literal\n\n"
+        + "".join(f"from pyvws import {name} as {name}\n" for name in pyvws._DOORS)
         + "".join(sorted(lines))
         + "\n__version__: str\n__all__: list[str]\n\n"
         f"def synthesize(\n    frame: Any,\n    *,\n{parameters}) -> Release: ...\n"
     )
+
+
+def door(module: ModuleType) -> str:
+    """What type checkers see of a module that hands on names of `pyvws`."""
+    names = "".join(f"from pyvws import {name} as {name}\n" for name in module.__all__)
+    lead = f"What type checkers see of {module.__name__}.\n\nWritten by tools/declared.py.\n"
+    return f'"""{lead}"""\n\n{names}'
 
 
 def _default(one: inspect.Parameter) -> str:
@@ -97,7 +107,7 @@ What begins with "For" belongs to the mechanisms or families named there, and ot
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     for path, text in FILES.items():
         (ROOT / path).write_text(text(), encoding="utf-8")
         print(path)
@@ -106,6 +116,8 @@ def main() -> None:
 
 FILES: dict[str, Callable[[], str]] = {
     "pyvws/__init__.pyi": stub,
+    "pyvws/judge.pyi": partial(door, judge),
+    "pyvws/papers.pyi": partial(door, papers),
     "docs/settings.md": settings_page,
 }
 

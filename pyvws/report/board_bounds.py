@@ -13,7 +13,15 @@ from pyvws._base.phrase import counted
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
-from pyvws.report.page import PagePicture, Section, Table, mechanism_words, number, picture, ten_largest
+from pyvws.report.page import (
+    PagePicture,
+    Section,
+    Table,
+    mechanism_words,
+    number,
+    picture,
+    ten_largest,
+)
 from pyvws.tables.row_order import RELEASED_ROW
 
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])

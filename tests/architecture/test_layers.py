@@ -38,6 +38,8 @@ ROOMS = (
     "comparison",
     "validation",
     "commands",
+    "judge",
+    "papers",
     "__main__",
 )
 """The rooms under pyvws/, each of which imports only those named before it."""
@@ -45,7 +47,7 @@ ROOMS = (
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MOST_MODULES = 10  # directly under pyvws/
 MOST_FLOORS = 12
-MOST_ARROWS = 150
+MOST_ARROWS = 140
 
 # The one way round: this engine is R's own, so it needs the bridge.
 EXCEPTIONS = {("pyvws.engines.rstan", "r")}
@@ -197,6 +199,7 @@ def test_only_the_faces_of_packages_list_what_they_export():
         module
         for module, path in MODULES.items()
         if path.name != "__init__.py"
+        and path.parent != PACKAGE
         and any(line.startswith("__all__") for line in path.read_text("utf-8").splitlines())
     }
     assert not lists

@@ -121,6 +121,8 @@ def test_type_checkers_see_every_name_where_it_is_loaded_from():
         if isinstance(node, ast.ImportFrom):
             named = [alias for alias in node.names if alias.asname]
             seen |= {alias.asname: (node.module, alias.name) for alias in named}
+    for door in pyvws._DOORS:
+        assert seen.pop(door) == ("pyvws", door)
     assert sorted([*seen, "synthesize"]) == sorted(NAMES)
     for name, (module, own) in seen.items():
         assert own == name
@@ -131,9 +133,26 @@ def test_sorted_and_complete():
     assert pyvws.__all__[0] == "__version__"
     assert sorted(NAMES) == NAMES
     assert len(set(NAMES)) == len(NAMES)
-    assert dir(pyvws) == sorted(pyvws.__all__)
+    assert dir(pyvws) == sorted([*pyvws.__all__, *pyvws._DOORS])
     with pytest.raises(AttributeError, match="sythesize"):
         _ = pyvws.sythesize
+
+
+@pytest.mark.parametrize("door", [pyvws.judge, pyvws.papers], ids=["judge", "papers"])
+def test_a_door_hands_on_names_of_the_package(door):
+    assert dir(door) == sorted(door.__all__)
+    assert set(door.__all__) < set(NAMES)
+    for name in door.__all__:
+        assert getattr(door, name) is getattr(pyvws, name)
+    with pytest.raises(AttributeError, match="sythesize"):
+        _ = door.sythesize
+
+
+def test_every_function_of_arrays_or_tables_has_a_door():
+    """Runs, fits and the comparison of runs are asked for by the package's own names."""
+    runs = {"compare", "synthesize"} | {name for name in NAMES if name.startswith("from_")}
+    functions = {name for name in NAMES if inspect.isfunction(getattr(pyvws, name))}
+    assert functions - runs <= {*pyvws.judge.__all__, *pyvws.papers.__all__}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,41 @@
+"""The door for judges of synthetic data, whatever tool made the data: tables in, figures out.
+
+Each name is the one that `pyvws` has: ``vws.judge.table_utility`` is ``vws.table_utility``. A name
+loads its module at its first use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyvws
+
+_NAMES: Final = (
+    "PublishedTable",
+    "TableRisk",
+    "TableUtility",
+    "associations",
+    "combine",
+    "combine_formula",
+    "ecdf_utility",
+    "interval_overlap",
+    "match_risk",
+    "pmse",
+    "regression_utility",
+    "table_risk",
+    "table_utility",
+    "tabulate",
+    "utility_table",
+)
+
+__all__ = [*_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'pyvws.judge' has no attribute {name!r}")
+    return getattr(pyvws, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_NAMES)

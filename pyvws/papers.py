@@ -1,0 +1,52 @@
+"""The door for auditors: the papers' numbers from arrays, under the papers' names.
+
+Each name is the one that `pyvws` has: ``vws.papers.lipschitz_bounds`` is ``vws.lipschitz_bounds``.
+A name loads its module at its first use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyvws
+
+_NAMES: Final = (
+    "JointBounds",
+    "LipschitzBounds",
+    "NoisyHistogram",
+    "RRandom",
+    "bootstrap_interval",
+    "censored_share",
+    "clamp_log_likelihood",
+    "combine",
+    "downscale",
+    "ecdf_utility",
+    "identification_risk",
+    "joint_bounds",
+    "lipschitz_bounds",
+    "lipschitz_weights",
+    "pairwise_weights",
+    "perturbed_histogram",
+    "quantile",
+    "reweight",
+    "risk_summary",
+    "risk_weights",
+    "scalar_weights",
+    "synthesize_from_histogram",
+    "topcode",
+    "utility_table",
+    "weighted_epsilon_weights",
+    "whack_a_mole",
+)
+
+__all__ = [*_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'pyvws.papers' has no attribute {name!r}")
+    return getattr(pyvws, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_NAMES)

@@ -11,14 +11,14 @@ from pyvws.engines.stan_run import Log, StanEngine
 from pyvws.errors import InputError
 
 _ENGINES: Final = {
-    "native": ("pyvws.engines.nuts", "NativeEngine", "nutpie_version"),
-    "ensemble": ("pyvws.engines.ensemble", "EnsembleEngine", "emcee_version"),
-    "grid": ("pyvws.engines.grid", "GridEngine", "opendp_version"),
-    "laplace": ("pyvws.engines.laplace", "LaplaceEngine", "nutpie_version"),
-    "auto": ("pyvws.engines.laplace", "AutoEngine", "nutpie_version"),
-    "cmdstan": ("pyvws.engines.cmdstan", "CmdStanEngine", "cmdstan_version"),
-    "rstan": ("pyvws.engines.rstan", "RStanEngine", "rstan_version"),
-    "pystan": ("pyvws.engines.pystan", "PyStanEngine", "pystan_version"),
+    "native": ("pyvws.engines.nuts:NativeEngine", "pyvws.engines.nuts:nutpie_version"),
+    "ensemble": ("pyvws.engines.ensemble:EnsembleEngine", "pyvws.engines.ensemble:emcee_version"),
+    "grid": ("pyvws.engines.grid:GridEngine", "pyvws._base.secret_noise:opendp_version"),
+    "laplace": ("pyvws.engines.laplace:LaplaceEngine", "pyvws.engines.nuts:nutpie_version"),
+    "auto": ("pyvws.engines.laplace:AutoEngine", "pyvws.engines.nuts:nutpie_version"),
+    "cmdstan": ("pyvws.engines.cmdstan:CmdStanEngine", "pyvws.engines.cmdstan:cmdstan_version"),
+    "rstan": ("pyvws.engines.rstan:RStanEngine", "pyvws.engines.rstan:rstan_version"),
+    "pystan": ("pyvws.engines.pystan:PyStanEngine", "pyvws.engines.pystan:pystan_version"),
 }
 STAN_ENGINES: Final = ("cmdstan", "rstan", "pystan")
 ENGINES: Final = tuple(_ENGINES)
@@ -34,13 +34,13 @@ def is_exact(engine: str | Engine) -> bool:
 
     No chain has to converge then, and a run needs no more draws than it releases.
     """
-    kind: Any = _named(engine, 1) if isinstance(engine, str) else engine
+    kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
     return not is_own(engine) and bool(getattr(kind, "exact", False))
 
 
 def check_dp(engine: str | Engine, strict: bool) -> None:
     """Refuse an engine that may draw from an approximation, where a run's guarantee is "dp"."""
-    kind: Any = _named(engine, 1) if isinstance(engine, str) else engine
+    kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
     if strict and getattr(kind, "approximate", False):
         raise InputError(
             "The guarantee dp of this run is for draws from the clamped posterior, and engines "
@@ -52,7 +52,7 @@ def check_dp(engine: str | Engine, strict: bool) -> None:
 def check_table(engine: str | Engine) -> None:
     """Refuse an engine that cannot sample a table's columns as one target, as its clamp asks."""
     if isinstance(engine, str):
-        table_engine(_named(engine, 1), engine)
+        table_engine(_named(engine, 0), engine)
     else:
         table_engine(engine, engine.name)
 
@@ -68,7 +68,7 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
     if name in STAN_ENGINES:
         return find_stan_engine(name, log=log)
     engine_version(name)
-    found: Engine = _named(name, 1)()
+    found: Engine = _named(name, 0)()
     return found
 
 
@@ -78,7 +78,7 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
     if name not in STAN_ENGINES:
         raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
     engine_version(name)
-    found: StanEngine = _named(name, 1)(log=log)
+    found: StanEngine = _named(name, 0)(log=log)
     return found
 
 
@@ -88,10 +88,11 @@ def engine_version(name: str) -> str:
     Raises MissingDependencyError where it is missing. Asking for rstan starts R.
     """
     choice(name, "engine", ENGINES)
-    found: str = _named(name, 2)()
+    found: str = _named(name, 1)()
     return found
 
 
 def _named(name: str, place: int) -> Any:
-    """The object that an engine's entry names at that place, loaded from the engine's module."""
-    return getattr(import_module(_ENGINES[name][0]), _ENGINES[name][place])
+    """An engine's class (place 0) or the function that gives its version (1), loaded now."""
+    module, attribute = _ENGINES[name][place].split(":")
+    return getattr(import_module(module), attribute)

@@ -100,7 +100,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }
 
-# Modules that group the names below for one kind of user, or that hold figures.
+# Modules that group the names above for one kind of user, or that hold figures.
 _DOORS: Final = ("judge", "papers", "plots")
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The door for judges of synthetic data, whatever tool made the data: tables in, figures out.
+"""Functions that judge synthetic data from any tool: tables go in, figures come out.
 
 Each name is the one that `pyvws` has: ``vws.judge.table_utility`` is ``vws.table_utility``. A name
 loads its module at its first use.

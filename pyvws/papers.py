@@ -1,4 +1,4 @@
-"""The door for auditors: the papers' numbers from arrays, under the papers' names.
+"""The papers' numbers from arrays, for auditors and for scripts that come from R.
 
 Each name is the one that `pyvws` has: ``vws.papers.lipschitz_bounds`` is ``vws.lipschitz_bounds``.
 A name loads its module at its first use.

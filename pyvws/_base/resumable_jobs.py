@@ -50,7 +50,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """A study's open folder, and the fingerprint that every file in the folder must bear.
+    """An open folder of results, and the fingerprint that every file in the folder must bear.
 
     The files of a `private` folder can be read by their owner alone.
     """
@@ -100,7 +100,7 @@ def open_folder(
     overwrite: bool,
     private: bool = False,
 ) -> ResultFolder:
-    """Make the folder of a study, or open the folder that an earlier run of the study left.
+    """Make a folder of results, or open the folder that an earlier run of the same jobs left.
 
     Raises OutputError when the folder holds another study, other settings, another seed or other
     files; `overwrite` empties the folder first.
@@ -260,7 +260,7 @@ def _one_alone(*call: Any) -> tuple[Key, Result]:
 
 
 def _one_of(parent: int, *call: Any) -> tuple[Key, Result]:
-    """`_one` in a process that ends when someone kills the study's main process."""
+    """`_one` in a process that ends when someone kills the main process."""
     if parent not in _WATCHED:
         _WATCHED.add(parent)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Figures of docs/mechanisms.md on lw: python tools/lw_figures.py [--ma2019 FILE]
+"""Figures of docs/mechanisms.md on lw: python tools/lw_figures.py [ma2019.csv]
 
 Without a file the tool prints the table of a wide table's blanks, on records that it makes up. With
 SDNist's ma2019.csv it prints the epsilons at which four conditional tables end, for three targets.
@@ -117,7 +117,7 @@ def targets(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ma2019", type=Path)
+    parser.add_argument("ma2019", type=Path, nargs="?")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.ma2019 is None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, log_lik_matrix, same_length, weight_vector
 from pyvws._base.cores import share_out
-from pyvws.bounds.lipschitz import Block, LipschitzBounds
+from pyvws.bounds.lipschitz import Block, LipschitzBounds, blockwise_bounds
 from pyvws.errors import InputError
 
 _SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.
@@ -142,14 +142,18 @@ def blockwise_joint_bounds(
     draws: int,
     weights: Floats,
     exponents: Floats | None = None,
+    threshold: float = 1.0,
 ) -> tuple[LipschitzBounds, Floats]:
     """Joint bounds of the weighted l_i, and the unweighted bounds (N,), without any (S, N) matrix.
 
     `weights` are alpha_i (N,) or alpha_ik (N, K). The bounds have the same bits as `joint_bounds`
-    of the whole matrices. Only the records of the largest bounds have a part in `by_draw`. With
-    `exponents` e_i (N,) of at least 0 both are bounds of e_i l_i.
+    of the whole matrices, and of one column as `lipschitz_bounds`, whose `threshold` it may have.
+    `by_draw` of several columns pairs their draws by rank, for the records of the largest bounds.
+    With `exponents` e_i (N,) of at least 0 both are bounds of e_i l_i.
     """
     K = len(columns)
+    if K == 1:
+        return _of_one(columns[0], draws, weights, exponents, threshold)
     high, low = (np.empty((len(weights), K)) for _ in range(2))
     for k, column in enumerate(columns):
         most, least = _ends(column)
@@ -174,6 +178,27 @@ def blockwise_joint_bounds(
     database = float(by_record.max())
     everything = np.ones(draws, dtype=np.bool_)
     return LipschitzBounds(by_record, by_draw, database, everything, by_column), maxima
+
+
+def _of_one(
+    column: ColumnTerms, draws: int, weights: Floats, exponents: Floats | None, threshold: float
+) -> tuple[LipschitzBounds, Floats]:
+    """Bounds of one column's alpha_i e_i l_i, and max_s |e_i l_i| (N,); 0 without a term."""
+    has, times = column.cell_of_record >= 0, 1.0 if exponents is None else exponents
+    raised = weights.reshape(len(weights)) * times
+    largest = np.zeros(column.n_cells)
+    np.maximum.at(largest, column.cell_of_record[has], raised[has])
+    bounds, maxima = blockwise_bounds(
+        column.blocks,
+        draws=draws,
+        weights=raised[has],
+        largest_weights=largest,
+        cell_of_record=column.cell_of_record[has],
+        threshold=threshold,
+    )
+    by_record, sizes = np.zeros((2, len(weights)))
+    by_record[has], sizes[has] = bounds.by_record, maxima
+    return replace(bounds, by_record=by_record), sizes * times
 
 
 def _by_cell(of_cells: Floats, column: ColumnTerms) -> Floats:

@@ -172,10 +172,15 @@ class TableCells(Records):
 class TableModel:
     """The model of all columns of a table: what a run asks of a family, summed over columns.
 
-    Draws have the names of `joint_draws`, and cells are `TableCells`.
+    Draws have the names of `joint_draws`, those of one conditional its family's own names. Cells
+    are `TableCells`.
     """
 
     columns: tuple[Conditional, ...]
+
+    def own_draws(self, draws: Draws, column: Conditional) -> Draws:
+        """The draws of one conditional among those of all."""
+        return draws if len(self.columns) == 1 else draws_of(draws, column.column)
 
     @property
     def name(self) -> str:
@@ -208,7 +213,7 @@ class TableModel:
     def log_likelihood(self, draws: Draws, cells: TableCells) -> Floats:
         """sum_k l_ik of each distinct record at each joint draw, shape (S, C), in nats."""
         return self._summed(
-            cells, lambda one, part: one.model.log_likelihood(draws_of(draws, one.column), part)
+            cells, lambda one, part: one.model.log_likelihood(self.own_draws(draws, one), part)
         )
 
     def saturated(self, cells: TableCells) -> Floats:
@@ -230,3 +235,10 @@ class TableModel:
             else:
                 total = total + found[..., place]
         return total
+
+
+def whole_model(model: Any, cells: Any) -> TableModel:
+    """A table's model as it is; a family with its cells as a table of one conditional."""
+    if isinstance(model, TableModel):
+        return model
+    return TableModel((Conditional("", model, cells),))

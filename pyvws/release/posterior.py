@@ -38,7 +38,6 @@ from pyvws.synthesis.fit_sources import (
     ModelSource,
     OutsideShares,
     ProgramSource,
-    TableSource,
     share_outside,
 )
 from pyvws.synthesis.judged_fits import (
@@ -398,7 +397,8 @@ def _grid(settings: RunSettings, loop: SynthesisLoop) -> dict[str, Any]:
     """Range and steps of the grid that an exact engine draws from; empty for other engines."""
     if not is_exact(settings.engine):
         return {}
-    return public_grid(settings.settings, loop.model, loop.cells.n_coefficients).settings
+    (column,) = loop.model.columns
+    return public_grid(settings.settings, column.model, column.cells.n_coefficients).settings
 
 
 def _own_program(settings: RunSettings) -> str:
@@ -422,29 +422,26 @@ def _uses(
 def _modelled(
     settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
 ) -> tuple[Any, Any, FitSource]:
-    """The model, the cells and the source of fits: of one column, or of all columns together."""
-    columns = tuple(one.conditional(multiplicity) for one in table.outcomes)
-    if len(columns) > 1 or columns[0].records is not None:
-        model = TableModel(columns)
-        cells = TableCells.of(columns, table.records, multiplicity)
-        places = [(one.places(table.records), one.cells.n_cells) for one in columns]
-        units = _units(table, cells, places)
-        several = TableSource(model, cells, _sampler(settings, log), units, table.exponents)
-        return model, cells, several
-    (one,) = columns
+    """The model, the cells and the source of fits of all conditionals together."""
+    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
+    model = TableModel(columns)
+    cells = TableCells.of(columns, table.records, multiplicity)
     if settings.program is not None:
         (outcome,) = table.outcomes
-        engine = find_stan_engine(str(settings.engine), log=log)
-        program: FitSource = ProgramSource(
-            *(settings.program, engine, outcome.encoded, outcome.design),
-            one.model.predicts_from,
+        program = ProgramSource(
+            settings.program,
+            find_stan_engine(str(settings.engine), log=log),
+            outcome.encoded,
+            outcome.design if outcome.rows is None else outcome.design[outcome.rows],
+            outcome.model.predicts_from,
             settings.threshold,
         )
-        return one.model, one.cells, program
-    units = _units(table, one.cells, [(one.cells.cell_of_record, one.cells.n_cells)])
-    sampler, e = _sampler(settings, log), table.exponents
-    source = ModelSource(one.model, one.cells, sampler, settings.threshold, units, exponents=e)
-    return one.model, one.cells, source
+        return model, cells, program
+    places = [(column.places(table.records), column.cells.n_cells) for column in columns]
+    units = _units(table, cells, places)
+    sampler = _sampler(settings, log)
+    source = ModelSource(model, cells, sampler, settings.threshold, units, table.exponents)
+    return model, cells, source
 
 
 def _units(

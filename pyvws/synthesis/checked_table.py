@@ -24,7 +24,7 @@ from pyvws.synthesis.families import (
     refuse_too_many,
 )
 from pyvws.synthesis.number_of_rows import refuse_unchanged
-from pyvws.synthesis.reference import read_reference
+from pyvws.synthesis.reference import read_coded_reference, read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
 from pyvws.tables.cells import distinct_rows
@@ -178,6 +178,13 @@ def _several_outcomes(
     mechanism = cast(Mechanism, settings.mechanism)
     values = schema.coded(frame, counts=counts, by_schema=by_schema)
     whole = modelled_schema(schema)
+    unrounded = dict(values)
+    if settings.round:  # Of a table of one conditional, as of one outcome.
+        values |= {
+            name: np.rint(values[name])
+            for name in schema.synthesized
+            if not schema.columns[name].categorical
+        }
     units, first = _units(frame, settings, schema.synthesized, counts, units), None
     members = schema.members
     if members is not None and units is not None:
@@ -193,9 +200,9 @@ def _several_outcomes(
             column = schema.columns[name]
             like = released_type(column, frame[name], by_schema=name in by_schema)
         shown[name] = ReleasedColumn(
-            y=values[name],
+            y=unrounded.get(name, values[name]),
             kind=_levels(schema, name, like),
-            written=_decoder(schema, name, like),
+            written=_decoder(schema, name, like, rounded=settings.round),
             breaking=how_many(found.breaking, counts),
             keeping=~found.breaking if found.breaking.any() else None,
             days_since=schema.columns[name].days_since,
@@ -221,7 +228,18 @@ def _several_outcomes(
             of_unit += name in schema.of_unit
     if counts is None:  # A tally lacks columns that are not read.
         check_columns(frame, schema.ids, role="The schema")
-    weighed = mechanism.weight_column
+    weighed, reference = mechanism.weight_column, None
+    if mechanism.reference is not None:
+        (outcome,) = outcomes
+        reference = read_coded_reference(
+            mechanism.reference,
+            schema,
+            outcome.name,
+            model=family_of(whole, outcome.name),
+            design=public_design(whole, outcome.name),
+            rounded=settings.round,
+            coded=values,
+        )
     released = {*schema.public, *schema.synthesized, *schema.ids}
     return ConfidentialTable(
         outcomes=tuple(outcomes),
@@ -233,6 +251,7 @@ def _several_outcomes(
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         public={name: values[name] for name in whole.public if name in values},
         weights=None if weighed is None else _public_weights(frame, weighed, schema.synthesized),
+        reference=reference,
         units=units,
         members=None
         if first is None or members is None
@@ -323,11 +342,14 @@ def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
 
 
 def _decoder(
-    schema: Schema, name: str, like: nw.Series[Any]
+    schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool
 ) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
     """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
     return lambda values, _backend: schema.decoded(
-        name, values[name], like=like, parts=values.get(part_of(name))
+        name,
+        np.rint(values[name]) if rounded else values[name],
+        like=like,
+        parts=values.get(part_of(name)),
     )
 
 

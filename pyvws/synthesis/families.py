@@ -19,6 +19,9 @@ from pyvws.tables.public_design import public_design
 from pyvws.tables.schema import Schema
 
 _MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
+OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
+"""What needs a term of each record, as messages name it."""
+
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
 
@@ -81,18 +84,25 @@ def families_of(schema: Schema) -> tuple[Model, ...]:
     return tuple(family_of(whole, name) for name in whole.synthesized if is_drawn(schema, name))
 
 
+def design_width(schema: Schema) -> int:
+    """The number of design columns of the last conditional of a table."""
+    whole = modelled_schema(schema)
+    drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
+    return len(public_design(whole, drawn[-1]).names)
+
+
 def refuse_table(
     schema: Any,
     mechanism: Mechanism,
     *,
     of_one_outcome: Sequence[str],
     engine: Any,
-    plain: bool,
+    of_one_conditional: Sequence[str],
 ) -> None:
     """Raise InputError for what a run on a table cannot have.
 
-    `of_one_outcome` names settings that were given and that a schema has itself. `plain` says
-    whether threshold and program are left out.
+    `of_one_outcome` names settings that were given and that a schema has itself, and
+    `of_one_conditional` those that a table of one conditional may have.
     """
     if not isinstance(schema, Schema):
         raise InputError("schema must be a path or a vws.Schema, as vws.Schema.read gives it.")
@@ -107,12 +117,21 @@ def refuse_table(
             f"{mechanism.name} makes a histogram of one outcome, and the cells of several columns "
             "are too many for its noise. Choose censored for a strict guarantee."
         )
-    if mechanism.reference is not None:
-        raise InputError("Weights from a reference are for one outcome. Choose staged or none.")
-    if not plain:
-        raise InputError("threshold and an own Stan program are for one outcome. Leave them out.")
-    if is_exact(engine):
-        raise InputError("Engine grid is for models of up to three parameters. Choose native.")
+    if len(families_of(schema)) > 1:
+        if of_one_conditional:
+            raise InputError(
+                f"{of_one_conditional[0]} is for one outcome, and the schema makes "
+                "several conditionals: one a column, and one more for missing values, points "
+                "of mass or groups. Leave it out, or synthesize one plain column."
+            )
+        if is_exact(engine):
+            raise InputError("Engine grid is for models of up to three parameters. Choose native.")
+    of_all_records = [name for name in of_one_conditional if name in OF_ALL_RECORDS]
+    if of_all_records and any(schema.columns[name].rules for name in schema.synthesized):
+        raise InputError(
+            f"{of_all_records[0]} needs a term of each record, and a rule of the schema leaves "
+            "records out. Leave one of them out."
+        )
     refuse_exponents(schema, mechanism, engine)
 
 

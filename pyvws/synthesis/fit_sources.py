@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds, blockwise_bounds, lipschitz_bounds
+from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
@@ -24,14 +24,20 @@ from pyvws.engines.stan_run import StanEngine
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
 from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
-from pyvws.models.sequence import TableCells, TableModel, draws_of, joint_draws
+from pyvws.models.sequence import (
+    TableCells,
+    TableModel,
+    draws_of,
+    joint_draws,
+    whole_model,
+)
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import diagnose, together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, Records
+from pyvws.tables.cells import Cells
 from pyvws.tables.units import Units
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
@@ -74,70 +80,24 @@ class FitSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model of the package under any engine; the draws give the model's log-likelihood."""
+    """The package's families under any engine: one fit a conditional, and bounds of them together.
 
-    model: Model
-    cells: Cells
+    `model` and `cells` are a family and its cells, or those of all conditionals of a table. Given
+    the weights the conditionals are independent, so their fits run side by side. The bounds of
+    several are over all pairings of their draws.
+    """
+
+    model: Model | TableModel
+    cells: Cells | TableCells
     engine: Engine
     threshold: float = 1.0
     units: Units | None = None
     exponents: Floats | None = None
 
-    def sample(
-        self,
-        weights: Floats,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: FitProgress | None,
-        clamp: Clamp | None = None,
-        previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """As `FitSource.sample`."""
-        own = _by_record(weights, self.units)
-        target = PseudoPosterior(self.model, self.cells, own, clamp, self.exponents)
-        posterior = self.engine.sample(
-            target, settings, seed=seed, progress=progress, previous=previous
-        )
-        bounds, maxima = self.bounded(posterior, weights, clamp)
-        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
-
-    def bounded(
-        self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None
-    ) -> tuple[LipschitzBounds, Floats]:
-        """Bounds of alpha_i l_i at given draws before any clamp, and max_s |l_i| (N,), in nats."""
-        records: Records = self.cells
-        terms = _terms(self.model, self.cells, self.cells.cell_of_record, posterior, clamp)
-        if self.units is not None:
-            records = self.units
-            terms = unit_terms(terms, self.units.kinds[0], posterior.n_draws)
-        outer = _outer_exponents(self.exponents, self.units)
-        e = 1.0 if outer is None else outer
-        raised = weights * e
-        bounds, maxima = blockwise_bounds(
-            terms.blocks,
-            draws=posterior.n_draws,
-            weights=raised,
-            largest_weights=records.largest_weights(raised),
-            cell_of_record=records.cell_of_record,
-            threshold=self.threshold,
-        )
-        return bounds, maxima * e
-
-
-@dataclass(frozen=True, slots=True)
-class TableSource:
-    """Several columns under any engine: one fit a column, and bounds over all pairings of draws.
-
-    Given the weights the columns are independent, so the fits run side by side. One column is
-    `ModelSource`, to the bit.
-    """
-
-    model: TableModel
-    cells: TableCells
-    engine: Engine
-    units: Units | None = None
-    exponents: Floats | None = None
+    @property
+    def whole(self) -> TableModel:
+        """The model of all K conditionals, in the order of synthesis."""
+        return whole_model(self.model, self.cells)
 
     def sample(
         self,
@@ -149,11 +109,11 @@ class TableSource:
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """As `FitSource.sample`; draws are named "column.parameter"."""
-        if clamp is None:
-            posterior = self._fitted(weights, settings, seed, progress, previous)
+        """As `FitSource.sample`; draws of several conditionals are named "column.parameter"."""
+        if clamp is None or len(self.whole.columns) == 1:
+            posterior = self._fitted(weights, settings, seed, progress, previous, clamp)
         else:
-            target = JointTarget(self.model.columns, weights, clamp, self.cells.multiplicity)
+            target = JointTarget(self.whole.columns, weights, clamp, self.cells.multiplicity)
             posterior = table_engine(self.engine, self.engine.name).sample_table(
                 target, settings, seed=seed, progress=progress
             )
@@ -163,12 +123,12 @@ class TableSource:
     def bounded(
         self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None
     ) -> tuple[LipschitzBounds, Floats]:
-        """As `ModelSource.bounded`."""
+        """Bounds of alpha_i l_i at given draws before any clamp, and max_s |l_i| (N,), in nats."""
         columns = []
-        for one in self.model.columns:
-            own = replace(posterior, draws=draws_of(posterior.draws, one.column))
-            places = one.places(self.cells.n_records)
-            columns.append(_terms(one.model, one.cells, places, own, clamp))
+        for column in self.whole.columns:
+            own = replace(posterior, draws=self.whole.own_draws(posterior.draws, column))
+            places = column.places(self.cells.n_records)
+            columns.append(_terms(column.model, column.cells, places, own, clamp))
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
             columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
@@ -177,6 +137,7 @@ class TableSource:
             draws=posterior.n_draws,
             weights=weights,
             exponents=_outer_exponents(self.exponents, self.units),
+            threshold=self.threshold,
         )
 
     def _fitted(
@@ -186,31 +147,39 @@ class TableSource:
         seed: int,
         progress: FitProgress | None,
         previous: Posterior | None,
+        clamp: Clamp | None,
     ) -> Posterior:
-        columns = self.model.columns
+        columns = self.whole.columns
         K = len(columns)
         weights = _by_record(weights, self.units)
         own = weights.T if weights.ndim == 2 else [weights] * K
-        seeds = np.random.SeedSequence(seed).generate_state(K, np.uint64)
-        tell = _Told(progress, [one.column for one in columns])
+        seeds = [seed]
+        if K > 1:
+            states = np.random.SeedSequence(seed).generate_state(K, np.uint64)
+            seeds = [int(state >> np.uint64(1)) for state in states]
+        tell = _Told(progress, [column.column for column in columns])
 
         def fit(place: int) -> Posterior:
-            one = columns[place]
-            before = None
-            if previous is not None:
-                before = replace(previous, draws=draws_of(previous.draws, one.column))
+            column = columns[place]
+            before = previous
+            if previous is not None and K > 1:
+                before = replace(previous, draws=draws_of(previous.draws, column.column))
             return self.engine.sample(
                 PseudoPosterior(
-                    one.model,
-                    one.cells,
-                    one.own(own[place]),
-                    exponents=None if self.exponents is None else one.own(self.exponents),
+                    column.model,
+                    column.cells,
+                    column.own(own[place]),
+                    clamp,
+                    exponents=None if self.exponents is None else column.own(self.exponents),
                 ),
                 settings,
-                seed=int(seeds[place] >> np.uint64(1)),
-                progress=tell.of(place),
+                seed=seeds[place],
+                progress=progress if K == 1 else tell.of(place),
                 previous=before,
             )
+
+        if K == 1:
+            return fit(0)
 
         if self.engine.name in STAN_ENGINES:  # Stan's programs run one after the other.
             return self._joined([fit(place) for place in range(K)], settings)
@@ -225,7 +194,7 @@ class TableSource:
 
     def _joined(self, made: list[Posterior], settings: SamplerSettings) -> Posterior:
         """The fits of all columns as one, whose draws are named "column.parameter"."""
-        columns = self.model.columns
+        columns = self.whole.columns
         return Posterior(
             draws=joint_draws(
                 {one.column: fit.draws for one, fit in zip(columns, made, strict=True)}

@@ -24,6 +24,8 @@ from pyvws.models.registry import is_own as own_model
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.synthesis.families import (
+    OF_ALL_RECORDS,
+    design_width,
     families_of,
     refuse_by_column,
     refuse_sizes,
@@ -318,6 +320,9 @@ class RunSettings:
             longest = self.settings.draws * self.settings.chains
             searched = self.target_epsilon is not None
             refuse_sizes(self.public_table, longest * (LONGER if searched else 1), searched)
+            if len(self.families) == 1:
+                K = design_width(self.public_table)
+                refuse_design(self.engine, self.settings, of_run[0], self.families[0], K)
         elif self.formula == "~ 1":  # Of others the table's public columns say how many there are.
             self.check_design(1)
 
@@ -485,11 +490,17 @@ class RunSettings:
                 )
             return
         given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
-        given |= {"round": self.round, "unit": self.unit}
+        given |= {"unit": self.unit}
         given["model"] = self.model != find_model(_DEFAULT_MODEL)
+        alone = {
+            "threshold": self.threshold != 1.0,
+            "round": self.round,
+            OF_ALL_RECORDS[0]: self.program is not None,
+            OF_ALL_RECORDS[1]: cast(Mechanism, self.mechanism).reference is not None,
+        }
         refuse_table(
             *(self.schema, cast(Mechanism, self.mechanism)),
             of_one_outcome=[name for name, value in given.items() if value],
             engine=self.engine,
-            plain=self.threshold == 1.0 and self.program is None,
+            of_one_conditional=[name for name, value in alone.items() if value],
         )

@@ -24,7 +24,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.posterior import FittedRun, fitted_run
 from pyvws.statement.ledger import figure
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.fit_sources import TableSource
+from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.column import Column
@@ -123,13 +123,13 @@ def test_each_column_is_fitted_under_its_own_weights(monkeypatch: pytest.MonkeyP
 
 
 def test_another_columns_weights_in_a_fit_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = TableSource.sample
+    sample = ModelSource.sample
 
-    def wrong(self: TableSource, weights: Any, *given: Any, **more: Any) -> Any:
+    def wrong(self: ModelSource, weights: Any, *given: Any, **more: Any) -> Any:
         turned = np.roll(weights, 1, axis=1) if weights.ndim == 2 else weights
         return sample(self, turned, *given, **more)
 
-    monkeypatch.setattr(TableSource, "sample", wrong)
+    monkeypatch.setattr(ModelSource, "sample", wrong)
     run, targets = _targets(monkeypatch)
     with pytest.raises(AssertionError, match="fitted under other weights"):
         _check_weights(run, targets)

@@ -180,7 +180,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "no saturated term in the bound",
-        (("pyvws.synthesis.fit_sources:TableSource.bounded", last_bound_unsaturated),),
+        (("pyvws.synthesis.fit_sources:ModelSource.bounded", last_bound_unsaturated),),
         "statement/release-clamped",
     ),
     (

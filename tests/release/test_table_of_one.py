@@ -1,0 +1,172 @@
+"""A table of one conditional takes what one outcome takes, and gives the same release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.engines.user_program import UserProgram
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+_N = 120
+_FIT = {"draws": 100, "warmup": 150, "chains": 2, "datasets": 2, "seed": 5}
+_PROGRAM = """
+data {
+  int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights;
+}
+parameters { vector[K] beta; }
+transformed parameters { vector[n] rate = exp(X * beta); }
+model {
+  beta ~ normal(0, 2);
+  for (i in 1:n) target += weights[i] * poisson_lpmf(y[i] | rate[i]);
+}
+generated quantities {
+  vector[n] log_lik;
+  for (i in 1:n) log_lik[i] = weights[i] * poisson_lpmf(y[i] | rate[i]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    return pl.DataFrame({"visits": rng.poisson(4.0, _N), "pay": rng.normal(30.0, 8.0, _N)})
+
+
+@pytest.fixture(scope="module")
+def reference(table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("earlier") / "earlier.csv"
+    other = np.random.default_rng(3).poisson(5.0, 2 * _N)
+    pl.DataFrame({"visits": other}).write_csv(path)
+    return path
+
+
+def _schema(name: str, **entries: Any) -> vws.Schema:
+    return vws.Schema({name: vws.Column(**entries)})
+
+
+def _censored(**settings: Any) -> vws.Censored:
+    return vws.Censored(epsilon=2.0, **settings)
+
+
+def _both(table: pl.DataFrame, name: str, model: str, **given: Any) -> list[Any]:
+    """The release of one outcome, and that of a table of one conditional."""
+    schema = _schema(name, model=model)
+    alone = vws.synthesize(table, outcome=name, model=model, **(_FIT | given))
+    return [alone, vws.synthesize(table, schema=schema, **(_FIT | given))]
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize(
+    ("name", "model", "given"),
+    [
+        ("visits", "poisson", {"threshold": 0.9}),
+        ("visits", "poisson", {"threshold": 0.9, "reweight": True}),
+        ("pay", "normal", {"round": True}),
+    ],
+)
+def test_threshold_and_round_are_those_of_one_outcome(
+    table: pl.DataFrame, name: str, model: str, given: dict[str, Any]
+) -> None:
+    alone, whole = _both(table, name, model, **given)
+    assert whole.privacy["epsilon_per_dataset"] == alone.privacy["epsilon_per_dataset"]
+    assert whole.summary["Delta"] == alone.summary["Delta"]
+    for theirs, ours in zip(alone.datasets, whole.datasets, strict=True):
+        assert theirs[name].cast(pl.Float64).to_list() == ours[name].cast(pl.Float64).to_list()
+        if "round" in given:
+            assert (ours[name] == ours[name].round()).all()
+
+
+@pytest.mark.runs
+def test_a_reference_is_that_of_one_outcome(table: pl.DataFrame, reference: Path) -> None:
+    mechanism = _censored(weights="reference", reference=str(reference))
+    given = {"mechanism": mechanism, "draws": 600, "warmup": 300}
+    alone, whole = _both(table, "visits", "poisson", **given)
+    assert whole.privacy["guarantee"] == alone.privacy["guarantee"] == "dp"
+    assert whole.records["weight"].to_list() == alone.records["weight"].to_list()
+    assert whole.datasets[0]["visits"].to_list() == alone.datasets[0]["visits"].to_list()
+
+
+def test_a_reference_may_not_be_the_table(table: pl.DataFrame, tmp_path: Path) -> None:
+    table.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "same.csv")
+    mechanism = _censored(weights="reference", reference=str(tmp_path / "same.csv"))
+    with pytest.raises(vws.InputError, match="^reference: it has as many records as the table"):
+        vws.synthesize(
+            table, schema=_schema("visits", model="poisson"), mechanism=mechanism, **_FIT
+        )
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("weights", ["none", "reference"])
+def test_engine_grid_draws_a_table_of_one(
+    table: pl.DataFrame, reference: Path, weights: str
+) -> None:
+    given = {} if weights == "none" else {"reference": str(reference)}
+    mechanism = _censored(weights=weights, **given)
+    alone, whole = _both(table, "visits", "poisson", mechanism=mechanism, engine="grid")
+    assert whole.privacy["guarantee"] == "dp"
+    assert whole.privacy["epsilon_per_dataset"] == alone.privacy["epsilon_per_dataset"] == 2.0
+    for entry in ("grid_range", "grid_steps"):
+        ours, theirs = (made.privacy["public_settings"][entry] for made in (whole, alone))
+        assert ours == theirs
+
+
+def test_engine_grid_is_refused_a_table_of_one_with_many_predictors() -> None:
+    columns = {f"z{k}": vws.Column(role="public", levels=("a", "b")) for k in range(4)}
+    schema = vws.Schema({**columns, "visits": vws.Column(model="poisson")})
+    with pytest.raises(vws.InputError, match="^Engine grid takes at most 3 parameters"):
+        vws.Synthesizer(schema=schema, mechanism=_censored(weights="none"), engine="grid")
+
+
+@pytest.mark.runs
+def test_an_own_program_fits_a_table_of_one(table: pl.DataFrame, need: Any) -> None:
+    need("pystan")
+    given = {"engine": "pystan", "program": UserProgram(_PROGRAM)}
+    alone, whole = _both(table, "visits", "poisson", **given)
+    assert whole.privacy["epsilon_per_dataset"] == alone.privacy["epsilon_per_dataset"]
+    assert whole.datasets[1]["visits"].to_list() == alone.datasets[1]["visits"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"round": True}, "round"),
+        ({"threshold": 0.9}, "threshold"),
+        ({"engine": "pystan", "program": UserProgram(_PROGRAM)}, "An own Stan program"),
+        ({"mechanism": _censored(weights="reference", reference="earlier.csv")}, "A reference"),
+        ({"mechanism": _censored(weights="none"), "engine": "grid"}, "Engine grid"),
+    ],
+)
+def test_several_conditionals_are_refused_them(
+    given: dict[str, Any], named: str, need: Any
+) -> None:
+    if "program" in given:
+        need("pystan")
+    two = vws.Schema(
+        {
+            "sex": vws.Column(model="nominal", levels=("f", "m")),
+            "visits": vws.Column(model="poisson"),
+        }
+    )
+    parts = _schema("visits", model="poisson", missing=True)
+    for schema in (two, parts):
+        with pytest.raises(vws.InputError, match=f"^{named} is for"):
+            vws.Synthesizer(schema=schema, **given)
+
+
+def test_a_rule_leaves_records_out_of_what_needs_each_of_them() -> None:
+    schema = vws.Schema(
+        {
+            "age": vws.Column(role="public", range=(0, 90)),
+            "visits": vws.Column(model="poisson", rule="0 where age < 15"),
+        }
+    )
+    mechanism = _censored(weights="reference", reference="earlier.csv")
+    with pytest.raises(vws.InputError, match="^A reference needs a term of each record"):
+        vws.Synthesizer(schema=schema, mechanism=mechanism)

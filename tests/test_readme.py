@@ -39,7 +39,13 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(command, marks=[pytest.mark.r] if "validate" in command else [])
+        pytest.param(
+            command,
+            marks=[
+                *([pytest.mark.r] if "validate" in command else []),
+                *([pytest.mark.evidence] if "study" in command and "--out" in command else []),
+            ],
+        )
         for command in commands(_README)
         if command.startswith("pyvws")
     ],

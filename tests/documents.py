@@ -3,6 +3,8 @@
 A fence in python, sh or r is an example. A text fence titled "prints" right after it shows its
 output: word by word. Where a sampler made the numbers, another machine's last bits may lead to
 other draws: "prints about" lets numbers differ by a quarter, "prints roughly" by a factor of three.
+
+`pyvws validate` runs here on a few cases of each kind: `tests/validation` judges every case.
 """
 
 from __future__ import annotations
@@ -12,12 +14,19 @@ import io
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from run_here import run_here
+
+from pyvws.validation import runner
+from pyvws.validation.cases import CASES, measured_cases
 
 ROOT = Path(__file__).parents[1]
 
@@ -96,6 +105,24 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def validate_a_few(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command `pyvws validate`, on the first case of each quantity and allowed difference."""
+    few = {(case.id.split("/")[0], case.tolerance > 0): case for case in reversed(CASES)}
+    measured = {
+        (case.kind, case.id.split("/")[1].split("-")[0]): case
+        for case in reversed(measured_cases())
+        if "tester" not in case.id
+    }
+    with (
+        contextlib.chdir(folder),
+        patch.object(runner, "CASES", tuple(few.values())),
+        patch.object(runner, "measured_cases", lambda: tuple(measured.values())),
+    ):
+        ended = run_here(*shlex.split(command, comments=True)[1:])
+    code = 1 if ended.code is None else ended.code
+    return subprocess.CompletedProcess(command, code, ended.out, ended.err)
+
+
 def printed_by(example: Example, folder: Path, names: dict[str, Any], place: str) -> str:
     """What a python or sh example prints; `names` is the namespace of the page's Python."""
     if example.language == "python":
@@ -108,7 +135,10 @@ def printed_by(example: Example, folder: Path, names: dict[str, Any], place: str
         if command.startswith("pip install "):
             continue  # What it installs is checked by name: tests need no network.
         dry = command.replace("make ", f"make -n -C {ROOT} ", 1)
-        done = run(dry if command.startswith("make ") else command, folder)
+        if command.startswith("pyvws validate "):
+            done = validate_a_few(command, folder)
+        else:
+            done = run(dry if command.startswith("make ") else command, folder)
         assert done.returncode == 0, f"{place}: {command}\n{done.stderr[-2000:]}"
         out.append("" if command.startswith("make ") else done.stdout)
     return "".join(out)

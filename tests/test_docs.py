@@ -18,7 +18,16 @@ from typing import Any, get_args, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from documents import ROOT, blocks, commands, differences, examples, figures, printed_by
+from documents import (
+    ROOT,
+    blocks,
+    commands,
+    differences,
+    examples,
+    figures,
+    printed_by,
+    validate_a_few,
+)
 from typer.main import get_command
 
 import pyvws
@@ -29,6 +38,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
 from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.validation.errata import conventions, errata
+from pyvws.weights import weights
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
 WITH_EXAMPLES = sorted(name for name, text in PAGES.items() if examples(text))
@@ -286,6 +296,18 @@ def test_an_example_that_lies_is_noticed() -> None:
     assert list(differences("99 b", printed, within=float("inf"))) == []
     assert list(differences("99 c", printed, within=float("inf"))) == ["c is shown, b was printed"]
     assert blocks(text, "python") == ['print(2, "b")\n']
+
+
+def test_a_wrong_function_fails_the_few_cases_of_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "pyvws validate --level exact --cached"
+    assert validate_a_few(command, tmp_path).returncode == 0
+    right = weights.lipschitz_weights
+    monkeypatch.setattr(
+        weights, "lipschitz_weights", lambda *given, **named: right(*given, **named) + 2.0**-52
+    )
+    assert validate_a_few(command, tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize("name", NAMES)

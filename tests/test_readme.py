@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from documents import ROOT, blocks, commands, run
+from documents import ROOT, blocks, commands, run, validate_a_few
 
 import pyvws as vws
 
@@ -39,7 +39,13 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(command, marks=[pytest.mark.r] if "validate" in command else [])
+        pytest.param(
+            command,
+            marks=[
+                *([pytest.mark.r] if "validate" in command else []),
+                *([pytest.mark.evidence] if "study" in command and "--out" in command else []),
+            ],
+        )
         for command in commands(_README)
         if command.startswith("pyvws")
     ],
@@ -48,7 +54,8 @@ def test_each_pyvws_command_runs(command: str, workplace: Path, need: Callable[[
     for engine in ("pystan", "rstan"):
         if engine in command or "posterior" in command:
             need(engine)
-    done = run(command, workplace)
+    few = validate_a_few if command.startswith("pyvws validate ") else run
+    done = few(command, workplace)
     assert done.returncode == 0, done.stderr
 
 

@@ -248,7 +248,8 @@ def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, typ
     if isinstance(value, type) or made_by is None:
         raise UsageError(f"{name} must be one of {', '.join(known)} or an instance.")
     kind = type(value).__name__
-    members = [member for member in vars(protocol) if not member.startswith("_")]
+    parts = reversed(protocol.__mro__)
+    members = [name for part in parts for name in vars(part) if not name.startswith("_")]
     missing = [member for member in members if not hasattr(value, member)]
     if missing:
         raise UsageError(

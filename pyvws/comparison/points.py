@@ -32,15 +32,12 @@ from pyvws.errors import InputError, PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.table_utility import BLIND, Score, table_utility
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.release.histogram import draw_from_histogram
-from pyvws.release.posterior import draw_from_posterior, open_loop
-from pyvws.release.summary import Drawn
+from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
+from pyvws.release.posterior import open_loop
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
-from pyvws.tables.row_order import RELEASED_ROW
 
 _LOOK_SECONDS = 0.5
 
@@ -101,33 +98,26 @@ class Seeds:
         mechanism = cast(Mechanism, settings.mechanism)
         table = check_table(self.frame, settings)
         own = whole_seed(replicate_seed(self.seed, point_key(point, number)))
-        given: dict[str, Any] = {"seed": own, "row_name": RELEASED_ROW}
         self._in_time()
         listener = Listener(fit=self._timed, line=lambda _text: None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The rows have each run's R-hat.
-            if not mechanism.fits_model:
-                histogram = cast(PerturbedHistogram, mechanism)
-                drawn = draw_from_histogram(settings, histogram, table, **given)
-            else:
-                loop = None
-                if not (mechanism.clamps_every_fit or mechanism.reference):
-                    if not earlier:
-                        seed = whole_seed(sequence)
-                        earlier.append(open_loop(settings, table, seed=seed, listener=listener))
-                    loop = earlier[0].branch(seed=own, listener=listener)
-                drawn = draw_from_posterior(
-                    settings, mechanism, table, listener=listener, loop=loop, **given
-                )
-            scores = self._scores(table, drawn, point)
-        exact = drawn.statement.exact()
-        final = (drawn.figures.get("fits") or [{}])[-1]
+            loop = None
+            if mechanism.fits_model and not (mechanism.clamps_every_fit or mechanism.reference):
+                if not earlier:
+                    seed = whole_seed(sequence)
+                    earlier.append(open_loop(settings, table, seed=seed, listener=listener))
+                loop = earlier[0].branch(seed=own, listener=listener)
+            run = open_draws(settings, table, seed=own, listener=listener, loop=loop)
+            scores = self._scores(table, draw_whole(run), point)
+        exact, figures = run.statement.exact(), run.figures()
+        final = (figures.get("fits") or [{}])[-1]
         return {
             "epsilon": exact["epsilon_per_dataset"],
             "guarantee": exact["guarantee"],
             "mean_weight": final.get("mean_weight"),
             "rhat": final.get("diagnostics", {}).get("rhat_max"),
-            "fits": len(drawn.figures.get("fits", ())),
+            "fits": len(figures.get("fits", ())),
             "scores": [_plain(asdict(score)) for score in scores],
         }
 
@@ -140,7 +130,7 @@ class Seeds:
         self._in_time()
         return lambda *_told: self._in_time()
 
-    def _scores(self, table: ConfidentialTable, drawn: Drawn, point: Point) -> Sequence[Score]:
+    def _scores(self, table: ConfidentialTable, drawn: WholeDraws, point: Point) -> Sequence[Score]:
         """Scores of the datasets beside the columns that they release."""
         datasets = table.datasets(self.frame, drawn.values, order=drawn.order)
         columns = [name for name in table.released if name not in table.ids]

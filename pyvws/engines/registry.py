@@ -68,8 +68,8 @@ def find_engine(name: str, *, log: Log | None = None) -> Engine:
     if name in STAN_ENGINES:
         return find_stan_engine(name, log=log)
     engine_version(name)
-    found: Engine = _named(name, 0)()
-    return found
+    engine: Engine = _named(name, 0)()
+    return engine
 
 
 def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
@@ -78,8 +78,8 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
     if name not in STAN_ENGINES:
         raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
     engine_version(name)
-    found: StanEngine = _named(name, 0)(log=log)
-    return found
+    engine: StanEngine = _named(name, 0)(log=log)
+    return engine
 
 
 def engine_version(name: str) -> str:
@@ -88,8 +88,8 @@ def engine_version(name: str) -> str:
     Raises MissingDependencyError where it is missing. Asking for rstan starts R.
     """
     choice(name, "engine", ENGINES)
-    found: str = _named(name, 1)()
-    return found
+    software: str = _named(name, 1)()
+    return software
 
 
 def _named(name: str, place: int) -> Any:

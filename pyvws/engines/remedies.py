@@ -30,5 +30,5 @@ def design_remedy(design: Floats) -> str:
 
 def failure_remedy(design: Any) -> str:
     """The sentence of `design_remedy`, or else general advice; `design` may be None."""
-    found = "" if design is None else design_remedy(np.atleast_2d(design))
-    return found or "Check that the weights leave enough of the data, or choose another model."
+    remedy = "" if design is None else design_remedy(np.atleast_2d(design))
+    return remedy or "Check that the weights leave enough of the data, or choose another model."

@@ -17,16 +17,18 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, dataset_list, whole_number
+from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
-from pyvws.evaluation._plain_tables import rising_edges
+from pyvws.evaluation.original_and_datasets import (
+    Codes,
+    OriginalAndDatasets,
+    rising_edges,
+    shared_codes,
+)
 from pyvws.r_numbers import rarith
-from pyvws.tables.frame import check_columns, floats_of, open_frame
+from pyvws.tables.frame import check_columns, floats_of
 from pyvws.tables.levels import as_number, distinct
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +145,19 @@ def k_marginal(
     >>> k_marginal(original, [synthetic]).score
     500.0
     """
-    first = open_frame(original, least=1)
-    others = [open_frame(one, least=1) for one in dataset_list(synthetic, "synthetic")]
+    tables = OriginalAndDatasets.read(original, synthetic)
+    first = tables.first
     names = list(first.columns) if columns is None else list(columns)
     if len(names) < 2:
         raise InputError(f"columns must be 2 or more, to make a pair. Got {len(names)}.")
     edges = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, [*names, *edges], role="original")
-    for number, frame in enumerate(others, start=1):
-        role = f"synthetic dataset {number}"
-        check_columns(frame, names, role=role, header=first.columns)
-    data, *codes = _coded([first, *others], names, edges)
+    tables.require(names)
+    by_column = [
+        shared_codes(_cells(frame[name], edges.get(name)) for frame in tables.frames.values())[0]
+        for name in names
+    ]
+    data, *codes = (np.column_stack(parts) for parts in zip(*by_column, strict=True))
     return coded_k_marginal(data, codes, names, replicates=replicates, seed=seed)
 
 
@@ -199,22 +203,6 @@ def pair_distances(original: Any, synthetic: Any) -> PairDistances:
         distances.append(rarith.sum_in_order(np.abs(p - q)))
     score = (2.0 - rarith.mean(distances)) * 500.0
     return PairDistances(np.array(distances), score)
-
-
-def _coded(
-    frames: Sequence[nw.DataFrame[Any]], names: Sequence[str], edges: Mapping[str, Floats]
-) -> list[Codes]:
-    """Codes (N, D) of each frame's cells; equal cells of a column have equal codes everywhere."""
-    columns = []
-    for name in names:
-        places: dict[Any, int] = {}
-        found = []
-        for frame in frames:
-            which, cells = _cells(frame[name], edges.get(name))
-            codes = [places.setdefault(cell, len(places)) for cell in cells]
-            found.append(np.array(codes, dtype=np.intp)[which])
-        columns.append(found)
-    return [np.column_stack(parts) for parts in zip(*columns, strict=True)]
 
 
 def _cells(column: nw.Series[Any], edges: Floats | None) -> tuple[Codes, list[Any]]:

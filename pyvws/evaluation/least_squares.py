@@ -14,8 +14,8 @@ from scipy.linalg import qr, solve_triangular
 
 from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
-from pyvws.evaluation._complete_records import complete_records
 from pyvws.evaluation.glm import glm
+from pyvws.evaluation.original_and_datasets import complete_records
 from pyvws.tables.design import make_design
 from pyvws.tables.formula import dotted, read_formula
 from pyvws.tables.frame import numeric_column, open_frame

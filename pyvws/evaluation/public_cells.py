@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
+from pyvws.evaluation.original_and_datasets import named
 from pyvws.tables.dates import holds_dates
 from pyvws.tables.frame import check_columns, open_frame
 from pyvws.tables.levels import distinct, label_of
@@ -152,10 +153,8 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
     that are no numbers, and for weights, strata or clusters that are missing.
     """
-    try:
+    with named(name):
         return _read(open_frame(table, least=1), plan)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
 
 
 def _holds_dates(name: str) -> InputError:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from pyvws._base.checks import Floats, dataset_list, open_unit_interval
+from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import UsageError
 from pyvws.evaluation.combining_rules import Combined, combine
 from pyvws.evaluation.laplace_table import (
@@ -30,6 +30,7 @@ from pyvws.evaluation.laplace_table import (
     public_ranges,
     weighing,
 )
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.public_cells import (
     CellRecords,
     CellStatistic,
@@ -276,8 +277,11 @@ def tabulate(
         "size_ratio": size_ratio,
         "draw_of_dataset": draw_of_dataset,
     }
-    tables = dataset_list(datasets, "datasets")
-    combine([0.0] * len(tables), [0.0] * len(tables), **rules)  # Refuse before the work.
+    frames = OriginalAndDatasets.read(
+        original, datasets, schema=schema, argument="datasets", role="dataset"
+    ).frames
+    confidential = frames.pop("original", None)
+    combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
     cells = plan.cells
     beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
     if original is not None:
@@ -287,7 +291,7 @@ def tabulate(
         most = most_records(schema)
         unit = None if schema is None else schema.unit
         whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
-        held = read_records(original, whole, "original")
+        held = read_records(confidential, whole, "original")
         beside = laplace_figures(
             *(held, whole, public),
             epsilon=epsilon,
@@ -297,10 +301,8 @@ def tabulate(
         )
     elif epsilon is not None or ranges is not None:
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
-    found = [
-        read_records(table, plan, f"dataset {place}") for place, table in enumerate(tables, start=1)
-    ]
-    estimates = [_of_dataset(one, plan) for one in found]
+    records = [read_records(frame, plan, role) for role, frame in frames.items()]
+    estimates = [_of_dataset(one, plan) for one in records]
     figures = []
     for place, one in enumerate(plan.statistics):
         for row, cell in enumerate(cells):
@@ -320,15 +322,15 @@ def tabulate(
     return PublishedTable(
         by=tuple(plan.by),
         figures=tuple(figures),
-        datasets=len(tables),
-        outside=float(np.mean([(one.cell < 0).mean() for one in found])),
+        datasets=len(records),
+        outside=float(np.mean([(one.cell < 0).mean() for one in records])),
         kind=kind,
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
         unit=None if original is None or schema is None else schema.unit,
         weights_of_laplace=weighed.label,
         remark_on_laplace=weighed.remark,
-        _backend=nw.from_native(tables[0]).implementation,
+        _backend=frames["dataset 1"].implementation,
     )
 
 

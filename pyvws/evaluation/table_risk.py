@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from pyvws._base.checks import whole_number
 from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
-from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.closest_records import closest_distances, share_nearer
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
-from pyvws.tables.frame import open_frame
+from pyvws.evaluation.original_and_datasets import (
+    OriginalAndDatasets,
+    PlainTables,
+    plain_tables,
+)
 from pyvws.tables.headers import named
 from pyvws.tables.schema import Schema
 
@@ -185,10 +188,11 @@ def table_risk(
         raise InputError("keys must name the columns that an intruder knows, one or more.")
     if both := sorted(set(known) & set(targets)):
         raise InputError(f"{both[0]!r} is a key and a target. Take it out of one of them.")
-    tables = plain_tables(original, synthetic, schema=schema, bins=bins, least=1, holdout=holdout)
+    read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=holdout)
+    tables = plain_tables(read, bins=bins, least=1)
     for name in (*known, *targets):
         if name not in tables.names:
-            usable = named(tables.names, open_frame(original, least=1).columns)
+            usable = named(tables.names, read.first.columns)
             raise InputError(
                 f"Column {name!r} is not in the table, or is constant, dropped or an identifier. "
                 f"Columns that can be used: {usable}."

@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.html_table import html_table
-from pyvws.evaluation._plain_tables import PlainTables, plain_tables
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.k_marginal import coded_k_marginal, worse_than_independent
+from pyvws.evaluation.original_and_datasets import (
+    OriginalAndDatasets,
+    PlainTables,
+    plain_tables,
+)
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 from pyvws.tables.schema import Schema
 
@@ -296,7 +300,8 @@ def table_utility(
     (1000.0, 0.0)
     """
     seed = whole_number(seed, "seed", least=0)
-    tables = plain_tables(original, synthetic, schema=schema, columns=columns, bins=bins)
+    read = OriginalAndDatasets.read(original, synthetic, schema=schema)
+    tables = plain_tables(read, columns=columns, bins=bins)
     rng = np.random.default_rng(seed)
     first, N = tables.original, len(next(iter(tables.original.values())))
     again = rng.integers(0, N, N)

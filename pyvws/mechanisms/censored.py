@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, positive, told
+from pyvws._base.checks import choice, positive, told
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.count_weighted import Counting
-from pyvws.mechanisms.lipschitz_weighted import SHIFT, Shift, refuse_constant
-from pyvws.mechanisms.mechanism import Claim
+from pyvws.mechanisms.lipschitz_weighted import SHIFT, Shift
+from pyvws.mechanisms.mechanism import Facts
 from pyvws.mechanisms.strict_weights import (
     STRICT_WEIGHTS,
     StrictWeights,
@@ -52,13 +51,13 @@ class Censored(Counting):
     `epsilon` for each dataset.
     """
 
-    name: ClassVar[str] = "censored"
-    title: ClassVar[str] = "Censored"
-    explanation: ClassVar[str] = (
-        "Each record's weighted term is clamped to a window of width epsilon within the fit, for "
-        "any data and any parameters [global2022]."
+    declared = Facts(
+        name="censored",
+        explanation="Each record's weighted term is clamped to a window of width epsilon within "
+        "the fit, for any data and any parameters [global2022].",
+        in_steps=True,
+        clamps=True,
     )
-    clamps: ClassVar[bool] = True
 
     epsilon: float = field(
         metadata=about("Width of the window that each record's term is clamped to.")
@@ -140,50 +139,32 @@ class Censored(Counting):
     @property
     def window(self) -> Clamp:
         """The clamp of the fit that makes the datasets."""
-        strict = "half" if self.weights_from_data else "deviance"
+        strict = "half" if self._from_data else "deviance"
         return Clamp(self.epsilon, self.clamp or strict)
 
     @property
-    def windows(self) -> tuple[Clamp, ...]:
-        """The window of the last fit, and that of the first stage, where there is one."""
-        stage = self.stage_epsilon
-        return (self.window, *([] if stage is None else [replace(self.window, epsilon=stage)]))
+    def facts(self) -> Facts:
+        """The claim is strict only where no weight comes from the data, as LW's and CW's do.
+
+        The windows are that of the last fit, and that of the first stage, where there is one.
+        """
+        weights, from_data, stage = self.weights, self._from_data, self.stage_epsilon
+        first = () if stage is None else (replace(self.window, epsilon=stage),)
+        return replace(
+            super(Censored, self).facts,
+            claim="asymptotic-dp" if from_data else "dp",
+            caveats=(Phrase(f"weights-{weights}"),) if weights in _NEEDED else (),
+            weights_source="table" if from_data else weights,
+            weights_from_data=from_data,
+            windows=(self.window, *first),
+            counts_in_radius=weights == "cw",
+            refuses_constant=weights == "lw",
+            clamps_every_fit=weights not in ("lw", "reference"),
+        )
 
     @property
-    def claim(self) -> Claim:
-        """The claim, which is strict only where no weight comes from the data."""
-        return "asymptotic-dp" if self.weights_from_data else "dp"
-
-    @property
-    def weights_from_data(self) -> bool:
-        """Whether the weights are LW's or CW's, which come from the whole table."""
+    def _from_data(self) -> bool:
         return self.weights not in STRICT_WEIGHTS
-
-    @property
-    def weights_source(self) -> str:
-        """The source of the weights: "none", "public", "reference", "staged" or "table"."""
-        return "table" if self.weights_from_data else self.weights
-
-    @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        """What a reader must know of weights that are strict but not 1."""
-        return (Phrase(f"weights-{self.weights}"),) if self.weights in _NEEDED else ()
-
-    @property
-    def counts_in_radius(self) -> bool:
-        """Whether the weights are CW's."""
-        return self.weights == "cw"
-
-    @property
-    def clamps_every_fit(self) -> bool:
-        """Whether the weights need no fit of their own that clamps nothing."""
-        return self.weights not in ("lw", "reference")
-
-    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse a constant outcome under LW's weights, and categories under CW's."""
-        if self.weights == "lw":
-            refuse_constant(y, column)
-        super(Censored, self).check_outcome(y, column, categories=categories)
 
     def run(self, loop: Loop, request: Request) -> Weighting:
         """Make the clamped fit under the weights that the settings name, downscaled where asked."""
@@ -222,7 +203,7 @@ class Censored(Counting):
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:
             scale = _ROOM * self.epsilon if self.stage_scale is None else self.stage_scale
-            return weights_from_stage(loop, self.windows[-1], scale=scale, **shape)
+            return weights_from_stage(loop, self.facts.windows[-1], scale=scale, **shape)
         if request.column is None:
             raise InputError(
                 "weights public needs the column that weight_column names. The request has none."

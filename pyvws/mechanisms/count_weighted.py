@@ -5,18 +5,17 @@ CW stands in section 2.2 of [vws2024], Marginal and Pairwise stand in [risk2024]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, non_negative, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
-from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT, refuse_constant
+from pyvws.mechanisms.lipschitz_weighted import SCALE, SHIFT
 from pyvws.mechanisms.matching import MATCH, Match, bound_to_meet, checked_match, refuse_needless
-from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.risks.balls import RADIUS_KINDS
 from pyvws.risks.identification_risk import identification_risk
@@ -28,9 +27,6 @@ from pyvws.weights.weights import risk_weights
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting(MechanismBase):
     """Settings and risks that all mechanisms share which count outcomes within a radius."""
-
-    in_steps: ClassVar[bool] = True
-    counts_in_radius: ClassVar[Any] = True
 
     c: float = setting(1.0, SCALE)
     g: float | None = setting(0.0, SHIFT)
@@ -54,15 +50,6 @@ class Counting(MechanismBase):
         choice(self.radius_kind, "radius_kind", RADIUS_KINDS)
         known = (self.known,) if isinstance(self.known, str) else tuple(self.known)
         object.__setattr__(self, "known", known)
-
-    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse categories, because distances between codes of categories have no meaning."""
-        if categories and self.counts_in_radius:
-            raise InputError(
-                f"mechanism {self.name!r} counts the values within a radius, and those of column "
-                f"{column!r} are codes of categories, between which no distance has a meaning. Use "
-                "lw or sw."
-            )
 
     def counted_risk(self, loop: Loop, request: Request) -> Floats:
         """Risks (N,) among all records of the table, where a record counts by its multiplicity."""
@@ -103,16 +90,18 @@ class CountWeighted(Counting):
     `match` a search finds the c whose database bound meets `match`, and does not read the field c.
     """
 
-    name: ClassVar[str] = "cw"
-    title: ClassVar[str] = "CW"
-    explanation: ClassVar[str] = (
-        "Weights fall with each record's identification risk: isolated records count least "
-        "(Algorithm 2 of [vws2024])."
+    declared = Facts(
+        name="cw",
+        title="CW",
+        explanation="Weights fall with each record's identification risk: isolated records count "
+        "least (Algorithm 2 of [vws2024]).",
+        claim="asymptotic-dp",
+        caveats=(Phrase("not-sparse-by-risk"),),
+        in_steps=True,
+        counts_in_radius=True,
+        reweights=True,
+        takes_target=True,
     )
-    claim: ClassVar[Claim] = "asymptotic-dp"
-    caveats: ClassVar[tuple[Phrase, ...]] = (Phrase("not-sparse-by-risk"),)
-    reweights: ClassVar[bool] = True
-    takes_target: ClassVar[bool] = True
 
     match: Match | None = setting(None, MATCH)
 
@@ -122,15 +111,10 @@ class CountWeighted(Counting):
             object.__setattr__(self, "match", checked_match(self.match))
 
     @property
-    def names_bound(self) -> bool:
-        """Whether `match` is given."""
-        return self.match is not None
-
-    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse categories. Refuse a constant outcome where the bound to meet is LW's."""
-        if self.match == "lw":
-            refuse_constant(y, column)
-        super(CountWeighted, self).check_outcome(y, column, categories=categories)
+    def facts(self) -> Facts:
+        """`match` names a bound; LW's needs an outcome that varies."""
+        given, lw = self.match is not None, self.match == "lw"
+        return replace(super(CountWeighted, self).facts, names_bound=given, refuses_constant=lw)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The fit at c, or at the c whose bound meets `match` or stays below the target."""
@@ -142,13 +126,13 @@ class CountWeighted(Counting):
         if window is not None:
             refuse_needless(loop, window.high)
             fit, c = loop.below(
-                weights_at, window, symbol="c", label=self.title, confirm=request.confirm
+                weights_at, window, symbol="c", label=self.declared.title, confirm=request.confirm
             )
         elif self.match is None:
-            return Weighting(loop.fit(weights_at(self.c), self.title), risk)
+            return Weighting(loop.fit(weights_at(self.c), self.declared.title), risk)
         else:
             near = Window.around(bound_to_meet(loop, self.match), request.tolerance)
-            fit, c = loop.met(weights_at, near, symbol="c", label=self.title)
+            fit, c = loop.met(weights_at, near, symbol="c", label=self.declared.title)
         return Weighting(fit, risk, {"c": c})
 
 
@@ -156,11 +140,12 @@ class CountWeighted(Counting):
 class MarginalWeighted(CountWeighted):
     """Marginal weights of [risk2024]: CW under that paper's name, with patterns from `known`."""
 
-    name: ClassVar[str] = "marginal"
-    title: ClassVar[str] = "Marginal"
-    explanation: ClassVar[str] = (
-        "Weights fall with each record's identification risk within its pattern of known columns "
-        "[risk2024]."
+    declared = replace(
+        CountWeighted.declared,
+        name="marginal",
+        title="Marginal",
+        explanation="Weights fall with each record's identification risk within its pattern of "
+        "known columns [risk2024].",
     )
 
 
@@ -168,11 +153,12 @@ class MarginalWeighted(CountWeighted):
 class PairwiseWeighted(CountWeighted):
     """Pairwise weights of [risk2024]: a record's risk is the mean over its pairs in a pattern."""
 
-    name: ClassVar[str] = "pairwise"
-    title: ClassVar[str] = "Pairwise"
-    explanation: ClassVar[str] = (
-        "Weights fall with identification risks averaged over pairs of records in a pattern "
-        "[risk2024]."
+    declared = replace(
+        CountWeighted.declared,
+        name="pairwise",
+        title="Pairwise",
+        explanation="Weights fall with identification risks averaged over pairs of records in a "
+        "pattern [risk2024].",
     )
 
     def _risk(self, y: Floats, ball: dict[str, Any]) -> Floats:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
-from pyvws._base.checks import Floats, finite_number, non_negative
+from pyvws._base.checks import finite_number, non_negative
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
-from pyvws.errors import InputError
 from pyvws.mechanisms.matching import refuse_needless
-from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import weights_from_bounds
@@ -25,15 +23,6 @@ SHIFT = about(
 
 BY_BOUND = Phrase("not-sparse-by-bound")
 """The caveat of weights that fall with bounds: at any number of records nearly all lie below 1."""
-
-
-def refuse_constant(y: Floats, column: str) -> None:
-    """Raise InputError for a constant outcome (N,), whose Lipschitz bounds are all equal."""
-    if (y == y[0]).all():
-        raise InputError(
-            f"Column {column!r} is constant, so all Lipschitz bounds are equal and LW has no "
-            "scale. Check the column."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +53,19 @@ class LipschitzWeighted(MechanismBase):
     i of a table has a weight alpha_ik for each column, from the column's own bounds Delta_ik.
     """
 
-    name: ClassVar[str] = "lw"
-    title: ClassVar[str] = "LW"
-    explanation: ClassVar[str] = (
-        "Weights fall with each record's Lipschitz bound in an unweighted fit: records that move "
-        "the posterior most count least (Algorithm 1 of [vws2024])."
+    declared = Facts(
+        name="lw",
+        title="LW",
+        explanation="Weights fall with each record's Lipschitz bound in an unweighted fit: records "
+        "that move the posterior most count least (Algorithm 1 of [vws2024]).",
+        claim="asymptotic-dp",
+        caveats=(BY_BOUND,),
+        refuses_constant=True,
+        in_steps=True,
+        takes_units=True,
+        reweights=True,
+        takes_target=True,
     )
-    claim: ClassVar[Claim] = "asymptotic-dp"
-    in_steps: ClassVar[bool] = True
-    takes_units: ClassVar[bool] = True
-    reweights: ClassVar[bool] = True
-    takes_target: ClassVar[bool] = True
 
     c: float = setting(1.0, SCALE)
     g: float | None = setting(None, SHIFT)
@@ -91,13 +82,10 @@ class LipschitzWeighted(MechanismBase):
             finite_number(self.g, "g")
 
     @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        """The caveat of weights by bound, and that of weights by column."""
-        return (BY_BOUND, Phrase("weights-by-column")) if self.by_column else (BY_BOUND,)
-
-    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse a constant outcome."""
-        refuse_constant(y, column)
+    def facts(self) -> Facts:
+        """Weights by column have a caveat of their own."""
+        caveats = (BY_BOUND, Phrase("weights-by-column")) if self.by_column else (BY_BOUND,)
+        return replace(super(LipschitzWeighted, self).facts, caveats=caveats)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""
@@ -112,7 +100,7 @@ class LipschitzWeighted(MechanismBase):
             lambda c: weights_from_bounds(bounds, c=c, g=shift.at(c)),
             window,
             symbol="c",
-            label=self.title,
+            label="LW",
             confirm=request.confirm,
         )
         return Weighting(fit, risk, {"c": c, **shift.noted(c)})

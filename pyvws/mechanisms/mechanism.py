@@ -1,12 +1,16 @@
-"""The protocol of a mechanism, and the base class with the usual answers to the protocol."""
+"""The protocol of a mechanism, the record of what it declares, and the base class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
+from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
 from pyvws.posterior.clamp import Clamp
 
@@ -14,110 +18,105 @@ Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
 """The statement's words for a guarantee, the strongest first."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a mechanism declares of itself; the defaults promise nothing and refuse nothing.
+
+    Attributes
+    ----------
+    name : str
+        The mechanism's word on the command line and in the statement.
+    explanation : str
+        A sentence or two for the reader of a release.
+    title : str
+        Its name on pages and figures; `name` with a capital if not given.
+    claim : Claim
+        The strongest claim that a statement may have; choices of a run can only weaken it.
+    caveats : tuple of Phrase
+        Caveats of the statement; a user's own caveat brings its words.
+    known : tuple of str
+        Names of the columns that the mechanism reads beside the outcome.
+    weight_column : str, optional
+        Name of a public column of weights that the mechanism reads.
+    reference : str, optional
+        Path of public records that the mechanism has a model fitted to.
+    weights_source : str
+        The statement's word for the source of the weights; "table" for the whole table.
+    own_epsilon : float, optional
+        The epsilon among the mechanism's settings.
+    fits_model : bool
+        Whether it weighs fits of a model; the perturbed histogram has no model.
+    in_steps : bool
+        Whether it can weigh a tally, where a row stands for several records.
+    weights_from_data : bool
+        Whether any weight depends on confidential data that no epsilon accounts for. False where
+        each weight is a function of its own record, of public values, and of draws that the ledger
+        counts.
+    clamps, clamps_every_fit : bool
+        Whether the fit that makes the datasets, and whether each fit, clamps its terms.
+    windows : tuple of Clamp
+        The clamps of its fits to the table, as its settings name them.
+    counts_in_radius : bool
+        Whether weights come from counts of outcomes within a radius, which refuses categories.
+    refuses_constant : bool
+        Whether a constant outcome is refused, which gives LW no scale.
+    reweights, takes_target : bool
+        Whether Algorithm 3 may raise its weights, and whether it can search its constant for a
+        `Request.epsilon`.
+    takes_units : bool
+        Whether it can weigh units of several records, such as households. Of its fits' bounds and
+        weights (H,) it may then read nothing but the loop's.
+    by_column : bool
+        Whether a record of a table has a weight for each column.
+    names_bound : bool
+        Whether the settings name a bound to meet, which excludes a target.
+    protects_records : bool
+        Whether the mechanism protects the number of records too.
+    """
+
+    name: str
+    explanation: str
+    title: str = ""
+    claim: Claim = "none"
+    caveats: tuple[Phrase, ...] = ()
+    known: tuple[str, ...] = ()
+    weight_column: str | None = None
+    reference: str | None = None
+    weights_source: str = "table"
+    own_epsilon: float | None = None
+    fits_model: bool = True
+    in_steps: bool = False
+    weights_from_data: bool = True
+    clamps: bool = False
+    clamps_every_fit: bool = False
+    windows: tuple[Clamp, ...] = ()
+    counts_in_radius: bool = False
+    refuses_constant: bool = False
+    reweights: bool = False
+    takes_target: bool = False
+    takes_units: bool = False
+    by_column: bool = False
+    names_bound: bool = False
+    protects_records: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name.capitalize())
+
+
+_NAMES = frozenset(one.name for one in fields(Facts))
+
+
 class Mechanism(Protocol):
     """A way to protect records. Instances are frozen dataclasses whose fields are the settings.
 
-    `MechanismBase` has the usual answers. A user's own mechanism inherits from `MechanismBase`.
+    A user's own mechanism inherits from `MechanismBase`, which has all but the weights.
     """
 
     @property
-    def name(self) -> str:
-        """The mechanism's short name on the command line and in the statement."""
+    def facts(self) -> Facts:
+        """What holds of the mechanism under its settings; each fact is an attribute too."""
 
-    @property
-    def title(self) -> str:
-        """The mechanism's name on pages and figures."""
-
-    @property
-    def explanation(self) -> str:
-        """A sentence or two for the reader of a release that explain the mechanism."""
-
-    @property
-    def claim(self) -> Claim:
-        """The strongest claim that a statement may have; choices of a run can only weaken it."""
-
-    @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        """Caveats that the mechanism adds to a statement; a user's own caveat brings its words."""
-
-    @property
-    def known(self) -> Sequence[str]:
-        """Names of the columns that the mechanism reads beside the outcome."""
-
-    @property
-    def weight_column(self) -> str | None:
-        """Name of a public column of weights that the mechanism reads, or None."""
-
-    @property
-    def reference(self) -> str | None:
-        """Path of public records that the mechanism has a model fitted to, or None."""
-
-    @property
-    def weights_source(self) -> str:
-        """The statement's word for the source of the weights; "table" for the whole table."""
-
-    @property
-    def own_epsilon(self) -> float | None:
-        """The epsilon among the mechanism's settings, or None."""
-
-    @property
-    def fits_model(self) -> bool:
-        """Whether the mechanism weighs fits of a model; the perturbed histogram has no model."""
-
-    @property
-    def in_steps(self) -> bool:
-        """Whether the mechanism can weigh a tally, where a row stands for several records."""
-
-    @property
-    def weights_from_data(self) -> bool:
-        """Whether any weight depends on confidential data that no epsilon accounts for.
-
-        False where each weight is a function of its own record, of public values, and of draws that
-        the ledger counts.
-        """
-
-    @property
-    def clamps(self) -> bool:
-        """Whether the fit that makes the datasets clamps its terms."""
-
-    @property
-    def clamps_every_fit(self) -> bool:
-        """Whether each fit of the mechanism clamps its terms."""
-
-    @property
-    def windows(self) -> tuple[Clamp, ...]:
-        """The clamps of the mechanism's fits to the table, as its settings name them."""
-
-    @property
-    def counts_in_radius(self) -> bool:
-        """Whether the weights come from counts of outcomes within a radius."""
-
-    @property
-    def reweights(self) -> bool:
-        """Whether Algorithm 3 may raise the mechanism's weights."""
-
-    @property
-    def takes_target(self) -> bool:
-        """Whether the mechanism can search its constant for a `Request.epsilon`."""
-
-    @property
-    def takes_units(self) -> bool:
-        """Whether the mechanism can weigh units of several records, such as households.
-
-        Of its fits' bounds and weights (H,) it may then read nothing but the loop's.
-        """
-
-    @property
-    def by_column(self) -> bool:
-        """Whether a record of a table has a weight for each column."""
-
-    @property
-    def names_bound(self) -> bool:
-        """Whether the settings name a bound to meet, which excludes a target."""
-
-    @property
-    def protects_records(self) -> bool:
-        """Whether the mechanism protects the number of records too."""
+    def __getattr__(self, name: str) -> Any: ...
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value.
@@ -133,59 +132,66 @@ class Mechanism(Protocol):
 
 
 class MechanismBase:
-    """The answers of a mechanism that promises nothing and refuses nothing.
+    """A mechanism that declares its facts as data and gives `record_weights`, or a fit of its own.
 
-    A user's own mechanism makes its fit in `weigh`; `run` downscales this fit where asked.
+    A setting with the name of a fact is that fact. `run` downscales the fit where asked.
     """
 
     __slots__ = ()
 
+    declared: ClassVar[Facts]
     name: ClassVar[str]
-    title: ClassVar[str]
-    explanation: ClassVar[str]
-    claim: ClassVar[Any] = "none"
-    caveats: ClassVar[Any] = ()
-    known: Any = ()
-    weight_column: Any = None
-    reference: Any = None
-    weights_source: Any = "table"
-    fits_model: ClassVar[bool] = True
-    in_steps: ClassVar[bool] = False
-    weights_from_data: ClassVar[Any] = True
-    clamps: ClassVar[bool] = False
-    clamps_every_fit: ClassVar[Any] = False
-    windows: Any = ()
-    counts_in_radius: ClassVar[Any] = False
-    reweights: ClassVar[bool] = False
-    takes_target: ClassVar[bool] = False
-    takes_units: ClassVar[bool] = False
-    by_column: Any = False
-    names_bound: ClassVar[Any] = False
-    protects_records: ClassVar[Any] = False
+
+    def __init_subclass__(cls) -> None:
+        if "declared" in vars(cls):
+            cls.name = cls.declared.name
 
     @property
-    def own_epsilon(self) -> float | None:
-        found: float | None = getattr(self, "epsilon", None)
-        return found
+    def facts(self) -> Facts:
+        own: Any = self
+        settings = {one.name for one in fields(own)} & _NAMES
+        values = {name: getattr(own, name) for name in settings}
+        return replace(self.declared, own_epsilon=getattr(own, "epsilon", None), **values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _NAMES or name in type(self).__dataclass_fields__:  # type: ignore[attr-defined]
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
+        return getattr(self.facts, name)
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        pass
+        facts = self.facts
+        if facts.refuses_constant and (y == y[0]).all():
+            raise InputError(
+                f"Column {column!r} is constant, so all Lipschitz bounds are equal and LW has no "
+                "scale. Check the column."
+            )
+        if facts.counts_in_radius and categories:
+            raise InputError(
+                f"mechanism {self.name!r} counts the values within a radius, and those of column "
+                f"{column!r} are codes of categories, between which no distance has a meaning. Use "
+                "lw or sw."
+            )
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
         pass
 
-    def weigh(self, loop: Loop, request: Request) -> Weighting:
-        """The mechanism's own fit, before any downscaling."""
+    def record_weights(self, request: Request) -> Floats:
+        """alpha (N,) in [0, 1] of the request's records; smaller = more protected."""
         raise NotImplementedError
 
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        """The mechanism's own fit before any downscaling: by default under `record_weights`."""
+        alpha = self.record_weights(request)
+        return Weighting(loop.fit(alpha, self.facts.title), np.asarray(1.0 - alpha))
+
     def run(self, loop: Loop, request: Request) -> Weighting:
-        made, rule = self.weigh(loop, request), request.downscaling
+        own, rule = self.weigh(loop, request), request.downscaling
         if rule is None:
-            return made
-        fit = downscaled(loop, made.fit, rule, confirm=request.confirm)
-        return Weighting(fit, made.risk, made.constants)
+            return own
+        fit = downscaled(loop, own.fit, rule, confirm=request.confirm)
+        return Weighting(fit, own.risk, own.constants)
 
 
 def data_weights(mechanism: Mechanism, *, downscaled: bool) -> bool:
     """Whether any weight of a run depends on confidential data that no epsilon accounts for."""
-    return downscaled or mechanism.weights_from_data
+    return downscaled or mechanism.facts.weights_from_data

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyvws._base.checks import Floats, choice, finite_number, whole_number
 from pyvws._base.setting import about, setting
@@ -15,7 +15,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
     noise_scale,
     perturbed_histogram,
 )
-from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +31,14 @@ class PerturbedHistogram(MechanismBase):
     must never be published.
     """
 
-    name: ClassVar[str] = "perturbed-histogram"
-    title: ClassVar[str] = "Perturbed histogram"
-    explanation: ClassVar[str] = (
-        "Noise is added to the counts of a histogram with public bins; values are drawn from the "
-        "noisy histogram, uniformly within bins [wasserman2010]."
+    declared = Facts(
+        name="perturbed-histogram",
+        title="Perturbed histogram",
+        explanation="Noise is added to the counts of a histogram with public bins; values are "
+        "drawn from the noisy histogram, uniformly within bins [wasserman2010].",
+        fits_model=False,
+        weights_from_data=False,
     )
-    fits_model: ClassVar[bool] = False
-    weights_from_data: ClassVar[bool] = False
 
     epsilon: float = field(metadata=about("What the counts cost, once for all datasets."))
     range: tuple[float, float] | None = setting(
@@ -81,19 +81,21 @@ class PerturbedHistogram(MechanismBase):
                 "perturbed-histogram needs the public range of the outcome: range (--range L,U), "
                 "or edges_from_data (--edges-from-data), which gives up the guarantee, not both."
             )
-        if self.protects_records and self.bins is None and not self.edges_from_data:
+        if self.neighbours == "loo" and self.bins is None and not self.edges_from_data:
             raise InputError(UNKNOWN_NUMBER)
 
     @property
-    def claim(self) -> Claim:
-        """The claim, which is strict for data in the public range under secret noise."""
-        strict = self.noise == "secret" and not self.edges_from_data
-        return "dp-if-bounded" if strict else "none"
+    def facts(self) -> Facts:
+        """The claim is strict for data in the public range under secret noise.
 
-    @property
-    def protects_records(self) -> bool:
-        """Whether the noise hides a left-out record, and thus the number of records."""
-        return self.neighbours == "loo"
+        The noise hides a left-out record, and thus the number of records, under "loo".
+        """
+        strict = self.noise == "secret" and not self.edges_from_data
+        return replace(
+            super(PerturbedHistogram, self).facts,
+            claim="dp-if-bounded" if strict else "none",
+            protects_records=self.neighbours == "loo",
+        )
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
         """Refuse predictors. Refuse other released columns under a protected number of records."""
@@ -102,7 +104,7 @@ class PerturbedHistogram(MechanismBase):
                 "perturbed-histogram synthesizes one column without predictors. Take formula out; "
                 "keep names columns to release beside it."
             )
-        if self.protects_records and len(released) > 1:
+        if self.neighbours == "loo" and len(released) > 1:
             raise InputError(
                 "Under loo neighbours the number of records is protected, so no column can be "
                 "kept. Take keep out, or choose replace."

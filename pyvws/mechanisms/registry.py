@@ -82,9 +82,9 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
 
 
 def _check_own(mechanism: Mechanism) -> None:
-    if not mechanism.fits_model:
+    if not mechanism.facts.fits_model:
         raise InputError("A mechanism of your own weighs the fits of a model: fits_model is true.")
-    if not all(said.words and re.fullmatch("[a-z-]+", said.key) for said in mechanism.caveats):
+    if not all(own.words and re.fullmatch("[a-z-]+", own.key) for own in mechanism.facts.caveats):
         raise InputError(
             "A caveat of your own mechanism needs a key of small letters and hyphens, and words."
         )

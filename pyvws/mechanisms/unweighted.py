@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.mechanism import MechanismBase
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import scaled_bounds
 
@@ -24,14 +23,14 @@ def bound_risk(loop: Loop) -> Floats:
 class Unweighted(MechanismBase):
     """The ordinary posterior: every weight is 1, and no guarantee is claimed."""
 
-    name: ClassVar[str] = "unweighted"
-    title: ClassVar[str] = "Unweighted"
-    explanation: ClassVar[str] = (
-        "An ordinary posterior: every record has weight 1, none is protected by weights."
+    declared = Facts(
+        name="unweighted",
+        explanation="An ordinary posterior: every record has weight 1, none is protected by "
+        "weights.",
+        in_steps=True,
+        takes_units=True,
+        weights_from_data=False,
     )
-    in_steps: ClassVar[bool] = True
-    takes_units: ClassVar[bool] = True
-    weights_from_data: ClassVar[bool] = False
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The unweighted fit, with its bounds as risks."""

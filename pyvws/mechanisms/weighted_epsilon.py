@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from pyvws._base.checks import Floats, finite_number, non_negative, positive, whole_number
-from pyvws._base.phrase import Phrase
+from pyvws._base.checks import finite_number, non_negative, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, Shift, refuse_constant
-from pyvws.mechanisms.mechanism import Claim, MechanismBase
+from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, Shift
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
 from pyvws.weights.truncation import weighted_epsilon_weights
@@ -26,16 +24,18 @@ class WeightedEpsilon(MechanismBase):
     "truncation of each weight". c and g are those of LW.
     """
 
-    name: ClassVar[str] = "weighted-epsilon"
-    title: ClassVar[str] = "Weighted-ε"
-    explanation: ClassVar[str] = (
-        "Weights as LW, and 0 for each record whose bound still exceeds half of epsilon."
+    declared = Facts(
+        name="weighted-epsilon",
+        title="Weighted-ε",
+        explanation="Weights as LW, and 0 for each record whose bound still exceeds half of "
+        "epsilon.",
+        claim="asymptotic-dp",
+        caveats=(BY_BOUND,),
+        refuses_constant=True,
+        in_steps=True,
+        takes_units=True,
+        reweights=True,
     )
-    claim: ClassVar[Claim] = "asymptotic-dp"
-    caveats: ClassVar[tuple[Phrase, ...]] = (BY_BOUND,)
-    in_steps: ClassVar[bool] = True
-    takes_units: ClassVar[bool] = True
-    reweights: ClassVar[bool] = True
 
     epsilon: float = field(metadata=about("What truncation aims at for a dataset."))
     passes: int = setting(1, "How often weights are truncated.")
@@ -48,10 +48,6 @@ class WeightedEpsilon(MechanismBase):
         non_negative(self.c, "c")
         if self.g is not None:
             finite_number(self.g, "g")
-
-    def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
-        """Refuse a constant outcome."""
-        refuse_constant(y, column)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The last truncated fit, or LW's where no record is above epsilon / 2."""

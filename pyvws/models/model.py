@@ -65,112 +65,15 @@ class Start:
         return points
 
 
-class Likelihood(Protocol):
-    """What bounds and clamps read: log-likelihoods of one outcome, or of all columns of a table."""
-
-    def log_likelihood(self, draws: Draws, cells: Any) -> Floats:
-        """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""
-
-    def saturated(self, cells: Any) -> Floats:
-        """a (C,), in nats: the supremum of each cell's log-likelihood over public parameters."""
-
-
-class Model(Protocol):
-    """A family of record densities p(y | X, theta) with the papers' priors.
+class Density(Protocol):
+    """What an engine samples: the density on the unconstrained scale, its start and its draws.
 
     `log_density` is a compiled kernel f(q, *data, grad) -> log density at the unconstrained point
     q (D,) up to a constant, which overwrites grad (D,); `data` comes from `density_data`.
     """
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def predicts_from(self) -> tuple[str, ...]:
-        """Names of the draws that `predict` reads."""
-
-    @property
-    def whole_numbers(self) -> bool:
-        """Whether outcomes are whole numbers, to Stan and in the synthetic table."""
-
-    @property
-    def categorical(self) -> bool:
-        """Whether outcomes are codes of categories, between which no distance has a meaning."""
-
-    @property
-    def outcome_labels(self) -> tuple[str, ...] | None:
-        """Public labels of the levels whose codes 1 to L outcomes are; () takes the data's levels.
-
-        None for a family of numbers. A column of levels is coded, and its levels come back.
-        """
-
-    @property
-    def reads_outcome(self) -> bool:
-        """Whether `predict` reads the confidential outcome: no guarantee then holds."""
-
-    @property
-    def prepared_from_data(self) -> bool:
-        """Whether `prepare` takes values from the outcome that change the terms of every record.
-
-        The settings decide this answer: the answer is the same before `prepare` and after.
-        """
-
-    @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        """The caveats that the family adds to the privacy statement."""
-
-    @property
-    def remedy(self) -> str:
-        """A sentence on which of the family's settings to change where chains fail; often empty."""
-
-    @property
     def log_density(self) -> Callable[..., float]: ...
-
-    @property
-    def cell_terms(self) -> Callable[..., None] | None:
-        """A kernel f(q, rows, row_of_cell, term_data, (log_lik, by_eta, by_extra)), or None.
-
-        f overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included.
-        by_eta (C,) and by_extra (C, E) are what `cell_slopes` needs: for a `Regression` the
-        derivatives in eta = X beta and in the E entries of q after the coefficients' own. None
-        where the family's terms cannot be clamped.
-        """
-
-    @property
-    def cell_slopes(self) -> Callable[..., None] | None:
-        """A kernel f(q, rows, row_of_cell, term_data, found, weight, gradient), or None.
-
-        f adds to gradient (D,) the gradient of the sum of weight (C,) times the cells'
-        log-likelihoods, from `found` as `cell_terms` fills it.
-        """
-
-    @property
-    def public_settings(self) -> tuple[str, ...]:
-        """Names of the settings that `saturated` reads; a strict statement says their values."""
-
-    def slope_width(self, K: int) -> int:
-        """E, the number of columns of `cell_terms`' by_extra."""
-
-    def saturated(self, cells: Cells) -> Floats:
-        """a (C,), in nats: the supremum of each cell's log-likelihood over public parameters.
-
-        A function of the cell's outcome and of the settings alone. The deviance clamp takes it off.
-        """
-
-    def prepare(self, outcome: Floats, column: str) -> Model:
-        """The family with the values that it takes from the outcome (N,), in the column's unit.
-
-        Raises InputError for outcomes that the family cannot have.
-        """
-
-    def encode(self, outcome: Floats) -> Floats:
-        """Outcomes (N,) on the scale of the likelihood; `predict` returns them decoded."""
-
-    def stan_settings(self) -> dict[str, Any]:
-        """Data that the Stan programs need besides n, K, y, X and weights, by name."""
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        """The tuple that `cell_terms` takes after `row_of_cell`."""
 
     def dimension(self, K: int) -> int:
         """Length D of the unconstrained parameter vector."""
@@ -198,8 +101,62 @@ class Model(Protocol):
     def diagnosed(self, q: Floats, K: int) -> Floats:
         """Quantities (S, Q) that chains must agree on: q itself, unless labels may switch."""
 
-    def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
+
+class Likelihood(Protocol):
+    """What bounds and clamps read: log-likelihoods of one outcome, or of all columns of a table."""
+
+    def log_likelihood(self, draws: Draws, cells: Any) -> Floats:
         """Log-likelihood of each cell at each draw, shape (S, C), in nats, unweighted."""
+
+    def saturated(self, cells: Any) -> Floats:
+        """a (C,), in nats: the supremum of each cell's log-likelihood over public parameters."""
+
+
+class Terms(Protocol):
+    """What a clamp samples: each cell's log-likelihood within the density, with its slopes."""
+
+    @property
+    def cell_terms(self) -> Callable[..., None] | None:
+        """A kernel f(q, rows, row_of_cell, term_data, (log_lik, by_eta, by_extra)), or None.
+
+        f overwrites log_lik (C,) with each cell's log-likelihood in nats, constants in y included.
+        by_eta (C,) and by_extra (C, E) are what `cell_slopes` needs: for a `Regression` the
+        derivatives in eta = X beta and in the E entries of q after the coefficients' own. None
+        where the family's terms cannot be clamped.
+        """
+
+    @property
+    def cell_slopes(self) -> Callable[..., None] | None:
+        """A kernel f(q, rows, row_of_cell, term_data, found, weight, gradient), or None.
+
+        f adds to gradient (D,) the gradient of the sum of weight (C,) times the cells'
+        log-likelihoods, from `found` as `cell_terms` fills it.
+        """
+
+    def slope_width(self, K: int) -> int:
+        """E, the number of columns of `cell_terms`' by_extra."""
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        """The tuple that `cell_terms` takes after `row_of_cell`."""
+
+    @property
+    def public_settings(self) -> tuple[str, ...]:
+        """Names of the settings that `saturated` reads; a strict statement says their values."""
+
+
+class Prediction(Protocol):
+    """What draws synthetic values."""
+
+    @property
+    def predicts_from(self) -> tuple[str, ...]:
+        """Names of the draws that `predict` reads."""
+
+    @property
+    def reads_outcome(self) -> bool:
+        """Whether `predict` reads the confidential outcome: no guarantee then holds."""
+
+    def encode(self, outcome: Floats) -> Floats:
+        """Outcomes (N,) on the scale of the likelihood; `predict` returns them decoded."""
 
     def predict(
         self,
@@ -213,6 +170,55 @@ class Model(Protocol):
 
         `outcome` (N,), encoded, is given only where `reads_outcome`.
         """
+
+
+class Model(Density, Likelihood, Terms, Prediction, Protocol):
+    """A family of record densities p(y | X, theta) with the papers' priors, and what it declares.
+
+    `Family` has the usual answers.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether outcomes are whole numbers, to Stan and in the synthetic table."""
+
+    @property
+    def categorical(self) -> bool:
+        """Whether outcomes are codes of categories, between which no distance has a meaning."""
+
+    @property
+    def outcome_labels(self) -> tuple[str, ...] | None:
+        """Public labels of the levels whose codes 1 to L outcomes are; () takes the data's levels.
+
+        None for a family of numbers. A column of levels is coded, and its levels come back.
+        """
+
+    @property
+    def prepared_from_data(self) -> bool:
+        """Whether `prepare` takes values from the outcome that change the terms of every record.
+
+        The settings decide this answer: the answer is the same before `prepare` and after.
+        """
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """The caveats that the family adds to the privacy statement."""
+
+    @property
+    def remedy(self) -> str:
+        """A sentence on which of the family's settings to change where chains fail; often empty."""
+
+    def prepare(self, outcome: Floats, column: str) -> Model:
+        """The family with the values that it takes from the outcome (N,), in the column's unit.
+
+        Raises InputError for outcomes that the family cannot have.
+        """
+
+    def stan_settings(self) -> dict[str, Any]:
+        """Data that the Stan programs need besides n, K, y, X and weights, by name."""
 
 
 class Family:

@@ -73,38 +73,13 @@ class RError(PyvwsError, RuntimeError):
 def call(
     script: str, function: str, arguments: dict[str, Any], *, folder: Path | None = None
 ) -> Any:
-    """The value of an R function of `r_reference/<script>.R`.
+    """The value of an R function of `r_reference/<script>.R`, or of a script in another `folder`.
 
-    Parameters
-    ----------
-    script : str
-        Name of the file, without ``.R``. R reads the file into an environment of its own, once for
-        each content.
-    function : str
-        A function that the script defines.
-    arguments : dict
-        Arguments by the names of the function's parameters; `pyvws.r.convert.to_r` converts them.
-    folder : Path, optional
-        The folder of the script, instead of `r_reference`.
-
-    Returns
-    -------
-    object
-        The value as `pyvws.r.convert.from_r` gives it: an array, also for one value.
-
-    Raises
-    ------
-    RError
-        If R fails; `captured` has R's words.
-    InputError
-        If there is no such script, or an argument or the result cannot cross unchanged.
-    MissingDependencyError
-        If R, rpy2 or an R package of the script is missing.
-
-    Examples
-    --------
-    >>> call("rarith", "arithmetic_sum", {"x": np.array([1.0, 2.0])})  # doctest: +SKIP
-    array([3.])
+    R reads a script into an environment of its own, once for each content. `arguments` go by the
+    names of the function's parameters; `pyvws.r.convert` takes them and the value across, and one
+    value comes back as an array. Raises RError if R fails, whose `captured` has R's words;
+    InputError for no such script, or what cannot cross unchanged; MissingDependencyError where R,
+    rpy2 or an R package of the script is missing.
     """
     path = (folder or _resources.folder("r_reference")) / f"{script}.R"
     if not script.isidentifier() or not path.is_file():
@@ -146,12 +121,7 @@ def r_versions() -> dict[str, str]:
 def save_object(value: Any, path: Path) -> None:
     """Write an rpy2 object to an RDS file.
 
-    Raises
-    ------
-    InputError
-        For anything but an rpy2 object, or if R cannot write it.
-    MissingDependencyError
-        If R or rpy2 is missing.
+    Raises InputError for anything else, or if R cannot write it; MissingDependencyError without R.
     """
     outcome = SESSION.run(lambda: _save(value, path))
     if outcome.crash is not None:

@@ -54,24 +54,12 @@ def _rpy2() -> Any:
 
 
 def to_r(value: Any) -> Any:
-    """The R object of a Python value.
+    """The R object (`rpy2.rinterface.Sexp`) of a Python value.
 
-    Parameters
-    ----------
-    value : object
-        None, bool, int, float, str, date, datetime; NumPy arrays of one or two dimensions; pandas
-        arrays, Series and DataFrames; polars Series and DataFrames; a dict with text keys (named
-        list); a list or tuple (list).
-
-    Returns
-    -------
-    rpy2.rinterface.Sexp
-        The R object.
-
-    Raises
-    ------
-    InputError
-        If the value cannot cross unchanged, for example a whole number beyond 2^53.
+    A value is None, bool, int, float, str, date or datetime; a NumPy array of one or two
+    dimensions; a pandas array, Series or DataFrame; a polars Series or DataFrame; a dict with text
+    keys (named list); a list or tuple (list). Raises InputError if it cannot cross unchanged, for
+    example a whole number beyond 2^53.
     """
     if value is None:
         return _rpy2().NULL

@@ -34,24 +34,10 @@ _TYPES: Final = {
 
 
 def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
-    """Lines of help.
+    """Lines of help on a function, class or value of the package, or on its name ("Schema$read").
 
-    Parameters
-    ----------
-    what : object, str or None
-        A function, class or value of the package, or its name, such as "Schema$read". None lists
-        the package.
-    form : {"brief", "full"}
-        "brief" gives the usage and the first sentence.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    InputError
-        If the package has nothing of that name.
+    None lists the package. The form "brief" gives the usage and the first sentence. Raises
+    InputError if the package has nothing of that name.
     """
     if what is None or what is pyvws:
         return _listed()

@@ -223,7 +223,7 @@ def _warn_of_joint() -> None:
         "epsilon, fewer or coarser predictors, or another mechanism, of which pyvws compare finds "
         f"the best. column_checks in confidential/summary.json has the scores. {_INSIDE}",
         MisfitWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -269,7 +269,7 @@ def _warn(
         f"Synthetic columns do what their data does not: {' Also '.join(parts)} column_checks in "
         f"confidential/summary.json has the figures. {_INSIDE}",
         MisfitWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -283,5 +283,5 @@ def _warn_of_rules(table: ConfidentialTable, records: float) -> None:
             "them. records_that_break_rules in confidential/summary.json has the numbers. "
             f"{_INSIDE}",
             MisfitWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

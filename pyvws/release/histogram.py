@@ -1,56 +1,80 @@
-"""The datasets of a perturbed histogram: a run draws all of them from one noisy histogram."""
+"""A perturbed histogram as the source of draws: all datasets come from one noisy histogram."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.release.summary import Drawn
+from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import order_stream, released_rows, row_order
+from pyvws.tables.row_order import RowNumbers, order_stream
 
 
-def draw_from_histogram(
-    settings: RunSettings,
-    mechanism: PerturbedHistogram,
-    table: ConfidentialTable,
-    *,
-    seed: int,
-    row_name: str,
-) -> Drawn:
-    """Perturb the outcome's histogram and draw every dataset from it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramRun(DrawSource):
+    """A noisy histogram. The seed makes the draws from it repeatable; these cost no epsilon."""
 
-    With secret noise the order of rows is secret too. `seed` makes the draws from the noisy
-    histogram repeatable. These draws cost no epsilon. Under "loo" neighbours the noise protects
-    the number of records too, so a dataset has as many rows as the noisy counts add up to.
+    noisy: NoisyHistogram
+
+    def order_stream(self) -> np.random.Generator:
+        """With secret noise the order of rows is secret too."""
+        return np.random.default_rng() if self.noisy.publishable else order_stream(self.seed)
+
+    def streams(self) -> list[np.random.Generator]:
+        streams = np.random.SeedSequence(self.seed).spawn(self.settings.datasets)
+        return [np.random.default_rng(stream) for stream in streams]
+
+    def steps(
+        self, stream: np.random.Generator, rows: RowNumbers | int
+    ) -> Iterator[dict[str, Floats]]:
+        (outcome,) = self.table.outcomes
+        size = rows if isinstance(rows, int) else len(rows)
+        yield {outcome.name: synthesize_from_histogram(self.noisy, size, stream)}
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "epsilon_total": self.noisy.epsilon,
+            "privacy": self.statement.exact(),
+            "timings": {},
+            "records": self.table.records,
+            "settings": {},
+        }
+
+    def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
+        return {"record": np.arange(1, self.table.records + 1), **(rows or {})}
+
+    def posterior(self) -> dict[str, Any]:
+        return {
+            "lower": self.noisy.edges[:-1],
+            "upper": self.noisy.edges[1:],
+            "noisy_count": np.asarray(self.noisy.counts, dtype=np.float64),
+            "probability": self.noisy.probabilities,
+        }
+
+
+def histogram_run(
+    settings: RunSettings, mechanism: PerturbedHistogram, table: ConfidentialTable, *, seed: int
+) -> HistogramRun:
+    """Perturb the outcome's histogram.
+
+    Under "loo" neighbours the noise protects the number of records too, so a dataset has as many
+    rows as the noisy counts add up to.
     """
     (outcome,) = table.outcomes
     noisy = mechanism.perturb(outcome.y, seed=seed)
-    records = table.records
-    size = max(1, noisy.noisy_total) if mechanism.protects_records else records
-    streams = np.random.SeedSequence(seed).spawn(settings.datasets)
-    values = [
-        {outcome.name: synthesize_from_histogram(noisy, size, np.random.default_rng(stream))}
-        for stream in streams
-    ]
-    secret = mechanism.noise == "secret"
-    stream = np.random.default_rng() if secret else order_stream(seed)
-    order = None if settings.keep_order else row_order(stream, records)
-    columns: dict[str, Any] = {"record": np.arange(1, records + 1)}
-    if not mechanism.protects_records:
-        columns[row_name] = released_rows(order, records)
     statement = HistogramStatement(
-        mechanism=mechanism.name,
+        **shared_facts(settings, table),
         guarantee="none" if settings.compared else noisy.guarantee,
-        compared=settings.compared,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,
-        datasets=settings.datasets,
         bins=len(noisy.probabilities),
         noise_scale=noisy.scale,
         publishable=noisy.publishable,
@@ -58,26 +82,12 @@ def draw_from_histogram(
         bins_from_records=mechanism.bins is None,
         edges_from_data=mechanism.edges_from_data,
         allows_outside=mechanism.allow_outside,
-        columns_released_unchanged=table.unchanged,
-        rounded=settings.round,
-        keep_order=settings.keep_order,
     )
-    return Drawn(
-        values=values,
-        order=order,
-        records=columns,
-        posterior={
-            "lower": noisy.edges[:-1],
-            "upper": noisy.edges[1:],
-            "noisy_count": np.asarray(noisy.counts, dtype=np.float64),
-            "probability": noisy.probabilities,
-        },
+    return HistogramRun(
+        settings=settings,
+        table=table,
         statement=statement,
-        figures={
-            "epsilon_total": noisy.epsilon,
-            "privacy": statement.exact(),
-            "timings": {},
-            "records": records,
-            "settings": {},
-        },
+        seed=seed,
+        rows=max(1, noisy.noisy_total) if mechanism.protects_records else None,
+        noisy=noisy,
     )

@@ -14,8 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -26,18 +25,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
-from pyvws._base.cores import usable_cores
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.posterior.prediction import UnitsDrawn, unit_steps
-from pyvws.release.column_checks import Sample, check_columns, sampled
+from pyvws.release.column_checks import Sample
+from pyvws.release.datasets import Batch, draw_datasets, open_draws
+from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
-from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.release.summary import posterior_columns, summarize
+from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import RunColumns, run_columns
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.settings import RunSettings
@@ -56,14 +53,13 @@ from pyvws.tables.row_order import (
     UNLINKED_ROW,
     RowNumbers,
     laid_out,
-    order_stream,
     released_rows,
-    row_order,
 )
 from pyvws.tables.table_writers import AT_ONCE, TableWriter
 from pyvws.tables.units import UnitTally
 
 _PLACE = "place of this kind in the tally"
+_POLARS = nw.Implementation.POLARS
 
 
 def large_release(
@@ -123,13 +119,10 @@ def large_release(
         early.look(typed.to_dict(), y)
         early.refuse()
     checked = replace(checked, released=columns.released)
-    run = fitted_run(
-        settings, mechanism, checked, seed=seed, listener=listener, multiplicity=counts
-    )
+    run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
     digest, digest_of = source.digest(), "file"
     if digest is None:
         digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"
-    released = run.statement.released()
     with open_output(
         folder,
         datasets=settings.datasets,
@@ -137,28 +130,17 @@ def large_release(
         whole=False,
         overwrite=overwrite,
     ) as out:
-        samples = _write_records(run, source, kinds, columns, out, seed=seed)
-        checks = check_columns(
-            checked, samples, counts=counts, rounded=settings.round, records=run.records()
+        samples = _write_records(run, source, kinds, columns, out)
+        parts = once_a_run(
+            run,
+            samples,
+            as_table=pl.DataFrame,
+            began=began,
+            input_sha256=digest,
+            input_sha256_of=digest_of,
         )
-        out.finish(
-            privacy=released,
-            posterior=pl.DataFrame(posterior_columns(run.final.posterior)),
-            summary=summarize(
-                settings,
-                checked,
-                {**run.figures(), "column_checks": checks},
-                seed=seed,
-                began=began,
-                input_sha256=digest,
-                input_sha256_of=digest_of,
-            ),
-            config=config_text(settings, seed=None),
-            config_with_seed=config_text(settings, seed=seed),
-            console=run.console,
-            **schema_texts(settings),
-        )
-    return released
+        out.finish(**parts)
+    return run.statement.released()
 
 
 def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
@@ -251,46 +233,56 @@ def _tally_digest(rows: pl.DataFrame) -> str:
 
 
 def _write_records(
-    run: FittedRun,
+    run: DrawSource,
     table: LargeTable | TalliedTable,
     kinds: _Kinds,
     columns: RunColumns,
     out: Output,
-    *,
-    seed: int,
 ) -> list[Sample]:
     """Read the records once more; write each dataset and records.parquet step by step.
 
     Some rows of each dataset are returned.
     """
-    number = kinds.number
-    if run.rows is not None or run.table.members is not None:
-        nobody = np.zeros(number, dtype=np.int8)
-        for _ in _public_rows(run, table, kinds, columns, nobody, out.records):
-            pass  # The generator writes the records. No row of a dataset belongs to a record.
-    if run.table.members is not None:
-        return _write_units(run, run.table.members, columns.released, out.datasets)
-    if run.rows is not None:
-        batches = _rows_of_nobody(run.rows)
-    else:
-        order = None if run.settings.keep_order else row_order(order_stream(seed), number)
-        rows = released_rows(order, number)
-        batches = _public_rows(run, table, kinds, columns, rows, out.records)
+
+    def write(place: int, values: dict[str, Floats], public: Any, first: int) -> None:
+        made = [one.to_native() for one in run.table.written(values, _POLARS, first=first)]
+        rows = pl.DataFrame(made) if public is None else public.with_columns(made)
+        out.datasets[place](rows.select(columns.released))
+
+    return draw_datasets(run, _batches(run, table, kinds, columns, out), write)
+
+
+def _batches(
+    run: DrawSource,
+    table: LargeTable | TalliedTable,
+    kinds: _Kinds,
+    columns: RunColumns,
+    out: Output,
+) -> Iterator[Batch]:
+    """The rows of the datasets; `out` gets each record's confidential figures."""
+    number, members = kinds.number, run.table.members
+    order = run.record_of_row(number) if run.linked else None
+    rows = released_rows(order, number) if run.linked else np.zeros(number, dtype=np.int8)
+    batches = _public_rows(run, table, kinds, columns, rows, out.records)
+    if run.linked:
         if order is not None:
             del order
             batches = laid_out(batches, rows, size=AT_ONCE, folder=out.folder)
-    many = number if run.rows is None else run.rows
-    return _write_datasets(run, batches, columns.released, out.datasets, many)
-
-
-def _rows_of_nobody(many: int) -> Iterator[pl.DataFrame]:
-    """Rows without predictors: all kinds are alike then, so each row names the tally's first."""
-    for start in range(0, many, AT_ONCE):
-        yield pl.DataFrame({_PLACE: np.zeros(min(AT_ONCE, many - start), dtype=np.uint32)})
+        for batch in batches:
+            yield Batch(batch[_PLACE].to_numpy(), number, batch)
+        return
+    for _ in batches:
+        pass  # The generator writes the records. No row of a dataset belongs to a record.
+    if members is not None:
+        units = run.rows or members.number
+        yield Batch(units, units * members.members.sizes[1])
+    elif run.rows is not None:  # All kinds are alike, so each row stands for the tally's first.
+        for start in range(0, run.rows, AT_ONCE):
+            yield Batch(np.zeros(min(AT_ONCE, run.rows - start), dtype=np.uint32), run.rows)
 
 
 def _public_rows(
-    run: FittedRun,
+    run: DrawSource,
     table: LargeTable | TalliedTable,
     kinds: _Kinds,
     columns: RunColumns,
@@ -302,7 +294,6 @@ def _public_rows(
     `rows` (N,) names the row of the datasets, from 1, that a record becomes, if it becomes a row.
     """
     per_kind = run.records()
-    linked = run.rows is None and run.table.members is None
     row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
     searches, read = _searches(columns.public, table.columns, run.table), 0
     for batch in table.batches(columns.all, AT_ONCE):
@@ -314,7 +305,7 @@ def _public_rows(
         if len(become) < batch.height:
             raise InputError(TABLE_CHANGED)
         of_kind = {name: values[kind] for name, values in per_kind.items()}
-        records(pl.DataFrame({**({row_name: become} if linked else {}), **of_kind}))
+        records(pl.DataFrame({**({row_name: become} if run.linked else {}), **of_kind}))
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
@@ -330,66 +321,6 @@ def _searches(
     return [
         (OutcomeCopies(columns, header, name, kind), y) for name, (y, kind) in table.sought.items()
     ]
-
-
-def _write_datasets(
-    run: FittedRun,
-    batches: Iterable[pl.DataFrame],
-    released: list[str],
-    writers: list[TableWriter],
-    many: int,
-) -> list[Sample]:
-    """Draw outcomes for each batch of `many` rows, and return some of the rows of each dataset.
-
-    Each dataset has a random stream of its own.
-    """
-    settings = run.settings
-    streams = run.streams()
-    kept: list[list[Sample]] = [[] for _ in writers]
-    first = 1
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        for batch in batches:
-
-            def write(number: int, batch: pl.DataFrame = batch, first: int = first) -> None:
-                draw, rng = streams[number]
-                rows = batch[_PLACE].to_numpy()
-                values = run.values(draw, rng, rows)
-                kept[number].append(sampled(values, run.table, rows, first=first, of=many))
-                columns = run.table.written(values, nw.Implementation.POLARS, first=first)
-                made = [one.to_native() for one in columns]
-                writers[number](batch.with_columns(made).select(released))
-
-            for job in [pool.submit(write, number) for number in range(settings.datasets)]:
-                job.result()
-            first += batch.height
-    return [_joined(parts) for parts in kept]
-
-
-def _write_units(
-    run: FittedRun, drawn: UnitsDrawn, released: list[str], writers: list[TableWriter]
-) -> list[Sample]:
-    """Draw the whole units of each dataset in steps, and return some of its rows."""
-    settings, number = run.settings, run.rows or drawn.number
-    streams = run.streams()
-
-    def write(place: int) -> Sample:
-        draw, rng = streams[place]
-        kept: list[Sample] = []
-        first = 1
-        for values in unit_steps(run.table.drawn, draw, rng, drawn=drawn, units=number):
-            most = number * drawn.members.sizes[1]
-            kept.append(sampled(values, run.table, None, first=first, of=most))
-            made = run.table.written(values, nw.Implementation.POLARS, first=first)
-            writers[place](pl.DataFrame([one.to_native() for one in made]).select(released))
-            first += len(made[0])
-        return _joined(kept)
-
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        return list(pool.map(write, range(settings.datasets)))
-
-
-def _joined(parts: Sequence[Sample]) -> Sample:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _places(batch: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,10 +21,10 @@ from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
 from pyvws.models.model import Draws
 from pyvws.models.sequence import TableCells, TableModel
-from pyvws.posterior.prediction import predicted, predicted_units
+from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
+from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.release.summary import (
-    Drawn,
     fit_figures,
     posterior_columns,
     record_columns,
@@ -51,7 +51,7 @@ from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.cells import Records
-from pyvws.tables.row_order import RowNumbers, order_stream, released_rows, row_order
+from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.units import Units
 
 Log = Callable[[str], None]
@@ -62,50 +62,43 @@ _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a releas
 _ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", str: "noisy"}
 
 
-@dataclass(frozen=True, slots=True)
-class FittedRun:
-    """A run before it draws its datasets.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedRun(DrawSource):
+    """A run with a pseudo posterior before it draws its datasets.
 
     `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets.
-    Searches found `constants`; Stan printed `console`. `rows` is the number of rows by a setting,
-    None for one row a record. `tells_nothing` says whether the clamp left only the prior; `outside`
-    has the shares of terms outside its window, where there is one.
+    Searches found `constants`. `tells_nothing` says whether the clamp left only the prior;
+    `outside` has the shares of terms outside its window, where there is one.
     """
 
-    settings: RunSettings
-    table: ConfidentialTable
     loop: SynthesisLoop
     own: Weighting
     final: WeightedFit
     constants: dict[str, float]
     statement: PrivacyStatement
-    console: str
-    rows: int | None
     tells_nothing: bool
     outside: OutsideShares | None
 
     def streams(self) -> list[tuple[Draws, np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
-        of = self.settings
-        found = self.loop.predictors(self.final, of.datasets, of.draws_per_release)
-        if of.sampling == "systematic":
-            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in found]
-        return found
+        settings = self.settings
+        pairs = self.loop.predictors(self.final, settings.datasets, settings.draws_per_release)
+        if settings.sampling == "systematic":
+            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in pairs]
+        return pairs
 
-    def values(
-        self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
-    ) -> dict[str, Floats]:
-        """Synthetic values by column of rows that stand for records, as `predicted` draws them.
-
-        Whole units, where the run draws them, stand for no record; `rows` is their number.
-        """
-        if self.table.members is not None:
-            units: Any = {"drawn": self.table.members, "units": rows}
-            return predicted_units(self.table.drawn, draw, rng, **units)
-        return predicted(self.table.drawn, draw, rng, rows=rows, public=self.table.public)
+    def steps(
+        self, stream: tuple[Draws, np.random.Generator], rows: RowNumbers | int
+    ) -> Iterator[dict[str, Floats]]:
+        """Values as `predicted` draws them, or those of whole units, which stand for no record."""
+        table = self.table
+        if table.members is not None:
+            units: Any = {"drawn": table.members, "units": rows}
+            yield from unit_steps(table.drawn, *stream, **units)
+        else:
+            yield predicted(table.drawn, *stream, rows=rows, public=table.public)
 
     def figures(self) -> dict[str, Any]:
-        """The run's own part of summary.json."""
         told: dict[str, Any] = {}
         if self.outside is not None:
             by_draw = self.outside.by_draw
@@ -125,16 +118,19 @@ class FittedRun:
             told = {**told, "records_that_break_rules": self.table.breaking}
         return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
-    def records(self) -> dict[str, Floats]:
-        """Columns of records.parquet, an entry (N,) for each record that was fitted."""
-        found = record_columns(self.own, self.final, [one.name for one in self.table.outcomes])
-        if self.table.units is not None:  # Each record gets the figures of its unit.
-            found = {name: values[self.table.units] for name, values in found.items()}
+    def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
+        table = self.table
+        columns = record_columns(self.own, self.final, [column.name for column in table.outcomes])
+        if table.units is not None:  # Each record gets the figures of its unit.
+            columns = {name: values[table.units] for name, values in columns.items()}
         if self.outside is not None:
-            found["share_outside_window"] = self.outside.by_record
-        if self.table.exponents is not None:
-            found["survey_exponent"] = self.table.exponents
-        return found
+            columns["share_outside_window"] = self.outside.by_record
+        if table.exponents is not None:
+            columns["survey_exponent"] = table.exponents
+        return {**(rows or {}), **columns}
+
+    def posterior(self) -> dict[str, Any]:
+        return posterior_columns(self.final.posterior)
 
 
 def open_loop(
@@ -194,47 +190,20 @@ def fitted_run(
     if weighting.clamp is not None:
         of_fit = (final.posterior, final.weights, weighting.clamp)
         outside = share_outside(loop.model, loop.cells, *of_fit)
-    said = "".join(console)
     return FittedRun(
-        settings, table, loop, weighting, final, constants, statement, said, rows, nothing, outside
-    )
-
-
-def draw_from_posterior(
-    settings: RunSettings,
-    mechanism: Mechanism,
-    table: ConfidentialTable,
-    *,
-    seed: int,
-    row_name: str,
-    listener: Listener,
-    loop: SynthesisLoop | None = None,
-) -> Drawn:
-    """Run a mechanism on a checked table; `row_name` heads the row numbers in records.parquet.
-
-    `loop` is as of `fitted_run`.
-    """
-    run = fitted_run(settings, mechanism, table, seed=seed, listener=listener, loop=loop)
-    columns: dict[str, Any] = dict(run.records())
-    order: RowNumbers | None
-    rows: RowNumbers | int
-    if table.members is not None:  # No row is a record's.
-        order, rows = None, run.rows or table.members.number
-    elif run.rows is not None:  # There are no predictors, so one row of the design is like another.
-        order = rows = np.zeros(run.rows, dtype=np.intp)
-    else:
-        order = None if settings.keep_order else row_order(order_stream(seed), table.records)
-        columns = {row_name: released_rows(order, table.records), **columns}
-        rows = table.records if order is None else order
-    values = [run.values(draw, rng, rows) for draw, rng in run.streams()]
-    return Drawn(
-        values=values,
-        order=order,
-        records=columns,
-        posterior=posterior_columns(run.final.posterior),
-        statement=run.statement,
-        figures=run.figures(),
-        console=run.console,
+        settings=settings,
+        table=table,
+        statement=statement,
+        seed=seed,
+        rows=rows,
+        counts=multiplicity,
+        console="".join(console),
+        loop=loop,
+        own=weighting,
+        final=final,
+        constants=constants,
+        tells_nothing=nothing,
+        outside=outside,
     )
 
 
@@ -312,7 +281,7 @@ def _statement(
     enforced = weighting.clamp is not None
     from_data = data_weights(mechanism, downscaled=settings.downscale)
     return PrivacyStatement(
-        mechanism=mechanism.name,
+        **shared_facts(settings, table),
         claim=mechanism.claim,
         mechanism_caveats=(*mechanism.caveats, *survey_caveats(settings.public_table)),
         unchecked=settings.unchecked,
@@ -343,14 +312,9 @@ def _statement(
         confirmed=final.confirmed,
         target=settings.target_epsilon,
         growth=growth_per_doubling(final.bounds.by_draw),
-        datasets=settings.datasets,
         draws=final.posterior.n_draws,
         draws_per_release=settings.draws_per_release,
         threshold=settings.threshold,
-        columns_released_unchanged=table.unchanged,
-        rounded=settings.round,
-        keep_order=settings.keep_order,
-        compared=settings.compared,
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,16 +181,10 @@ class Release:
             out.records(nw.from_native(self.records, eager_only=True).to_polars())
             for write, dataset in zip(out.datasets, self.datasets, strict=True):
                 write(_in_polars(dataset, format))
-            out.finish(
-                privacy=self.privacy,
-                posterior=nw.from_native(self.posterior, eager_only=True).to_polars(),
-                summary=self.summary,
-                config=self.config,
-                config_with_seed=self.config_with_seed,
-                console=self.console,
-                schema=self.schema,
-                public_schema=self.public_schema,
-            )
+            parts = {part.name: getattr(self, part.name) for part in fields(self)}
+            del parts["datasets"], parts["records"]
+            parts["posterior"] = nw.from_native(self.posterior, eager_only=True).to_polars()
+            out.finish(**parts)
         return target
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import platform
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, cast
@@ -17,53 +17,43 @@ from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Posterior
-from pyvws.statement.accounting import PrivacyStatement, Statement
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.release.column_checks import Sample, check_columns
+from pyvws.release.draw_source import DrawSource
+from pyvws.statement.accounting import PrivacyStatement
+from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers
 from pyvws.tables.units import Units
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """The draws of a run for a table in memory, the same for every mechanism.
-
-    `values` has the synthetic values of each dataset by column. `order` names the record of each
-    row, None where row i is record i's. `records` and `posterior` are columns of confidential
-    tables. `figures` is the run's own part of summary.json.
-    """
-
-    values: list[dict[str, Floats]]
-    order: RowNumbers | None
-    records: dict[str, Any]
-    posterior: dict[str, Any]
-    statement: Statement
-    figures: dict[str, Any]
-    console: str = ""
-
-
-def summarize(
-    settings: RunSettings,
-    table: ConfidentialTable,
-    figures: dict[str, Any],
+def once_a_run(
+    run: DrawSource,
+    samples: Sequence[Sample],
     *,
-    seed: int,
+    as_table: Callable[[dict[str, Any]], Any],
     began: float,
     input_sha256: str | None,
     input_sha256_of: str = "file",
 ) -> dict[str, Any]:
-    """The exact, confidential content of summary.json. The run began at perf_counter `began`."""
-    timings = {"total_seconds": time.perf_counter() - began, **figures["timings"]}
-    return {
+    """The parts of a release that a run has once, by the names that `Release` gives them.
+
+    `samples` are rows of each dataset, which are checked here. `as_table` makes a table of columns.
+    The run began at perf_counter `began`.
+    """
+    settings, table = run.settings, run.table
+    figures = run.figures()
+    checks = check_columns(
+        table, samples, counts=run.counts, rounded=settings.round, records=run.records()
+    )
+    summary = {
         **figures,
-        "timings": timings,
+        "column_checks": checks,
+        "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
         "settings": {**settings.recorded(table.families), **figures["settings"]},
-        "seed": seed,
+        "seed": run.seed,
         "input_sha256": input_sha256 or table.sha256,
         "input_sha256_of": (
             input_sha256_of if input_sha256 else "outcomes and design matrices as float64"
@@ -73,6 +63,15 @@ def summarize(
             "python": platform.python_version(),
             **{name: _version(name) for name in _LIBRARIES},
         },
+    }
+    return {
+        "privacy": run.statement.released(),
+        "posterior": as_table(run.posterior()),
+        "summary": summary,
+        "console": run.console,
+        "config": config_text(settings, seed=None),
+        "config_with_seed": config_text(settings, seed=run.seed),
+        **schema_texts(settings),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import narwhals as nw
 
@@ -14,24 +14,19 @@ from pyvws._base.private_folder import sweep
 from pyvws._base.seeds import chosen_seed
 from pyvws._base.setting import documented, merged, settings_of
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.release.column_checks import check_columns, sampled
-from pyvws.release.histogram import draw_from_histogram
+from pyvws.release.datasets import draw_whole, open_draws
 from pyvws.release.large import large_release
-from pyvws.release.posterior import draw_from_posterior
 from pyvws.release.release import Release
-from pyvws.release.summary import summarize
+from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected, spelled_out
-from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
 from pyvws.tables.frame import column_names, narwhal_view, written_as_text
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
-from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
+from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +103,6 @@ class Synthesizer(RunSettings):
         began = time.perf_counter()
         sweep()
         seed = chosen_seed(seed)
-        mechanism = cast(Mechanism, self.mechanism)
         frame, ordered = collected(frame, self)
         if release_frame is not None and not ordered:
             raise InputError(
@@ -118,44 +112,22 @@ class Synthesizer(RunSettings):
         written = () if release_frame is None else written_as_text(frame, release_frame)
         table = check_table(frame, self, written=written)
         look_for_copies(frame, table.unchanged, table.sought)
-        given: Any = {"seed": seed, "row_name": RELEASED_ROW if ordered else UNLINKED_ROW}
-        if mechanism.fits_model:
-            drawn = draw_from_posterior(self, mechanism, table, listener=listener, **given)
-        else:
-            drawn = draw_from_histogram(self, cast(PerturbedHistogram, mechanism), table, **given)
-
-        samples = [
-            sampled(made, table, drawn.order, of=len(next(iter(made.values()))))
-            for made in drawn.values
-        ]
-        checks = check_columns(
-            table, samples, counts=None, rounded=self.round, records=drawn.records
-        )
+        run = open_draws(self, table, seed=seed, listener=listener)
+        drawn = draw_whole(run)
+        row_name = RELEASED_ROW if ordered else UNLINKED_ROW
+        rows = {row_name: released_rows(drawn.order, table.records)} if run.linked else {}
 
         def like(columns: dict[str, Any]) -> Any:
             return nw.from_dict(columns, backend=table.implementation).to_native()
 
+        parts = once_a_run(
+            run, drawn.samples, as_table=like, began=began, input_sha256=input_sha256
+        )
+        source = frame if release_frame is None else release_frame
         return Release(
-            datasets=table.datasets(
-                frame if release_frame is None else release_frame,
-                drawn.values,
-                order=drawn.order,
-            ),
-            privacy=drawn.statement.released(),
-            records=like(drawn.records),
-            posterior=like(drawn.posterior),
-            summary=summarize(
-                self,
-                table,
-                {**drawn.figures, "column_checks": checks},
-                seed=seed,
-                began=began,
-                input_sha256=input_sha256,
-            ),
-            console=drawn.console,
-            config=config_text(self, seed=None),
-            config_with_seed=config_text(self, seed=seed),
-            **schema_texts(self),
+            datasets=table.datasets(source, drawn.values, order=drawn.order),
+            records=like(run.records(rows)),
+            **parts,
         )
 
     def fit_to(

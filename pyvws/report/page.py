@@ -149,7 +149,7 @@ def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
     """Title and explanation of a mechanism; the statement itself holds both for an agency's own."""
     name = privacy["mechanism"]
     if name in MECHANISMS:
-        return MECHANISMS[name].title, MECHANISMS[name].explanation
+        return MECHANISMS[name].declared.title, MECHANISMS[name].declared.explanation
     brought = privacy.get("mechanism_words", {})
     return brought.get("title", name), brought.get("explanation", "")
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
@@ -28,6 +27,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.printed import PairedDifference, paired_difference, paired_table
@@ -134,12 +134,8 @@ _PAPER_SIZE = 1000  # n in section 6 of the paper.
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the figures; show tables and explanation."""
-    import polars as pl
-
     rows = [row for result in results.values() for row in result.rows]
-    lines, text = summary(settings, rows), list(_explanation(settings, results))
-    write_whole(out / "summary.csv", pl.DataFrame(lines).write_csv())
-    write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
+    lines = summary(settings, rows)
     replicates = len({row["replicate"] for row in rows})
     shown = [_table(settings, lines, data, replicates) for data in settings["data"]]
     if replicates > 1:
@@ -149,8 +145,12 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
             )
             for data in settings["data"]
         ]
-    return Report(
-        [*shown, *text], ["summary.csv", "explanation.txt", *_figures(settings, rows, out)]
+    return write_report(
+        out,
+        shown,
+        tables={"summary.csv": lines},
+        text=_explanation(settings, results),
+        pictures=_figures(settings, rows),
     )
 
 
@@ -309,7 +309,7 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
     )
 
 
-def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path) -> list[str]:
+def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw bounds and mu over n, and at the paper's n the violins of bounds and estimands."""
     from pyvws.plots import contraction, replicate_violins
 
@@ -356,9 +356,7 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]], out: Path)
             _TITLES[data]: 0.5 * of["epsilon"] for data, of in settings["data"].items()
         }
         made["local-to-global.png"] = contraction(panels, global_bounds)
-    for name, figure in made.items():
-        figure.savefig(out / name, dpi=120)
-    return list(made)
+    return made
 
 
 STUDY = ReplicatedStudy(

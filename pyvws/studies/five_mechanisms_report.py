@@ -14,9 +14,9 @@ import numpy as np
 from scipy import stats
 
 from pyvws._base.checks import Floats
-from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import Key, Result
 from pyvws.errors import PyvwsError
+from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_synthesizers import DEVIANCE, HISTOGRAM, LABELS
 from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference, paired_table
@@ -252,17 +252,16 @@ _MEANS = ("u_m", "u_a", "median", "q15", "q90", "mean")
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the figures; show table and explanation."""
-    import polars as pl
-
-    text = list(explanation(settings, results))
-    cases = Cases.of(results)
+    text = list(explanation(settings, results))  # It checks the clamp before anything is written.
+    cases, R = Cases.of(results), len(results)
     lines = summary(cases, settings)
-    write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
-    write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
-    R = len(results)
-    shown = [_table(settings, lines, R), *_order(cases, settings, R), *text]
-    figures = _figures(cases, settings, out)
-    return Report(shown, ["summary.csv", "explanation.txt", *figures])
+    return write_report(
+        out,
+        [_table(settings, lines, R), *_order(cases, settings, R)],
+        tables={"summary.csv": lines},
+        text=text,
+        pictures=_figures(cases, settings),
+    )
 
 
 def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -330,14 +329,14 @@ def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterat
         yield paired_table(f"Pairs of the slides' order at epsilon {ORDER_EPSILON:g}", pairs)
 
 
-def _figures(cases: Cases, settings: Mapping[str, Any], out: Path) -> list[str]:
+def _figures(cases: Cases, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw the slides' violins, a panel for each epsilon, without and with downscaling."""
     from pyvws.plots import replicate_violins
 
     titles = {f"epsilon = {epsilon:g}": epsilon for epsilon in settings["epsilons"]}
     half = {title: 0.5 * epsilon for title, epsilon in titles.items()}
     true = dict.fromkeys(titles, truth(settings)["median"])
-    names = []
+    drawn = {}
     for file, column, name, lines, line in (
         ("lipschitz", "lipschitz", "database Lipschitz bound (nats)", half, "epsilon / 2"),
         ("max-ecdf", "u_m", "maximum ECDF distance", None, ""),
@@ -353,7 +352,6 @@ def _figures(cases: Cases, settings: Mapping[str, Any], out: Path) -> list[str]:
                 }
                 for title, epsilon in titles.items()
             }
-            names.append(f"{file}{'-downscaled' * downscaled}.png")
             figure = replicate_violins(groups, lines, name=name, line=line)
-            figure.savefig(out / names[-1], dpi=120)
-    return names
+            drawn[f"{file}{'-downscaled' * downscaled}.png"] = figure
+    return drawn

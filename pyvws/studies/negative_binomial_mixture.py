@@ -22,6 +22,7 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop
+from pyvws.studies._report import save_pictures
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 
@@ -170,8 +171,7 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
             statistics(result.y),
         ),
     }
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=120)
+    save_pictures(figures, folder)
     return ["table.csv", *figures]
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
+from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.printed import paired_table
 from pyvws.studies.replicates import Report
@@ -39,7 +39,6 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     cells = {seed: compare(rows, seed) for seed in seeds}
     risks = _risk_rows(settings, rows)
     averaged = {seed: _averaged(results, seed) for seed in seeds}
-    text = explanation(settings, rows, averaged)
     lines = [
         {
             **{name: asdict(c.published)[name] for name in ("table", "row", "column")},
@@ -50,36 +49,29 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         for c in of_seed
     ]
     pairs = {seed: differences(rows, seed) for seed in seeds}
-    files = {"tables.csv": _csv(lines), "risks.csv": _csv(risks)}
-    files["pairs.csv"] = _csv(
-        [
-            {"data_seed": seed, **asdict(pair), "told_apart": pair.told_apart}
-            for seed, of_seed in pairs.items()
-            for pair in of_seed
-        ]
-    )
-    files["explanation.txt"] = "\n\n".join(text) + "\n"
-    for name, content in files.items():
-        write_whole(out / name, content)
+    differing = [
+        {"data_seed": seed, **asdict(pair), "told_apart": pair.told_apart}
+        for seed, of_seed in pairs.items()
+        for pair in of_seed
+    ]
     apart = [
         paired_table(f"What the replicates tell apart, data of R's seed {seed}", of_seed)
         for seed, of_seed in pairs.items()
         if replicates > 1
     ]
-    shown = [*_published_tables(cells, replicates), *apart, _risk_table(risks, replicates), *text]
-    return Report(shown, [*files, *_figures(settings, results, out)])
+    return write_report(
+        out,
+        [*_published_tables(cells, replicates), *apart, _risk_table(risks, replicates)],
+        tables={"tables.csv": lines, "risks.csv": risks, "pairs.csv": differing},
+        text=explanation(settings, rows, averaged),
+        pictures=_figures(settings, results),
+    )
 
 
 def _averaged(results: Mapping[Key, Result], seed: int) -> dict[str, Floats]:
     """Each record's risk (n,) by synthesizer and r, averaged over the replicates on one dataset."""
     own = [result.extra["risks"] for key, result in results.items() if key[1] == seed]
     return {name: np.mean([risks[name] for risks in own], axis=0) for name in own[0]}
-
-
-def _csv(rows: Rows) -> str:
-    import polars as pl
-
-    return pl.DataFrame(rows).write_csv()
 
 
 def _published_tables(cells: Mapping[int, list[ComparedCell]], replicates: int) -> Iterator[Any]:
@@ -158,7 +150,7 @@ def _risk_table(risks: Rows, replicates: int) -> Any:
     return made
 
 
-def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> list[str]:
+def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict[str, Any]:
     """Draw the risks' violins and whack-a-mole scatters of the first replicate and dataset."""
     from pyvws import plots
 
@@ -178,6 +170,4 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Pa
     made["whack-a-mole.png"] = plots.whack_a_mole_scatter(
         pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
     )
-    for name, figure in made.items():
-        figure.savefig(out / name, dpi=120)
-    return list(made)
+    return made

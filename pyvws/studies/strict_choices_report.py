@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import Key, Result
+from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference
 from pyvws.studies.replicates import Report
-from pyvws.studies.strict_report import MIXED, TITLES, save_picture
+from pyvws.studies.strict_report import MIXED, TITLES
 
 LABELS: Final = {
     "none": "none",
@@ -83,17 +83,17 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the picture; show tables and explanation."""
-    import polars as pl
-
     lines, rows = means(results), Rows(results)
-    text = list(explanation(settings, results))
-    write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
-    write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
     shown = [_weights_table(settings, lines)]
     shown += [_engines_table(settings, rows, lines)]
     shown += [_draws_table(lines, data) for data in settings["draw_data"]]
-    save_picture(_picture(settings, rows), out / "strict-choices.svg")
-    return Report([*shown, *text], ["summary.csv", "explanation.txt", "strict-choices.svg"])
+    return write_report(
+        out,
+        shown,
+        tables={"summary.csv": lines},
+        text=explanation(settings, results),
+        pictures={"strict-choices.svg": _picture(settings, rows)},
+    )
 
 
 def _weights_table(settings: Mapping[str, Any], lines: list[Line]) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import Key, Result
+from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.replicates import Report
 
@@ -142,20 +142,20 @@ def aims(settings: Mapping[str, Any], lines: list[Line]) -> list[Aim]:
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the pictures; show tables and explanation."""
-    import polars as pl
-
     lines = means(results)
-    text = list(explanation(settings, results, lines))
-    write_whole(out / "summary.csv", pl.DataFrame(lines, infer_schema_length=None).write_csv())
-    write_whole(out / "explanation.txt", "\n\n".join(text) + "\n")
     kinds = dict.fromkeys(line["data"] for line in lines)
     whole = {data: n for data in kinds if (n := full_size(settings, data))}
     grown = [data for data in kinds if data not in settings["n"]]
     shown = [_aims_table(aims(settings, lines))]
     shown += [_table(lines, data, n) for data, n in whole.items()]
     shown += [_growth_table(settings, lines, data) for data in grown]
-    pictures = _pictures(settings, lines, out)
-    return Report([*shown, *text], ["summary.csv", "explanation.txt", *pictures])
+    return write_report(
+        out,
+        shown,
+        tables={"summary.csv": lines},
+        text=explanation(settings, results, lines),
+        pictures=_pictures(settings, lines),
+    )
 
 
 def _aims_table(found: list[Aim]) -> Any:
@@ -297,7 +297,7 @@ def _far(settings: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
             )
 
 
-def _pictures(settings: Mapping[str, Any], lines: list[Line], out: Path) -> list[str]:
+def _pictures(settings: Mapping[str, Any], lines: list[Line]) -> dict[str, Any]:
     """Draw U_m against epsilon, a panel for each table, and U_m against n."""
     from pyvws.plots import utility_by_guarantee
 
@@ -318,9 +318,7 @@ def _pictures(settings: Mapping[str, Any], lines: list[Line], out: Path) -> list
         kinds = {"Unweighted": "none", "LW": "asymptotic-dp"}
         kinds |= {_at(epsilon): "dp" for epsilon in settings["few_epsilons"]}
         drawn["strict-by-size.svg"] = utility_by_guarantee(growing, kinds, against="records")
-    for name, figure in drawn.items():
-        save_picture(figure, out / name)
-    return list(drawn)
+    return drawn
 
 
 def _against_epsilon(lines: list[Line], data: str, n: int) -> dict[str, dict[float, Floats]]:
@@ -351,11 +349,3 @@ def _against_n(
         if line["data"] == data and label is not None:
             found.setdefault(label, {})[float(line["n"])] = np.array([line["u_m"]])
     return found
-
-
-def save_picture(figure: Any, path: Path) -> None:
-    """Write an SVG that is the same for the same figure."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "pyvws"}):
-        figure.savefig(path, metadata={"Date": None})

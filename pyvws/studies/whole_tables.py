@@ -33,9 +33,9 @@ from pyvws.errors import (
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import make_mechanism
+from pyvws.studies._report import save_pictures
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.other_tools import Tool, installed, made_by
-from pyvws.studies.strict_report import save_picture
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.column import Column
 from pyvws.tables.files import read_table
@@ -398,7 +398,7 @@ def _shown(value: float | None, form: str) -> str:
 def write(result: TableStudy, folder: Path) -> list[str]:
     """Write table.csv and tables.svg into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    save_picture(_figure(result), folder / "tables.svg")
+    save_pictures({"tables.svg": _figure(result)}, folder)
     return ["table.csv", "tables.svg"]
 
 

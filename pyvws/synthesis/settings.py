@@ -61,7 +61,7 @@ _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights 
 
 def mechanisms_that(have: str) -> list[str]:
     """Names of the mechanisms that have a property."""
-    return [name for name, kind in MECHANISMS.items() if getattr(kind, have) is True]
+    return [name for name, kind in MECHANISMS.items() if getattr(kind.declared, have) is True]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

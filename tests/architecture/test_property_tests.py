@@ -64,6 +64,8 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
+    "evaluation.original_and_datasets.named": "puts a role before a message",
+    "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
@@ -176,6 +178,15 @@ PROPERTY_TESTS = {
     ),
     "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.original_and_datasets.complete_records": (
+        "evaluation/test_complete_records.py::test_a_fit_is_that_of_the_complete_records"
+    ),
+    "evaluation.original_and_datasets.rising_edges": (
+        "evaluation/test_original_and_datasets.py::test_edges_rise_or_are_refused"
+    ),
+    "evaluation.original_and_datasets.shared_codes": (
+        "evaluation/test_original_and_datasets.py::test_codes_are_equal_where_the_cells_are_equal"
+    ),
     "evaluation.published_table.tabulate": (
         "evaluation/test_published_table.py::test_every_figure_against_its_parts"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.least_squares import fit_formula
+from pyvws.evaluation.original_and_datasets import complete_records
 from pyvws.evaluation.regression_utility import regression_utility
 
 SCHEMA = vws.Schema(
@@ -65,6 +67,8 @@ def test_a_fit_is_that_of_the_complete_records(seed, made, share):
         assert found.coefficients.tolist() == wanted.coefficients.tolist()
         assert found.variances.tolist() == wanted.variances.tolist()
         assert (found.records, found.dropped) == (len(complete), 40 - len(complete))
+    kept = complete_records(nw.from_native(made(cells)), CODES, SCHEMA)
+    assert kept["x"].to_list() == complete["x"].to_list()
     others = ~gone[:, [0, 1]].any(axis=1)
     assert fit_formula(made(cells), "y ~ x", schema=SCHEMA).records == others.sum()
 

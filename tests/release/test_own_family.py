@@ -174,7 +174,7 @@ def test_an_outcome_that_it_refuses_ends_the_run(table: pl.DataFrame) -> None:
 def test_what_is_no_family_is_refused_before_any_work() -> None:
     for other, message in (
         (type("Other", (Exponential,), {"name": "poisson"}), "needs a name of its own"),
-        (type("Other", (Family,), {"name": "other"}), "lacks predicts_from, whole_numbers"),
+        (type("Other", (Family,), {"name": "other"}), "lacks predicts_from, predict"),
     ):
         with pytest.raises(InputError, match=message):
             vws.Synthesizer(outcome="cost", model=dataclass(frozen=True)(other)())

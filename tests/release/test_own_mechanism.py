@@ -13,10 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import MechanismBase
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.posterior.clamp import Clamp
 
@@ -29,32 +30,32 @@ CAP = Phrase("public-cap", words="The cap was fixed without the {data}.")
 class Capped(MechanismBase):
     """Weights cap / y above a public cap, and 1 up to it."""
 
-    name = "capped"
-    title = "Capped <b>"
-    explanation = "Records above a public cap count less."
-    claim = "asymptotic-dp"
-    caveats = (CAP,)
-    in_steps = True
+    declared = Facts(
+        name="capped",
+        title="Capped <b>",
+        explanation="Records above a public cap count less.",
+        claim="asymptotic-dp",
+        caveats=(CAP,),
+        in_steps=True,
+    )
 
     cap: float = 20.0
 
-    def weigh(self, loop: Loop, request: Request) -> Weighting:
-        weights = self.cap / np.maximum(request.y, self.cap)
-        return Weighting(loop.fit(weights, self.title), 1.0 - weights)
+    def record_weights(self, request: Request) -> Floats:
+        return np.asarray(self.cap / np.maximum(request.y, self.cap))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clamped(Capped):
     """It clamps, and claims "dp"."""
 
-    name = "clamped"
-    claim = "dp"
-    clamps = True
-    weights_from_data = False
+    declared = replace(
+        Capped.declared, name="clamped", claim="dp", clamps=True, weights_from_data=False
+    )
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         ones = np.ones(loop.cells.n_records)
-        return Weighting(loop.fit(ones, self.title, clamp=Clamp(12.0)), ones)
+        return Weighting(loop.fit(ones, self.declared.title, clamp=Clamp(12.0)), ones)
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +94,13 @@ def test_it_runs_in_memory_and_in_steps_and_is_named(table: pl.DataFrame, tmp_pa
     assert shown.exit_code == 0, shown.output
     page = next((tmp_path / "memory").rglob("*.html")).read_text()
     assert "Capped &lt;b&gt;" in page
-    assert Capped.explanation in page
+    assert Capped.declared.explanation in page
 
 
 def test_downscaling_goes_with_it(table: pl.DataFrame) -> None:
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Targeted(Capped):
-        name = "targeted"
-        takes_target = True
+        declared = replace(Capped.declared, name="targeted", takes_target=True)
 
     release = run(Targeted(), downscale=True, epsilon=9.0, accept_above_target=True).fit(
         table, seed=1
@@ -119,7 +119,7 @@ def test_no_claim_of_it_is_dp(table: pl.DataFrame) -> None:
 def test_a_fit_that_the_loop_did_not_make_is_refused(table: pl.DataFrame) -> None:
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Lying(Capped):
-        name = "lying"
+        declared = replace(Capped.declared, name="lying")
 
         def weigh(self, loop: Loop, request: Request) -> Weighting:
             fit = loop.unweighted()
@@ -131,8 +131,9 @@ def test_a_fit_that_the_loop_did_not_make_is_refused(table: pl.DataFrame) -> Non
 
 
 def changed(**given: Any) -> Any:
-    """An instance of `Capped` with other class attributes."""
-    return dataclass(frozen=True)(type("Other", (Capped,), given))()
+    """An instance of `Capped` that declares something else."""
+    other = {"declared": replace(Capped.declared, **given)}
+    return dataclass(frozen=True)(type("Other", (Capped,), other))()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def changed(**given: Any) -> Any:
         (lambda: dataclass(frozen=True)(type("Other", (vws.Censored,), {}))(epsilon=1), "its own"),
         (
             lambda: dataclass(frozen=True)(type("Other", (MechanismBase,), {}))(),
-            "lacks name, title",
+            "lacks facts",
         ),
         (lambda: dataclass(type("Other", (MechanismBase,), {}))(), "must be one of|lacks"),
         (lambda: changed(caveats=(Phrase("enforced"),)), "and words"),

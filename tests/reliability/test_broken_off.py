@@ -11,7 +11,7 @@ from broken_runs import break_off, concurrent
 from platformdirs import user_cache_path
 from real_runs import Place, table_with_canaries
 
-_SIGNALS = [signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL]
+_SIGNALS = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
 _AT_ONCE = 4
 
 

@@ -228,7 +228,8 @@ def test_every_kind_of_release_has_both_pages(
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
     parts |= {"statement_version", "trust_keys", "draw_of_dataset", "relies_on"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
-    assert MECHANISMS[settings["mechanism"]].explanation.split("[")[0] in html.unescape(public)
+    words = MECHANISMS[settings["mechanism"]].declared.explanation
+    assert words.split("[")[0] in html.unescape(public)
     assert ("combine_formula" in public) == (read_public(out).privacy["draws_released"] > 1)
     assert "Report to the disclosure board" in board
     with pytest.raises(OutputError, match="--overwrite to replace it"):

@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 from hypothesis import given, settings
 
 from pyvws.tables.rules import Fixed
@@ -103,6 +104,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
+@pytest.mark.runs
 @given(tables(), st.booleans())
 @settings(deadline=None)
 def test_each_record_keeps_each_rule(table: pd.DataFrame, wide: bool) -> None:

@@ -1,0 +1,328 @@
+"""The reader of an original and of synthetic datasets: opened once, checked, and read by column.
+
+A schema says which column is a category and which codes are missing values. Without a schema the
+original says so, as `pyvws schema` proposes from it. Missing values of a category are levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, dataset_list, finite_vector
+from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
+from pyvws.tables.column import Column
+from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.levels import distinct
+from pyvws.tables.numbers import numbers_and_codes
+from pyvws.tables.proposal import proposed_columns
+from pyvws.tables.schema import Schema
+
+_TENTHS: Final = np.arange(1, 10) / 10
+
+Codes = NDArray[np.intp]
+
+
+@contextmanager
+def named(role: str) -> Iterator[None]:
+    """Put a table's role before the words of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{role}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalAndDatasets:
+    """Tables in memory by the role that messages name, the original first where there is one.
+
+    `schema` says what their columns hold, None where nothing but the original says so.
+    """
+
+    frames: dict[str, nw.DataFrame[Any]]
+    schema: Schema | None = None
+
+    @classmethod
+    def read(
+        cls,
+        original: Any,
+        datasets: Any,
+        *,
+        schema: Schema | None = None,
+        holdout: Any = None,
+        argument: str = "synthetic",
+        role: str = "synthetic dataset",
+    ) -> OriginalAndDatasets:
+        """Open the tables, a hold-out last; InputError for none, or for one without a record."""
+        tables = {} if original is None else {"original": original}
+        for number, dataset in enumerate(dataset_list(datasets, argument), start=1):
+            tables[f"{role} {number}"] = dataset
+        if holdout is not None:
+            tables["hold-out"] = holdout
+        frames = {}
+        for name, table in tables.items():
+            with named(name):
+                frames[name] = open_frame(table, least=1)
+        return cls(frames, schema)
+
+    @property
+    def first(self) -> nw.DataFrame[Any]:
+        """The original, or the first dataset where there is none."""
+        return next(iter(self.frames.values()))
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise InputError where a table lacks a column that the first one has."""
+        wanted = list(names)
+        for role, frame in list(self.frames.items())[1:]:
+            check_columns(frame, wanted, role=role, header=self.first.columns)
+
+    def kinds(self, columns: Sequence[str] | None = None) -> dict[str, Column]:
+        """What the first table's columns hold, by the schema, else as a proposal reads them.
+
+        The table may have more columns than these, such as those that the schema drops. New ids are
+        of nobody, and the size of units and summaries of members are no columns of a table. A
+        public column of the schema without levels or numbers is as proposed.
+        """
+        frame = self.first
+        if columns is not None:
+            check_columns(frame, columns, role="columns")
+            frame = frame.select(list(dict.fromkeys(columns)))
+        if self.schema is None:
+            proposed = proposed_columns(frame)
+            return {name: column for name, column in proposed.items() if column.role != "drop"}
+        known = {
+            name: column
+            for name, column in self.schema.columns.items()
+            if column.role not in ("drop", "id") and name not in self.schema.derived
+        }
+        if columns is None:
+            check_columns(frame, known, role="The schema")
+        names = [name for name in frame.columns if name in known]
+        text = [
+            name
+            for name in names
+            if not known[name].categorical and not _is_number(frame[name], known[name])
+        ]
+        kinds = known | (proposed_columns(frame.select(text)) if text else {})
+        return {name: kinds[name] for name in names if kinds[name].role != "drop"}
+
+    def numbers(self, name: str, column: Column) -> list[Floats]:
+        """A number in each table (N_l,), as `_numbers` reads it."""
+        parts = []
+        for role, frame in self.frames.items():
+            with named(role):
+                parts.append(_numbers(frame[name], column))
+        return parts
+
+    def codes(self, name: str) -> tuple[list[Codes], dict[Any, int]]:
+        """A category in each table as codes (N_l,), and the code of each label, None if empty."""
+        cells = []
+        for role, frame in self.frames.items():
+            with named(role):
+                places, labels = distinct(frame[name])
+            cells.append((places, [*labels, *([None] if (places < 0).any() else [])]))
+        return shared_codes(cells)
+
+
+def shared_codes(cells: Iterable[tuple[Any, Sequence[Any]]]) -> tuple[list[Codes], dict[Any, int]]:
+    """Codes from 0 on of places (N_l,) among cells; equal cells of two tables have equal codes.
+
+    The place -1 is that of the last cell.
+    """
+    code_of: dict[Any, int] = {}
+    codes = []
+    for places, labels in cells:
+        own = np.array([code_of.setdefault(x, len(code_of)) for x in labels], dtype=np.intp)
+        codes.append(own[places])
+    return codes, code_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainTables:
+    """The same K columns of an original and of m synthetic datasets.
+
+    Attributes
+    ----------
+    original : dict
+        Columns (N,) by name: whole numbers are codes of a category, floats are numbers, NaN if
+        missing.
+    synthetic : list of dict
+        The same columns of each dataset, (N_l,). Equal labels of a category have equal codes.
+    edges : dict
+        Rising edges of each number's bins.
+    gone : dict
+        The codes of each category that stand for a missing value.
+    left_out : tuple of str
+        Columns of the original that are identifiers or constant, or that the schema drops
+        or numbers anew.
+    by_data : tuple of str
+        Numbers whose bins are tenths of the original.
+    """
+
+    original: dict[str, NDArray[Any]]
+    synthetic: list[dict[str, NDArray[Any]]]
+    edges: dict[str, Floats]
+    gone: dict[str, NDArray[np.intp]]
+    left_out: tuple[str, ...]
+    by_data: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in the original's order."""
+        return tuple(self.original)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The columns that are categories."""
+        return tuple(name for name in self.original if name not in self.edges)
+
+    def missing(self, table: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.bool_]:
+        """Which records (N,) of one of the tables have no value."""
+        if name in self.edges:
+            return np.isnan(table[name])
+        return np.isin(table[name], self.gone[name])
+
+    def cells(self, table: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+        """Codes (N, K) of one of the tables, a number by its bin or as missing."""
+        columns = []
+        for name, values in table.items():
+            if name in self.edges:
+                bins = np.searchsorted(self.edges[name], values, side="right")
+                values = np.where(np.isnan(values), len(self.edges[name]) + 1, bins)
+            columns.append(values)
+        return np.column_stack(columns).astype(np.intp)
+
+
+def plain_tables(
+    tables: OriginalAndDatasets,
+    *,
+    columns: Sequence[str] | None = None,
+    bins: Mapping[str, Any] | None = None,
+    least: int = 2,
+) -> PlainTables:
+    """Read `columns`, or all that the schema or the original's own values make usable.
+
+    A hold-out stands after the synthetic datasets, in one list with them. Messages name the table.
+    Raises InputError for a column that a table or the schema lacks, fewer than `least` columns,
+    bins that do not rise, and cells of a number that are neither a number nor a missing code.
+    """
+    kinds = tables.kinds(columns)
+    if len(kinds) < least:
+        raise InputError(
+            f"{least} or more columns must be categories or numbers that vary. Got {len(kinds)}."
+        )
+    given = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
+    asked = tables.first.columns if columns is None else list(dict.fromkeys(columns))
+    check_columns(tables.first.select(asked), given, role="bins")
+    tables.require(kinds)
+    plain: list[dict[str, NDArray[Any]]] = [{} for _ in tables.frames]
+    edges, gone = {}, {}
+    for name, kind in kinds.items():
+        parts: Sequence[NDArray[Any]]
+        if kind.categorical:
+            parts, code_of = tables.codes(name)
+            missing = {None, *kind.missing_codes}
+            gone[name] = np.array([code_of[x] for x in code_of if x in missing], dtype=np.intp)
+        else:
+            parts = tables.numbers(name, kind)
+            edges[name] = given.get(name, _tenths(parts[0], kind))
+        for table, values in zip(plain, parts, strict=True):
+            table[name] = values
+    return PlainTables(
+        original=plain[0],
+        synthetic=plain[1:],
+        edges=edges,
+        gone=gone,
+        left_out=tuple(name for name in asked if name not in kinds),
+        by_data=tuple(name for name in edges if name not in given),
+    )
+
+
+def rising_edges(values: Any, name: str) -> Floats:
+    """Edges of bins; InputError unless they rise."""
+    edges = finite_vector(values, f"bins of {name!r}")
+    if not (np.diff(edges) > 0).all():
+        raise InputError(f"bins of {name!r} must rise. Give edges such as 0, 5, 10.")
+    return edges
+
+
+def _is_number(column: nw.Series[Any], described: Column) -> bool:
+    """Whether a column without levels is one of numbers: by its type, or as the schema says.
+
+    Dates count as days.
+    """
+    dates = described.days_since is not None
+    return (
+        dates
+        or column.dtype.is_numeric()
+        or described.role == "synthesize"
+        or bool(described.missing_codes)
+    )
+
+
+def _numbers(column: nw.Series[Any], described: Column) -> Floats:
+    """A column as numbers (N,), dates as days, NaN where a cell is empty or has a missing code."""
+    codes = dict.fromkeys([*described.missing_codes, None])
+    return numbers_and_codes(column, tuple(codes), column.name, start=described.days_since)[0]
+
+
+def _tenths(values: Floats, described: Column) -> Floats:
+    """Tenths of the original's numbers, with each point of mass in a bin of its own."""
+    there = values[~np.isnan(values)]
+    edges = rarith.quantile(there, _TENTHS) if len(there) else np.zeros(1)
+    points = np.array(described.mass)
+    return np.unique(np.concatenate([edges, points, np.nextafter(points, np.inf)]))
+
+
+def complete_records(
+    frame: nw.DataFrame[Any], names: Iterable[str], schema: Schema | None = None
+) -> nw.DataFrame[Any]:
+    """The records (n,) of a frame (N,) without a missing value in the columns `names`.
+
+    Missing are empty cells, NaN, and the codes of the schema. A number of the schema comes out as
+    floats, also where a code such as N made text of it, and a date as days. A name that the frame
+    lacks is left to its reader. Raises InputError where no record is left, and for cells of a
+    number that are neither a number nor a code.
+    """
+    known = {} if schema is None else schema.columns
+    there = np.ones(len(frame), dtype=np.bool_)
+    columns = []
+    for name in names:
+        if name in frame.columns:
+            column, has = _with_value(frame[name], known.get(name))
+            there &= has
+            columns.append(column)
+    if not there.any():
+        raise InputError(
+            f"None of the {len(frame)} records has a value in every column of the formula. Name "
+            "other columns."
+        )
+    return frame.with_columns(*columns).filter(there.tolist())
+
+
+def _with_value(
+    column: nw.Series[Any], described: Column | None
+) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
+    """A column as it enters a regression, and which records (N,) have a value in it."""
+    if described is not None and not described.categorical and _is_number(column, described):
+        numbers = _numbers(column, described)
+        floats = nw.new_series(column.name, numbers, nw.Float64, backend=column.implementation)
+        return floats, ~np.isnan(numbers)
+    missing = column.is_null()
+    if column.dtype.is_float():
+        missing = missing | column.is_nan()
+    there = ~np.asarray(missing.fill_null(True).to_numpy(), dtype=np.bool_)
+    if described is None or not described.missing_codes:
+        return column, there
+    places, labels = distinct(column)
+    gone = [place for place, label in enumerate(labels) if label in described.missing_codes]
+    if column.dtype in (nw.Categorical, nw.Enum):  # A level that no record has would stay.
+        column = column.cast(nw.String)
+    return column, there & ~np.isin(places, gone)

@@ -1,0 +1,85 @@
+"""What a run draws its datasets from: a pseudo posterior, or a noisy histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.statement.accounting import Statement
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.row_order import RowNumbers, order_stream, row_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawSource:
+    """A run before it draws its datasets.
+
+    `rows` is the number of rows by a setting or by noise, None for one row a record. Record i of
+    the table stands for counts[i] equal ones. An engine printed `console`.
+    """
+
+    settings: RunSettings
+    table: ConfidentialTable
+    statement: Statement
+    seed: int
+    rows: int | None = None
+    counts: Floats | None = None
+    console: str = ""
+
+    @property
+    def linked(self) -> bool:
+        """Whether each row of a dataset belongs to a record."""
+        return self.rows is None and self.table.members is None
+
+    def order_stream(self) -> np.random.Generator:
+        """The stream that draws the order of rows."""
+        return order_stream(self.seed)
+
+    def record_of_row(self, records: int) -> RowNumbers | None:
+        """The record of each row, from 0; None where row i is record i's, and of whole units."""
+        if self.table.members is not None:
+            return None
+        if self.rows is not None:  # There are no predictors, so one record is like another.
+            return np.zeros(self.rows, dtype=np.intp)
+        return None if self.settings.keep_order else row_order(self.order_stream(), records)
+
+    def streams(self) -> list[Any]:
+        """What the draws of each dataset come from, its own random stream among it."""
+        raise NotImplementedError
+
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
+        """Synthetic values by column of some rows at a time.
+
+        `rows` are the records that they stand for, or the number of records or of whole units.
+        """
+        raise NotImplementedError
+
+    def figures(self) -> dict[str, Any]:
+        """The run's own part of summary.json."""
+        raise NotImplementedError
+
+    def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
+        """Columns of records.parquet, with `rows`, an entry (N,) for each record of the table."""
+        raise NotImplementedError
+
+    def posterior(self) -> dict[str, Any]:
+        """Columns of posterior.parquet."""
+        raise NotImplementedError
+
+
+def shared_facts(settings: RunSettings, table: ConfidentialTable) -> dict[str, Any]:
+    """What the statements of all mechanisms take from the settings and the table."""
+    return {
+        "mechanism": cast(Mechanism, settings.mechanism).name,
+        "datasets": settings.datasets,
+        "columns_released_unchanged": table.unchanged,
+        "rounded": settings.round,
+        "keep_order": settings.keep_order,
+        "compared": settings.compared,
+    }

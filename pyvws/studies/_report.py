@@ -1,0 +1,41 @@
+"""What a study writes and shows: tables as csv, an explanation, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyvws._base.folders import write_whole
+from pyvws.studies.replicates import Report
+
+
+def write_report(
+    out: Path,
+    shown: Iterable[Any],
+    *,
+    tables: Mapping[str, list[dict[str, Any]]],
+    text: Iterable[str],
+    pictures: Mapping[str, Any],
+) -> Report:
+    """Write each table, explanation.txt and each picture by its name; show tables and text."""
+    import polars as pl
+
+    paragraphs = list(text)
+    for name, rows in tables.items():
+        write_whole(out / name, pl.DataFrame(rows, infer_schema_length=None).write_csv())
+    write_whole(out / "explanation.txt", "\n\n".join(paragraphs) + "\n")
+    save_pictures(pictures, out)
+    return Report([*shown, *paragraphs], [*tables, "explanation.txt", *pictures])
+
+
+def save_pictures(pictures: Mapping[str, Any], folder: Path) -> None:
+    """Write figures by file name; an SVG is the same for the same figure."""
+    import matplotlib as mpl
+
+    for name, figure in pictures.items():
+        if name.endswith(".svg"):
+            with mpl.rc_context({"svg.hashsalt": "pyvws"}):
+                figure.savefig(folder / name, metadata={"Date": None})
+        else:
+            figure.savefig(folder / name, dpi=120)

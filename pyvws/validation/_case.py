@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,6 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base import resources as _resources
 from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
 
@@ -121,18 +123,53 @@ def also(arguments: Arguments, **more: Any) -> Arguments:
     return both
 
 
-def cases_of(prefix: str, **shared: Any) -> Callable[..., Case]:
-    """A maker of cases that share fields: `maker(name, r_function, arguments, **own)`.
+def rolled(arguments: Arguments, **vectors: list[float]) -> Arguments:
+    """The arguments and vectors that both sides recycle; each seed begins at another place."""
 
-    A case's id is "prefix/name". A case's script has the prefix's name unless `shared` gives
-    another script. A field in `own` replaces the same field in `shared`.
-    """
+    def with_vectors(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+        moved = {name: np.roll(values, 1 - seed) for name, values in vectors.items()}
+        return {**arguments(seed, shape), **moved}
 
-    def made(name: str, r_function: str, arguments: Any, **own: Any) -> Case:
-        case = {"id": f"{prefix}/{name}", "script": prefix, "r_function": r_function}
-        return Case(**{**case, "arguments": arguments, **shared, **own})
+    return with_vectors
 
-    return made
+
+def read_cases() -> tuple[Case, ...]:
+    """The cases of ``validation/cases.toml``, in the order of its tables and rows."""
+    path = _resources.folder("validation") / "cases.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
+    return tuple(_row_case(table | row) for table in tables for row in table["cases"])
+
+
+def _row_case(row: dict[str, Any]) -> Case:
+    """The case of a row that has its table's keys too."""
+    module = f"pyvws.validation.cases.{row['module']}"
+    place, _, maker = f"{module}:{row['arguments']}".rpartition(":")
+    if ":" in row["arguments"]:
+        place = f"pyvws.validation.cases.{row['arguments'].partition(':')[0]}"
+    each = {name: _by_seed(value) for name, value in row.get("each", {}).items()}
+    arguments = also(getattr(import_module(place), maker), **each)
+    function = row["python"]
+    return Case(
+        id=f"{row['prefix']}/{row['name']}",
+        paper=row["paper"],
+        cites=row["cites"],
+        script=row.get("script", row["prefix"]),
+        r_function=row["r"],
+        python_function=f"{module if function.startswith(':') else 'pyvws.'}{function}",
+        arguments=rolled(arguments, **row.get("rolled", {})),
+        shapes=_by_seed(row["shapes"], deep=True),
+        part=row.get("part"),
+        kind=row.get("kind", "exact"),
+        tolerance=row.get("tolerance", 0),
+        why=row.get("why", ""),
+    )
+
+
+def _by_seed(value: Any, *, deep: bool = False) -> Any:
+    """A list as the tuple that `also` takes; `deep` makes tuples of the list's own lists too."""
+    if not isinstance(value, list):
+        return value
+    return tuple(_by_seed(entry, deep=True) if deep else entry for entry in value)
 
 
 def numbers(value: Any) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ _R: Final = ("rstan", "StanHeaders", "MASS", "coda", "BH", "RcppEigen", "RcppPar
 _FILES: Final = {
     "r_reference": ("*.R", "stan/*.stan"),
     "stan": ("*.stan",),
-    "validation": ("errata.toml", "expected/*.json", "reproduce/*.py"),
+    "validation": ("cases.toml", "errata.toml", "expected/*.json", "reproduce/*.py"),
 }
 
 

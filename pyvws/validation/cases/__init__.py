@@ -7,62 +7,26 @@ from typing import Final, Protocol
 
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
-from pyvws.validation._case import Case
+from pyvws.validation._case import read_cases
 from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
-    accounting,
-    bounds,
     censored_density,
-    censoring,
-    clamp,
-    conditional_table,
     density,
-    evaluation,
     guarantee,
-    k_marginal,
     mixture_density,
     noise,
-    perturbed_histogram,
     posterior,
     printed,
-    published_table,
-    r_numbers,
-    releases,
-    risks,
     searched,
-    simulated_data,
-    survey_estimates,
-    systematic_draws,
-    table_risk,
-    table_utility,
     values,
-    weights,
     words,
 )
 from pyvws.validation.report import Row
 
 __all__ = ["CASES", "MeasuredCase", "measured_cases", "stan_cases"]
 
-CASES: Final[tuple[Case, ...]] = (
-    *r_numbers.CASES,
-    *bounds.CASES,
-    *weights.CASES,
-    *censoring.CASES,
-    *clamp.CASES,
-    *risks.CASES,
-    *perturbed_histogram.CASES,
-    *simulated_data.CASES,
-    *evaluation.CASES,
-    *k_marginal.CASES,
-    *table_utility.CASES,
-    *table_risk.CASES,
-    *conditional_table.CASES,
-    *survey_estimates.CASES,
-    *published_table.CASES,
-    *accounting.CASES,
-    *releases.CASES,
-    *systematic_draws.CASES,
-)
+CASES: Final = read_cases()
+"""Every quantity that R computes too."""
 
 
 class MeasuredCase(Protocol):

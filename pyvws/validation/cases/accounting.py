@@ -24,7 +24,6 @@ from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
-from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth, KnownDraws
 
@@ -214,60 +213,3 @@ def table_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "slope": stream.uniform(S, 2.0, 6.0),
         "log_scale_2": stream.uniform(S, -0.9, 0.9),
     }
-
-
-_several = also(outcomes_and_draws, datasets=(1, 2, 3, 4, 3))
-_factor = also(_several, k=(0.96, 0.97, 0.98, 0.99, 0.995))
-_epsilon = also(_several, epsilon=(24.0, 18.0, 12.5, 15.0, 30.0))
-_CLAMPS: Final = (3.0, 2.625, 2.25, 1.5625, 1.25)
-_rows = also(_several, epsilon=_CLAMPS, noise=(0.5, 0.25, 1.0, 0.125, 2.0))
-_staged = also(_several, epsilon=_CLAMPS, stage=(0.5, 1.0, 4.0, 2.75, 1.25))
-# From one draw for several datasets to a draw for each.
-_shared = also(outcomes_and_draws, epsilon=_CLAMPS, datasets=(4, 3, 5, 2, 3), draws=(1, 2, 3, 1, 3))
-
-
-_statement = cases_of(
-    "statement",
-    script="accounting",
-    shapes=((4, 5), (8, 15), (20, 40)),
-    kind="statement",
-)
-_table = also(table_and_draws, datasets=(1, 2, 3, 4, 3), half_width=16.0)
-_CENSORED: Final = ("censored likelihood", "global2022")
-
-CASES: Final = tuple(
-    _statement(
-        name,
-        function,
-        arguments,
-        python_function=f"{__name__}:{function}",
-        cites=cites,
-        paper=paper,
-    )
-    for name, function, arguments, cites, paper in (
-        ("unweighted", "unweighted_statement", _several, "Equation 3", "vws2024"),
-        ("lw", "lw_statement", _several, "Algorithm 1", "vws2024"),
-        ("lw-reweighted", "reweighted_statement", _factor, "Algorithm 3", "vws2024"),
-        ("lw-reweighted-weights", "reweighted_weights", _factor, "Equation 6", "vws2024"),
-        (
-            *("weighted-epsilon", "weighted_epsilon_statement", _epsilon),
-            *("truncation of each weight", "global2022"),
-        ),
-        *(
-            (f"records-{records}", "records_statement", also(_rows, records=records), *_CENSORED)
-            for records in ("public", "noisy")
-        ),
-        ("draws", "draws_statement", _shared, *_CENSORED),
-        ("staged", "staged_statement", _staged, *_CENSORED),
-        ("table", "table_statement", _table, "Equation 3", "vws2024"),
-        ("one-draw", "one_draw_statement", _several, "Algorithm 1", "vws2024"),
-        *(
-            (
-                *(f"censored-{weights}-{part}", f"censored_{part}"),
-                *(also(made, epsilon=_CLAMPS, weights=weights), *_CENSORED),
-            )
-            for weights in ("none", "lw")
-            for part, made in (("statement", _several), ("terms", outcomes_and_draws))
-        ),
-    )
-)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
 _EPSILONS: Final = (5.0, 12.0, 3.0, np.inf, 0.4)
@@ -36,40 +35,3 @@ def _deviances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     saturated = np.round(Draws(seed + 100).uniform(shape[1], -3.0, 1.0), 2)
     made["log_lik"][-1, ::3] = saturated[::3]
     return made | {"saturated": saturated}
-
-
-_censoring = cases_of(
-    "censoring", paper="global2022", cites="censored likelihood", shapes=((1, 1), (5, 8), (20, 40))
-)
-_MODULE: Final = "pyvws.posterior.censoring"
-
-CASES: Final = (
-    *(
-        _censoring(
-            name, "clamp_log_likelihood", made, python_function=f"{_MODULE}:clamp_log_likelihood"
-        )
-        for name, made in (
-            ("clamp", _densities),
-            ("clamp-unweighted", _unweighted),
-            ("clamp-deviance", _deviances),
-        )
-    ),
-    *(
-        _censoring(
-            f"share-{name}",
-            f"censored_share_{part}",
-            made,
-            part=part,
-            python_function=f"{_MODULE}:censored_share",
-        )
-        for name, part, made in (
-            ("by-record", "by_record", _densities),
-            ("by-draw", "by_draw", _densities),
-            ("overall", "overall", _densities),
-            ("constant", "constant", _densities),
-            ("unweighted", "by_record", _unweighted),
-            ("deviance-by-record", "by_record", _deviances),
-            ("deviance-by-draw", "by_draw", _deviances),
-        )
-    ),
-)

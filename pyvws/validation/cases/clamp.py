@@ -11,7 +11,6 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.cells import make_cells
-from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 
@@ -99,48 +98,3 @@ def _zero_or_one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     levels = 2 + seed
     return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}
-
-
-_clamp = cases_of(
-    "clamp",
-    paper="global2022",
-    cites="censored likelihood",
-    shapes=((1,), (12,), (40,)),
-    kind="density",
-    why="Both sides are rounded to steps of 2^-30: the last digits vary with the formula.",
-)
-
-CASES: Final = (
-    *(
-        _clamp(
-            f"saturated-{name}",
-            "saturated",
-            also(made, model=name),
-            python_function=f"{__name__}:saturated",
-            **own,
-        )
-        for name, made, own in (
-            ("poisson", _counts, {}),
-            ("negative-binomial", _counts, {}),
-            ("normal", _normal, {}),
-            ("normal-mixture", _normal, {}),
-            ("gamma", _gamma, {}),
-            (
-                "beta",
-                _beta,
-                {"why": "Both sides are rounded to steps of 2^-20: R searches the mean."},
-            ),
-            ("logistic", _zero_or_one, {}),
-            ("ordinal", _codes, {}),
-            ("nominal", _codes, {}),
-            ("table", _codes, {}),
-        )
-    ),
-    _clamp(
-        "deviance-terms",
-        "deviance_terms",
-        _terms,
-        python_function=f"{__name__}:deviance_terms",
-        shapes=((1, 1), (4, 6), (9, 15)),
-    ),
-)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.tables.cells import make_cells
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
 
@@ -47,24 +46,3 @@ def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "level": records["level"],
         "share": part / np.cumsum(part, axis=1)[:, -1:],
     }
-
-
-_conditional_table = cases_of(
-    "conditional_table",
-    paper="vws2024",
-    cites="Equation 3, for shares with a Dirichlet prior",
-    python_function="pyvws.models.conditional_table:weighted_counts",
-    shapes=((1,), (12,), (300,)),
-)
-CASES: Final = (
-    _conditional_table("counts", "weighted_counts", _records),
-    _conditional_table(
-        "log-likelihood",
-        "log_likelihood",
-        _drawn,
-        python_function=f"{__name__}:log_likelihood",
-        kind="density",
-        tolerance=1,
-        why="C libraries differ by an ulp in log.",
-    ),
-)

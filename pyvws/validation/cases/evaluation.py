@@ -9,11 +9,7 @@ import numpy as np
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
 from pyvws.r_numbers import rarith
-from pyvws.validation._case import Case, cases_of
 from pyvws.validation._draws import Draws, Floats
-
-_HERE: Final = "pyvws.validation.cases.evaluation"
-_EVALUATION: Final = "pyvws.evaluation"
 
 # Match risks
 
@@ -55,24 +51,6 @@ def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-_match_risk = cases_of(
-    "match_risk",
-    paper="hornby2021",
-    cites="the three match risks",
-    python_function=f"{_EVALUATION}.match_risk:match_risk",
-    shapes=((1,), (12,), (50,)),
-)
-_MATCH_RISK: Final = tuple(
-    _match_risk(f"{name}{more}", function, arguments, part=name.replace("-", "_"))
-    for more, arguments in (("", _one_outcome), ("-several", _several))
-    for name, function in (
-        ("expected", "expected_match_risk"),
-        ("true-rate", "true_match_rate"),
-        ("false-rate", "false_match_rate"),
-        ("by-record", "match_risk_by_record"),
-    )
-)
-
 # U_m and U_a
 
 
@@ -87,17 +65,6 @@ def _numbers(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         synthetic[1] = original.copy()
     return {"original": original, "synthetic": synthetic}
 
-
-_ecdf = cases_of(
-    "ecdf",
-    paper="risk2024",
-    cites="utility measures U_m and U_a",
-    python_function=f"{_EVALUATION}.ecdf:ecdf_utility",
-    shapes=((1,), (11,), (70,)),
-)
-_ECDF: Final = tuple(
-    _ecdf(part, f"ecdf_{part}", _numbers, part=part) for part in ("maximum", "average")
-)
 
 # Pooled estimates and intervals under R's seed
 
@@ -132,18 +99,6 @@ def _pooled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "level": _BOOTSTRAP_LEVELS[seed - 1],
     }
 
-
-_bootstrap = cases_of(
-    "bootstrap",
-    paper="risk2024",
-    cites="section 2.3.1",
-    python_function=f"{_HERE}:bootstrap_interval",
-    shapes=((2,), (15,), (100,)),
-)
-_BOOTSTRAP: Final = tuple(
-    _bootstrap(part, f"bootstrap_{part}", _pooled, part=part)
-    for part in ("estimate", "lower", "upper")
-)
 
 # Combining rules: both kinds, intervals, and a regression
 
@@ -213,53 +168,6 @@ def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"outcomes": outcomes, "x": x, "group": group, "kind": "partial"}
 
 
-_combined = cases_of(
-    "combining_rules",
-    paper="reiter2003",
-    cites="the combining rules",
-    python_function=f"{_EVALUATION}.combining_rules:combine",
-    shapes=((2,), (5,), (20,)),
-)
-_COMBINED: Final = (
-    *(
-        _combined(f"{name}-{part}", f"combined_{part}", arguments, part=part, paper=paper)
-        for name, paper, arguments in (
-            ("partial", "reiter2003", _partial),
-            ("full", "raghunathan2003", _full),
-        )
-        for part in ("estimate", "variance", "df")
-    ),
-    _combined(
-        "by-draw",
-        "combined_by_draw",
-        _by_draw,
-        python_function=f"{_HERE}:by_draw",
-        shapes=((2,), (5,), (12,)),
-    ),
-    _combined(
-        "interval",
-        "combined_interval",
-        _interval,
-        python_function=f"{_HERE}:interval",
-        tolerance=4096,
-        why=(
-            "R and SciPy evaluate the quantile of the t distribution by different series, each to "
-            "about 1e-12; an end near 0 shows it in more ulp."
-        ),
-    ),
-    _combined(
-        "regression",
-        "combined_regression",
-        _regression,
-        python_function=f"{_HERE}:regression",
-        tolerance=1024,
-        why=(
-            "R's lm and LAPACK order the operations of a QR decomposition differently: the error "
-            "of each is a few ulp times the condition of the design, here about 100."
-        ),
-    ),
-)
-
 # Overlap of intervals: apart, touching, nested and equal
 
 
@@ -274,16 +182,6 @@ def _intervals(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"original": first, "synthetic": second}
 
 
-_OVERLAP: Final = cases_of("interval_overlap")(
-    "share",
-    "interval_overlap",
-    _intervals,
-    paper="karr2006",
-    cites="the interval overlap",
-    python_function=f"{_EVALUATION}.interval_overlap:interval_overlap",
-    shapes=((1,), (8,), (60,)),
-)
-
 # Least squares
 
 
@@ -296,23 +194,6 @@ def _design(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     design = np.column_stack(columns)
     return {"design": design, "y": design.sum(axis=1) + draws.bell(records, 0.0, 5.0)}
 
-
-_least_squares = cases_of(
-    "least_squares",
-    paper="reiter2003",
-    cites="estimates and variances to combine",
-    python_function=f"{_EVALUATION}.least_squares:least_squares",
-    shapes=((3,), (12,), (80,)),
-    tolerance=8192,
-    why=(
-        "R's lm and LAPACK order the operations of a QR decomposition differently: the error "
-        "of each is a few ulp times the condition of the design, here up to 100, or its square "
-        "where a residual is nearly 0."
-    ),
-)
-_LEAST_SQUARES: Final = tuple(
-    _least_squares(part, f"{part}_of", _design, part=part) for part in ("coefficients", "variances")
-)
 
 # Propensity scores and their null distribution
 
@@ -329,28 +210,6 @@ def _designs(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"original": design(records, 0.0), "synthetic": design(records + 10 * seed, 0.4)}
 
 
-_pmse = cases_of(
-    "pmse",
-    paper="snoke2018",
-    cites="the propensity score mean squared error",
-    python_function=f"{_EVALUATION}.pmse:logistic_pmse",
-    shapes=((30,), (80,), (200,)),
-)
-_PMSE: Final = (
-    _pmse(
-        "value",
-        "pmse_value",
-        _designs,
-        part="value",
-        tolerance=4096,
-        why=(
-            "Both sides solve the same equations by Fisher scoring and stop within 1e-14 of the "
-            "fitted probabilities; their distances from the share are some 100 times smaller."
-        ),
-    ),
-    *(_pmse(part, f"pmse_{part}", _designs, part=part) for part in ("null_mean", "null_sd")),
-)
-
 # Top-coding by value and by quantile
 
 _TOP_LEVELS: Final = (0.975, 0.9, 0.5, 0.99, 0.75)
@@ -364,19 +223,6 @@ def _value(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     """Whole counts, some of them at the threshold."""
     return {"original": Draws(seed).counts(*shape), "value": 80.0 + 10.0 * seed}
 
-
-_topcoding = cases_of(
-    "topcoding",
-    paper="risk2024",
-    cites="section 1",
-    python_function=f"{_EVALUATION}.topcoding:topcode",
-    shapes=((1,), (13,), (70,)),
-)
-_TOPCODING: Final = tuple(
-    _topcoding(f"{name}-{part}", f"topcode_{part}", arguments, part=part)
-    for name, arguments in (("value", _value), ("quantile", _quantile))
-    for part in ("values", "threshold", "share")
-)
 
 # Quantiles and means, averaged over datasets, and their range
 
@@ -400,18 +246,6 @@ def _tabled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "probabilities": np.array(_TABLE_LEVELS[seed - 1]),
     }
 
-
-_utility_table = cases_of(
-    "utility_table",
-    paper="risk2024",
-    cites="utility of quantiles and means",
-    python_function=f"{_EVALUATION}.utility_table:utility_table",
-    shapes=((1,), (13,), (80,)),
-)
-_UTILITY_TABLE: Final = tuple(
-    _utility_table(part, f"utility_{part}", _tabled, part=part)
-    for part in ("original", "average", "lowest", "highest")
-)
 
 # Records whose risk rose
 
@@ -449,33 +283,3 @@ def _one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 def _ranked(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     (records,) = shape
     return {"by": Draws(seed).counts(records), "risk": _risks(seed, records), "count": 3 * seed}
-
-
-_whack_a_mole = cases_of(
-    "whack_a_mole",
-    paper="risk2024",
-    cites="section 2.3.2",
-    python_function=f"{_EVALUATION}.whack_a_mole:whack_a_mole",
-    shapes=((1,), (14,), (90,)),
-)
-_WHACK_A_MOLE: Final = (
-    _whack_a_mole("change", "risk_change", _pair, part="change"),
-    _whack_a_mole("rose", "records_that_rose", _pair, part="rose"),
-    _whack_a_mole("summary", "risk_summary", _one, python_function=f"{_HERE}:summary"),
-    _whack_a_mole(
-        "top", "top_records", _ranked, python_function=f"{_HERE}:top", cites="Tables 2 and 3"
-    ),
-)
-
-CASES: Final[tuple[Case, ...]] = (
-    *_MATCH_RISK,
-    *_ECDF,
-    *_BOOTSTRAP,
-    *_COMBINED,
-    _OVERLAP,
-    *_LEAST_SQUARES,
-    *_PMSE,
-    *_TOPCODING,
-    *_UTILITY_TABLE,
-    *_WHACK_A_MOLE,
-)

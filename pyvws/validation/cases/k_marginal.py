@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws.evaluation.k_marginal import worse_than_independent
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
 
@@ -34,22 +33,3 @@ def each_worse_than_independent(score: Any, independent: Any, bootstrap: Any, be
     """`worse_than_independent` of each place."""
     places = zip(score, independent, bootstrap, strict=True)
     return np.array([worse_than_independent(*scores, best=best) for scores in places], np.float64)
-
-
-_k_marginal = cases_of(
-    "k_marginal",
-    paper="nist2023",
-    cites="the k-marginal score with k = 2",
-    python_function="pyvws.evaluation.k_marginal:pair_distances",
-    shapes=((1,), (12,), (90,)),
-)
-CASES: Final = (
-    _k_marginal("distances", "pair_distances", _codes, part="distances"),
-    _k_marginal("score", "k_marginal_score", _codes, part="score"),
-    _k_marginal(
-        "worse-than-independent",
-        "worse_than_independent",
-        _scores,
-        python_function="pyvws.validation.cases.k_marginal:each_worse_than_independent",
-    ),
-)

@@ -13,7 +13,6 @@ import numpy as np
 from pyvws.mechanisms.histogram.bins import bin_counts, bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
 _EPSILONS: Final = (5.0, 4.0, 3.0, 0.7, 1e-3)
@@ -126,56 +125,3 @@ def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     edges = _edges(seed, 6)
     counts = np.floor(Draws(seed).uniform(6, -4.0, 9.0))
     return {"counts": counts, "edges": edges, "size": shape[0], "seed": seed}
-
-
-_case = cases_of(
-    "perturbed_histogram", paper="wasserman2010", cites="section 4", shapes=((1,), (12,), (60,))
-)
-_BINS: Final = "pyvws.mechanisms.histogram.bins:"
-_HISTOGRAM: Final = "pyvws.mechanisms.histogram.perturbed_histogram:"
-_HERE: Final = f"{__name__}:"
-
-CASES: Final = tuple(
-    _case(name, r_function, arguments, python_function=function, **own)
-    for name, r_function, function, arguments, own in (
-        (
-            *("bins", "cube_root_bins", f"{_BINS}cube_root_bins", _cubes),
-            {"shapes": ((1,), (13,), (75,))},
-        ),
-        ("edges", "equal_edges", f"{_BINS}equal_edges", _range, {}),
-        ("counts", "bin_counts", f"{_BINS}bin_counts", _counted, {}),
-        ("probabilities", "bin_probabilities", f"{_BINS}bin_probabilities", _noisy, {}),
-        (
-            *("scale", "noise_scale", f"{_HISTOGRAM}noise_scale", _loss),
-            {
-                "tolerance": 1,
-                "why": "R rounds the quotient; the package takes the next double up where that is "
-                "below it.",
-            },
-        ),
-        (
-            *("seeded-noise", "seeded_laplace", f"{_HISTOGRAM}seeded_laplace", _noise),
-            {
-                "tolerance": 4,
-                "why": "C libraries differ by an ulp in log1p, beside products rounded alike.",
-            },
-        ),
-        (
-            *("given-noise", "probabilities_with_noise"),
-            *(f"{_HERE}probabilities_with_noise", _given_noise, {}),
-        ),
-        (
-            *("seeded-counts", "noisy_counts", f"{_HISTOGRAM}perturbed_histogram", _whole_way),
-            {
-                "part": "counts",
-                "tolerance": 16,
-                "why": "The scale and log1p differ by an ulp each, which a sum near 0 makes "
-                "larger.",
-            },
-        ),
-        (
-            *("synthesized", "synthesized", f"{_HERE}synthesized", _drawn),
-            {"shapes": ((1,), (30,), (400,))},
-        ),
-    )
-)

@@ -13,10 +13,8 @@ import polars as pl
 from pyvws.evaluation.published_table import tabulate
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
-_HERE: Final = "pyvws.validation.cases.published_table"
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 _AREA: Final = {"area": ["a"]}
 
@@ -129,22 +127,3 @@ def _noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "largest": 10.0 * seed,
         "members": seed if several else 1,
     }
-
-
-_table = cases_of("published_table", paper="reiter2003", cites="Equations for a scalar estimand")
-CASES: Final = (
-    _table(
-        *("figures", "published_figures", _records),
-        python_function=f"{_HERE}:published_figures",
-        shapes=((40, 1, 1), (120, 2, 2), (300, 4, 5)),
-        tolerance=1024,
-        why="survey adds in other orders; degrees of freedom take the fourth power of a ratio.",
-    ),
-    _table(
-        *("laplace-noise", "laplace_errors", _noise),
-        python_function=f"{_HERE}:laplace_errors",
-        shapes=((2,), (3,), (5,)),
-        tolerance=8,
-        why="The package rounds each quotient up, so that no noise is below its claim.",
-    ),
-)

@@ -12,14 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
 
 Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
 
 # R's sum, mean, var, quantile and ecdf
-
-_LENGTHS: Final = ((1,), (2,), (7,), (100,), (1000,))
 
 
 def _values(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -46,28 +43,6 @@ def _points(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     between = np.floor(draws.uniform(10, 0.0, 200.0)) + 0.5
     return {"x": x, "points": np.concatenate([x[:10], between, [-1.0, 1e6]])}
 
-
-_rarith = cases_of("rarith", paper="vws2024", cites="Appendix 1, step 2", shapes=_LENGTHS)
-_RARITH: Final = tuple(
-    _rarith(
-        name,
-        f"arithmetic_{name.partition('-')[0]}",
-        arguments,
-        python_function=f"pyvws.r_numbers.rarith:{function}",
-        **own,
-    )
-    for name, function, arguments, own in (
-        ("sum", "sum_in_order", _values, {}),
-        ("sum-log-lik", "sum_in_order", _log_lik, {}),
-        ("mean", "mean", _values, {"cites": "section 3"}),
-        (
-            *("var", "var", _values),
-            {"paper": "risk2024", "cites": "utility of point estimates", "shapes": _LENGTHS[1:]},
-        ),
-        ("quantile", "quantile", _probabilities, {"paper": "hyndman1996", "cites": "type 7"}),
-        ("ecdf", "ecdf_at", _points, {"paper": "woo2009", "cites": "section 3"}),
-    )
-)
 
 # R's generators
 
@@ -156,14 +131,8 @@ def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
     return np.concatenate(rows)
 
 
-def _recycled(**parameters: tuple[float, ...]) -> Arguments:
-    """Vectors that R recycles along n; each seed begins at another place."""
-
-    def arguments(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-        moved = {name: np.roll(values, 1 - seed) for name, values in parameters.items()}
-        return {"seed": _SEEDS[seed - 1], "n": shape[0], **moved}
-
-    return arguments
+def _seeded(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"seed": _SEEDS[seed - 1], "n": shape[0]}
 
 
 def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -201,85 +170,3 @@ def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     draws = Draws(seed)
     mu, theta = draws.uniform(shape[0], 0.1, 150.0), draws.uniform(shape[0], 0.1, 20.0)
     return {"seed": _SEEDS[seed - 1], "mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}
-
-
-def _case(function: str, arguments: Arguments, longest: int, paper: str, cites: str) -> Any:
-    return cases_of("r_random", paper=paper, cites=cites)(
-        function,
-        function,
-        arguments,
-        python_function=f"{__name__}:{function}",
-        shapes=((1,), (20,), (longest,)),
-    )
-
-
-_FIRST_SHAPES: Final = (0.5, 3.0, 1.0, 1.0, 0.01, 1.5, 2.0, 50.0, 1.001)
-_SECOND_SHAPES: Final = (3.0, 0.5, 1.0, 2.0, 0.02, 1.5, 5.0, 3.0, 400.0)
-_TRIALS: Final = (1.0, 10.0, 10.0, 50.0, 0.0, 100.0, 70.0, 1000.0, 1e6, 2e9, 1e9)
-_SUCCESS: Final = (0.5, 0.3, 0.9, 0.5, 0.5, 0.3, 0.45, 0.9, 0.4, 1e-8, 0.6)
-_SIZES: Final = (0.4, 3.0, 5.0, 20.0, 1.0)
-_MEANS: Final = (0.1, 3.3, 9.99, 10.0, 12.5, 30.0, 100.0, 1234.5, 1e6)
-
-_GENERATORS: Final = (
-    _case("uniforms", _recycled(), 640, "matsumoto1998", "the generator, under R's seeding"),
-    _case(
-        "uniforms_between",
-        _recycled(low=(0.0, -3.0, 2.0), high=(1.0, 7.5, 2.0)),
-        120,
-        "matsumoto1998",
-        "the generator, between ends",
-    ),
-    _case(
-        "normals",
-        _recycled(mean=(0.0, -3.3, 100.0), sd=(1.0, 0.7, 0.0, 15.0)),
-        320,
-        "wichura1988",
-        "R's inversion",
-    ),
-    _case("exponentials", _recycled(rate=(1.0, 0.37, 55.0)), 60, "ahrens1972", "Algorithm SA"),
-    _case(
-        "gammas",
-        _recycled(shape=(0.01, 0.5, 0.99, 1.0, 1.5, 3.686, 5.0, 13.1, 1e4), rate=(1.0, 0.7)),
-        60,
-        "gd1982",
-        "Algorithm GD, and GS of 1974",
-    ),
-    _case(
-        "betas",
-        _recycled(shape1=_FIRST_SHAPES, shape2=_SECOND_SHAPES),
-        60,
-        "cheng1978",
-        "Algorithms BB and BC",
-    ),
-    _case("poissons", _recycled(mu=(0.0, *_MEANS)), 60, "pd1982", "Algorithm PD"),
-    _case(
-        "binomials",
-        _recycled(size=_TRIALS, prob=_SUCCESS),
-        60,
-        "btpe1988",
-        "Algorithm BTPE, and inversion",
-    ),
-    _case(
-        "negative_binomials",
-        _recycled(size=_SIZES, prob=(0.3, 0.01, 1.0, 0.9), mu=(3.0, 100.0, 0.0)),
-        120,
-        "gd1982",
-        "Poisson with a gamma mean",
-    ),
-    _case(
-        "mass_negative_binomials",
-        _recycled(mu=_MEANS, theta=_SIZES),
-        120,
-        "venables2002",
-        "MASS's rnegbin",
-    ),
-    _case("multinomials", _multinomial, 40, "btpe1988", "a binomial number for each category"),
-    _case("positions", _sample, 330, "risk2024", "section 2.3.1, R's sample"),
-    _case("distinct", _distinct, 60, "risk2024", "R's sample without replacement"),
-    _case("weighted", _weighted, 60, "ripley1987", "Walker's aliases, and inversion"),
-    _case("rounded", _rounded, 60, "risk2024", "R's sample before 3.6"),
-    _case("mixed", _sample, 315, "risk2024", "section 2.3.1, R's sample and runif"),
-    _case("records", _records, 25, "risk2024", "section 2.4, one record at a time"),
-)
-
-CASES: Final = (*_RARITH, *_GENERATORS)

@@ -23,7 +23,6 @@ from pyvws.release.synthesize import synthesize
 from pyvws.tables.column import Column
 from pyvws.tables.members import Members
 from pyvws.tables.schema import Schema
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
@@ -323,30 +322,3 @@ def _clamped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "epsilon": (6.0, 4.0, 12.0, 8.0, 5.25)[seed - 1],
         "smallest_sd": (0.125, 0.5, 0.0625, 0.25, 0.125)[seed - 1],
     }
-
-
-_release = cases_of(
-    "statement",
-    script="fit_sources",
-    paper="vws2024",
-    cites="Equation 3 and Algorithm 1, for a vector of outcomes",
-    shapes=((4, 6), (8, 15), (20, 40)),
-    kind="statement",
-)
-
-CASES: Final = tuple(
-    _release(f"release-{name}", function, made, python_function=f"{__name__}:{function}", **own)
-    for name, function, made, own in (
-        ("missing", "table_release", _missing, {}),
-        ("units", "table_release", _units, {}),
-        ("survey", "table_release", _survey, {}),
-        ("survey-units", "table_release", _both, {}),
-        ("number", "number_release", _number, {}),
-        ("members", "members_release", _members, {}),
-        ("truncated-normal", "truncated_release", _truncated, {}),
-        (
-            *("clamped", "clamped_release", _clamped),
-            {"paper": "global2022", "cites": "censored likelihood"},
-        ),
-    )
-)

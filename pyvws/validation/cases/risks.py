@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.validation._case import Arguments, also, cases_of
+from pyvws.validation._case import Arguments, also
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.weights import SCALES
 
@@ -89,28 +89,9 @@ def _synthetic_outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**arguments, "synthetic": synthetic}
 
 
-_risk = cases_of(
-    "identification_risk",
-    paper="risk2024",
-    cites="Equations 1 and 2",
-    python_function="pyvws.risks.identification_risk:identification_risk",
-    shapes=((1,), (12,), (60,)),
-)
-_STEPS: Final = {"paper": "vws2024", "cites": "Algorithm 2, steps 1 to 3"}
-_SPACE: Final = {"cites": "Equations 1 and 2, footnote 3"}
-_RISKS: Final = tuple(
-    _risk(name, "identification_risk", arguments, **own)
-    for name, arguments, own in (
-        ("percentage", _amounts, _STEPS),
-        ("absolute", _absolute, _STEPS),
-        ("one-pattern", _pattern, {}),
-        ("two-columns", _patterns, {}),
-        ("one-synthetic", _synthetic(1, 1, 1, 1, 1), {}),
-        ("several-synthetic", _synthetic(3, 4, 5, 2, 3), {}),
-        ("outcomes", _outcomes, _SPACE),
-        ("outcomes-synthetic", _synthetic_outcomes, _SPACE),
-    )
-)
+_one_synthetic = _synthetic(1, 1, 1, 1, 1)
+_several_synthetic = _synthetic(3, 4, 5, 2, 3)
+
 
 # Weights from pairs and from triples
 
@@ -136,50 +117,3 @@ def _lonely(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     known = Draws(seed + 50).whole(records, 2 * records)
     kind = "weight-zero" if seed % 2 else "weight-one"
     return {**_scaled(seed, shape), "known": known, "singletons": kind}
-
-
-_LARGE: Final = (100, 200, 300)
-
-
-def _added_up(*sizes: int) -> dict[str, Any]:
-    """Sizes of the largest pattern, and the difference in ulp that the sizes allow."""
-    return {
-        "shapes": tuple((size,) for size in sizes),
-        "tolerance": 2 * max(sizes),
-        "why": (
-            "R rounds each IR_ij, their sum, its quotient and the difference from 1, together at "
-            "most 4 x 2^-53, beside a weight of at least 2 / |M|: 2 |M| ulp. The package counts in "
-            "whole numbers and rounds once, so it is the nearer to the true fraction."
-        ),
-    }
-
-
-_pairs = cases_of(
-    "pairwise",
-    paper="risk2024",
-    cites="Equations 6 to 9",
-    python_function="pyvws.risks.pairwise:pairwise_weights",
-    shapes=((2,), (13,), (60,)),
-)
-_COUNTED: Final = "counted_pairwise_weights"
-_C_AND_G: Final = "Equations 6 to 9, supplement Equation 10"
-_TRIPLES: Final = {
-    "python_function": "pyvws.risks.pairwise:three_way_weights",
-    "cites": "section 3.2.1",
-}
-_PAIRWISE: Final = (
-    _pairs("added-up", "pairwise_weights", _paired, **_added_up(2, 13, 60)),
-    _pairs("added-up-patterns", "pairwise_weights", _grouped, **_added_up(2, 13, 60)),
-    _pairs("added-up-large", "pairwise_weights", _paired, **_added_up(*_LARGE)),
-    _pairs("counted", _COUNTED, _paired),
-    _pairs("counted-large", _COUNTED, _paired, shapes=tuple((size,) for size in _LARGE)),
-    _pairs("counted-patterns", _COUNTED, _grouped),
-    _pairs("c-g", _COUNTED, _scaled, cites=_C_AND_G),
-    _pairs("singletons", _COUNTED, _lonely, shapes=((1,), (13,), (60,)), cites=_C_AND_G),
-    _pairs("three-way", "three_way_weights", _scaled, shapes=((3,), (8,), (25,)), **_TRIPLES),
-    _pairs(
-        "three-way-patterns", "three_way_weights", _lonely, shapes=((2,), (12,), (30,)), **_TRIPLES
-    ),
-)
-
-CASES: Final = (*_RISKS, *_PAIRWISE)

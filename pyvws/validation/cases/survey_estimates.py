@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,7 @@ from pyvws.evaluation.survey_estimates import (
     survey_quantile,
     survey_total,
 )
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
-
-_HERE: Final = "pyvws.validation.cases.survey_estimates"
-_WHY: Final = "survey adds in other orders, and takes roots of variances from crossproducts."
 
 _Statistic = Callable[[Any, SurveyDesign, Any], SurveyEstimate]
 
@@ -76,19 +72,3 @@ def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 def _levelled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**_sample(seed, shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}
-
-
-_estimates = cases_of(
-    "survey_estimates",
-    paper="lumley2004",
-    cites="svydesign with clusters in strata, and its cells",
-    shapes=((30, 1, 1), (200, 2, 3), (400, 4, 6)),
-    tolerance=256,
-    why=_WHY,
-)
-CASES: Final = (
-    _estimates("total", "survey_totals", _sample, python_function=f"{_HERE}:totals"),
-    _estimates("mean", "survey_means", _sample, python_function=f"{_HERE}:means"),
-    _estimates("share", "survey_shares", _sample, python_function=f"{_HERE}:shares"),
-    _estimates("quantile", "survey_quantiles", _levelled, python_function=f"{_HERE}:quantiles"),
-)

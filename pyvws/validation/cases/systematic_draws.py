@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.posterior import systematic_draws
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws
 
 
@@ -43,27 +42,3 @@ def _rows(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         design[:, k] = draws.whole(n, 1 + seed) - 2.0
     shift = 0.0 if seed == 5 else float(draws.uniform(1)[0])
     return {"design": design, "ties": draws.uniform(n), "shift": shift}
-
-
-_systematic = cases_of(
-    "systematic_draws",
-    paper="vws2024",
-    cites="synthetic outcomes of one draw, drawn systematically",
-)
-
-CASES: Final = (
-    _systematic(
-        "van-der-corput",
-        "van_der_corput",
-        _count,
-        python_function="pyvws.posterior.systematic_draws:van_der_corput",
-        shapes=((1,), (7,), (64,)),
-    ),
-    _systematic(
-        "uniforms",
-        "uniforms",
-        _rows,
-        python_function=f"{__name__}:uniforms",
-        shapes=((1, 1), (9, 2), (60, 4)),
-    ),
-)

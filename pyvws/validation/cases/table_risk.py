@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +13,7 @@ from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
-
-_HERE: Final = "pyvws.validation.cases.table_risk"
 
 
 def unique_shares(original: Any, synthetic: Any) -> Floats:
@@ -108,39 +105,3 @@ def _distances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     (records,) = shape
     first = Draws(seed).whole(records, 20) / 32.0
     return {"first": first, "second": Draws(seed + 50).whole(records + seed, 16) / 16.0}
-
-
-_disclosure = cases_of("disclosure", paper="raab2024", shapes=((1,), (20,), (150,)))
-_closest = cases_of("closest_records", shapes=((1,), (15,), (40,)))
-CASES: Final = (
-    _disclosure(
-        *("uniques", "unique_shares", _keys),
-        python_function=f"{_HERE}:unique_shares",
-        cites="UiO, UiS, UiOiS and repU",
-    ),
-    _disclosure(
-        *("attributes", "attribute_shares", _targets),
-        python_function=f"{_HERE}:attribute_shares",
-        cites="Dorig, iS, DiS, DiSCO and DiSDiO",
-    ),
-    _disclosure(
-        *("copies", "copied_share", _records),
-        python_function=f"{_HERE}:copied_share",
-        shapes=((10,), (40,), (150,)),
-        cites="unique records that are copied",
-    ),
-    _closest(
-        *("distances", "closest_of", _tables),
-        python_function=f"{_HERE}:closest_of",
-        paper="gower1971",
-        cites="the general coefficient",
-    ),
-    _closest(
-        *("share-nearer", "nearer_share", _distances),
-        python_function="pyvws.evaluation.closest_records:share_nearer",
-        paper="gower1971",
-        cites="distances compared by their ranks",
-        tolerance=16,
-        why="Both sides divide whole numbers, in other orders.",
-    ),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,7 @@ from pyvws.evaluation.pmse import PropensityScore
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.column import Column
 from pyvws.tables.schema import Schema
-from pyvws.validation._case import cases_of
 from pyvws.validation._draws import Draws, Floats
-
-_HERE: Final = "pyvws.validation.cases.table_utility"
-_EVALUATION: Final = "pyvws.evaluation"
 
 # S_pMSE: categories, and numbers of which some are missing
 
@@ -55,28 +51,6 @@ def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-_s_pmse = cases_of(
-    "s_pmse",
-    paper="snoke2018",
-    cites="the propensity score mean squared error",
-    python_function=f"{_HERE}:two_way_pmse",
-    shapes=((60,), (120,), (300,)),
-)
-_S_PMSE: Final = (
-    _s_pmse(
-        "value",
-        "two_way_value",
-        _tables,
-        part="value",
-        tolerance=4096,
-        why=(
-            "Both sides solve the same equations by Fisher scoring and stop within a distance of "
-            "the fitted probabilities; their distances from the share are some 100 times smaller."
-        ),
-    ),
-    _s_pmse("null-mean", "two_way_null_mean", _tables, part="null_mean"),
-)
-
 # Associations of two columns
 
 
@@ -101,28 +75,6 @@ def _two_numbers(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     first = Draws(seed).counts(records)
     return {"first": first, "second": Draws(seed + 50).counts(records) + (seed % 2) * first}
 
-
-_associations = cases_of(
-    "associations",
-    shapes=((12,), (40,), (200,)),
-    tolerance=4096,
-    why="Both sides add up squares in other orders; an association near 0 shows it in more ulp.",
-)
-_ASSOCIATIONS: Final = tuple(
-    _associations(
-        name.replace("_", "-"),
-        name,
-        arguments,
-        paper=paper,
-        cites=cites,
-        python_function=f"{_EVALUATION}.associations:{name}",
-    )
-    for name, arguments, paper, cites in (
-        ("cramers_v", _labels, "cramer1946", "the coefficient V"),
-        ("correlation_ratio", _label_and_number, "kruskal1952", "H over N - 1, of ranks"),
-        ("rank_correlation", _two_numbers, "kruskal1952", "ranks with ties"),
-    )
-)
 
 # Margins and missing cells
 
@@ -173,26 +125,6 @@ def _of_kinds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**tables, "categorical": np.arange(tables["original"].shape[1]) == 0}
 
 
-_margins = cases_of("margins", paper="raab2021", shapes=((20,), (60,), (200,)))
-_MARGINS: Final = (
-    _margins(
-        "distance",
-        "margin_distance",
-        _of_kinds,
-        python_function=f"{_HERE}:margins",
-        cites="distances of one-way tables",
-        tolerance=16,
-        why="Both sides add up shares in other orders.",
-    ),
-    _margins(
-        "missing",
-        "missing_difference",
-        _with_gaps,
-        python_function=f"{_HERE}:missing",
-        cites="shares of missing cells",
-    ),
-)
-
 # Logistic and Poisson regressions
 
 
@@ -209,29 +141,3 @@ def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         "y": np.asarray(y, dtype=np.float64),
         "family": "logistic" if logistic else "poisson",
     }
-
-
-_glm = cases_of(
-    "glm",
-    paper="mccullagh1989",
-    cites="Fisher scoring",
-    python_function=f"{_EVALUATION}.glm:glm",
-    shapes=((40,), (100,), (400,)),
-)
-_SAME_EQUATIONS: Final = (
-    "Both sides solve the same equations by Fisher scoring and stop within a distance of the "
-    "fitted means, which a coefficient near 0 shows in more ulp."
-)
-_STEP_BEFORE: Final = (
-    "R takes the variances from the weights of the step before the last, some 1e-8 away."
-)
-_GLM: Final = tuple(
-    _glm(part, f"glm_{part}", _regression, part=part, tolerance=tolerance, why=why)
-    for part, tolerance, why in (
-        ("coefficients", 1 << 20, _SAME_EQUATIONS),
-        ("fitted", 4096, _SAME_EQUATIONS),
-        ("variances", 1 << 30, _STEP_BEFORE),
-    )
-)
-
-CASES: Final = (*_S_PMSE, *_ASSOCIATIONS, *_MARGINS, *_GLM)

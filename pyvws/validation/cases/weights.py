@@ -7,14 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.validation._case import also, cases_of
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
-_PLACE: Final = "pyvws.weights.weights"
-_SHAPES: Final = ((1, 2), (5, 8), (20, 40))
-_RECORDS: Final = ((1,), (12,), (60,))
-_LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 0.75)
 # (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
 SCALES: Final = {"c": (1.0, 1.7, 0.8, 0.9, 0.0), "g": (0.0, 0.3, -0.25, 0.05, 0.4)}
 
@@ -77,52 +72,6 @@ def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
 
 
-_weights = cases_of("weights", paper="vws2024", shapes=_RECORDS)
-_LW: Final = "Algorithm 1, steps 1 to 4"
-_FROM_LOG_LIK: Final = tuple(
-    _weights(
-        name,
-        function,
-        arguments,
-        cites=cites,
-        python_function=f"{_PLACE}:{function}",
-        shapes=_SHAPES,
-    )
-    for name, function, arguments, cites in (
-        ("lw", "lipschitz_weights", _log_lik, _LW),
-        ("lw-c-g", "lipschitz_weights", also(_log_lik, **SCALES), _LW),
-        (
-            *("lw-threshold", "lipschitz_weights", also(_log_lik, threshold=_LEVELS)),
-            "Appendix 1, steps 2 to 4",
-        ),
-        ("lw-not-finite", "lipschitz_weights", _not_finite, _LW),
-        (
-            *("from-bounds", "weights_from_bounds", also(_bounds, **SCALES)),
-            "Algorithm 1, steps 3 and 4",
-        ),
-        ("scaled-bounds", "scaled_bounds", _bounds, "Algorithm 1, step 3"),
-    )
-)
-_FROM_RISK: Final = (
-    _weights(
-        *("cw-from-risk", "weights_from_risks", also(_risks, **SCALES)),
-        cites="Algorithm 2, step 4",
-        python_function=f"{_PLACE}:risk_weights",
-    ),
-    _weights(
-        *("cw-from-outcome", "count_weights"),
-        also(_outcome, radius=(0.2, 0.3, 0.1, 0.2, 0.3), **SCALES),
-        cites="Algorithm 2, steps 1 to 4",
-        script="identification_risk",
-        python_function=f"{__name__}:count_weights",
-    ),
-    _weights(
-        *("sw", "scalar_weights", _scalar),
-        cites="section 3",
-        python_function=f"{_PLACE}:scalar_weights",
-    ),
-)
-
 # Strict weights inside a clamp
 
 
@@ -149,22 +98,6 @@ def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
         log_lik[:3] = saturated[0], np.nextafter(saturated[1], np.inf), -np.inf
     return {"log_lik": log_lik, "saturated": saturated, "scale": 4.0 + seed}
 
-
-_STRICT: Final = (
-    _weights(
-        *("column", "column_weights", also(_column, **SCALES)),
-        cites="weights inside the clamp",
-        python_function=f"{_PLACE}:column_weights",
-    ),
-    *(
-        _weights(
-            *(name, f"{name}_weights", also(arguments, **SCALES)),
-            cites="weights inside the clamp",
-            python_function=f"{__name__}:{name}_weights",
-        )
-        for name, arguments in (("reference", _sizes), ("staged", _stage))
-    ),
-)
 
 # Algorithm 3, Weighted-epsilon and downscaling
 
@@ -193,27 +126,3 @@ def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     if records > 3:
         weights[:3], bounds[:3] = 0.4, (0.5 * _EPSILONS[seed - 1], 0.0, np.inf)
     return {"weights": weights, "by_record": bounds, "epsilon": _EPSILONS[seed - 1]}
-
-
-_ADJUSTED: Final = tuple(
-    cases_of(script, paper=paper, cites=cites, shapes=((1,), (15,), (80,)))(
-        name, function, arguments, python_function=f"pyvws.weights.{script}:{function}"
-    )
-    for script, paper, name, function, arguments, cites in (
-        (
-            *("reweight", "vws2024", "weights", "reweight"),
-            *(also(_to_reweight, k=(0.95, 0.5, 0.9, 0.99, 0.75)), "Equation 6"),
-        ),
-        (
-            *("truncation", "global2022", "weighted-epsilon", "weighted_epsilon_weights"),
-            *(_to_truncate, "Weighted-epsilon"),
-        ),
-        ("truncation", "global2022", "downscale", "downscale", _to_truncate, "downscaling"),
-        (
-            *("truncation", "global2022", "downscale-constant", "downscale"),
-            *(also(_to_truncate, psi=(0.95, 0.5, 0.9, 0.75, 0.2)), "downscaling"),
-        ),
-    )
-)
-
-CASES: Final = (*_FROM_LOG_LIK, *_FROM_RISK, *_STRICT, *_ADJUSTED)

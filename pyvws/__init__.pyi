@@ -3,7 +3,7 @@
 Written by tools/declared.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,6 +108,7 @@ def synthesize(
     model: str | Model = "negative-binomial",
     mechanism: str | Mechanism = "lw",
     formula: str = "~ 1",
+    column: str | Mapping[str, Any] | None = None,
     keep: Sequence[str] | list[str] | str = (),
     unit: str | None = None,
     datasets: int = 20,

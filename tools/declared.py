@@ -37,7 +37,7 @@ def stub() -> str:
     return (
         '"""What type checkers see of the names that are loaded when first used.\n\n'
         'Written by tools/declared.py.\n"""\n\n'
-        "from collections.abc import Sequence\nfrom pathlib import Path\n"
+        "from collections.abc import Mapping, Sequence\nfrom pathlib import Path\n"
         "from typing import Any, Literal\n\n"
         + "".join(f"from pyvws import {name} as {name}\n" for name in pyvws._DOORS)
         + "".join(sorted(lines))

@@ -127,7 +127,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.frame if settings.schema is None else source.spelled,
+                source.spelled if settings.schema or settings.column else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

@@ -88,3 +88,8 @@ def _check_own(mechanism: Mechanism) -> None:
         raise InputError(
             "A caveat of your own mechanism needs a key of small letters and hyphens, and words."
         )
+
+
+def mechanisms_that(have: str) -> list[str]:
+    """Names of the mechanisms that have a property."""
+    return [name for name, kind in MECHANISMS.items() if getattr(kind.declared, have) is True]

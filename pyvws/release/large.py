@@ -82,9 +82,9 @@ def large_release(
     mechanism = cast(Mechanism, settings.mechanism)
     if settings.only_in_memory or not mechanism.in_steps:
         raise InputError(
-            "An own Stan program, perturbed-histogram, and a mechanism of your own unless it says "
-            "in_steps take a table that fits in memory. Raise --memory (in Python use fit), or "
-            "choose other settings."
+            "An own Stan program, column, perturbed-histogram, and a mechanism of your own unless "
+            "it says in_steps take a table that fits in memory. Raise --memory (in Python use "
+            "fit), or choose other settings."
         )
     columns = _columns(settings, table)
     refuse_unchanged(settings.records, columns.public)

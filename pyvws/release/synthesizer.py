@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,12 +21,15 @@ from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected, spelled_out
 from pyvws.synthesis.loop import SILENT, Listener
+from pyvws.synthesis.one_column import one_column_schema
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.frame import column_names, narwhal_view, written_as_text
+from pyvws.tables.frame import column_names, narwhal_view, open_frame, written_as_text
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
+
+_OF_ONE_OUTCOME = ("model", "formula", "keep", "round")  # Of a table the schema has them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,18 @@ class Synthesizer(RunSettings):
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
+            )
+        if self.column is not None:
+            schema = one_column_schema(self, open_frame(frame))
+            given = dict.fromkeys(("outcome", "column", "unit"))
+            plain = {one.name: one.default for one in fields(self) if one.name in _OF_ONE_OUTCOME}
+            whole = replace(self, schema=schema, datasets=int(self.datasets), **given, **plain)
+            return whole.fit(
+                frame,
+                seed=seed,
+                listener=listener,
+                release_frame=release_frame,
+                input_sha256=input_sha256,
             )
         written = () if release_frame is None else written_as_text(frame, release_frame)
         table = check_table(frame, self, written=written)

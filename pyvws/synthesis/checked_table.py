@@ -71,6 +71,10 @@ def check_table(
     that no type of a released column may follow from them. By a schema, and under a strict claim,
     that holds for every table.
     """
+    if settings.column is not None:
+        raise InputError(
+            "column is for a run on a table in memory. Write its entries in a schema here."
+        )
     frame = open_frame(table, least=2 if counts is None else 1)
     as_they_are = settings.types == "table" or not (settings.strict or settings.schema)
     by_schema = written if as_they_are else frame.columns

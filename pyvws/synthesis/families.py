@@ -80,8 +80,12 @@ def _refuse_too_many_draws(name: str, model: Model, longest: int, *, searched: b
 
 def families_of(schema: Schema) -> tuple[Model, ...]:
     """The families of all conditionals of a table, in their order."""
-    whole = modelled_schema(schema)
-    return tuple(family_of(whole, name) for name in whole.synthesized if is_drawn(schema, name))
+    if "families" not in schema.once:
+        whole = modelled_schema(schema)
+        drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
+        schema.once["families"] = tuple(family_of(whole, name) for name in drawn)
+    families: tuple[Model, ...] = schema.once["families"]
+    return families
 
 
 def design_width(schema: Schema) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
-from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
+from pyvws._base.setting import UsualNumber, setting, settings_of
 from pyvws.engines.engine import Engine
 from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
 from pyvws.engines.registry import is_own as own_engine
@@ -35,11 +35,13 @@ from pyvws.synthesis.families import (
 )
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
+from pyvws.synthesis.one_column import outcome_entries
 from pyvws.synthesis.unfit import (
-    refuse_accepted_miss,
     refuse_design,
     refuse_grid,
+    refuse_other_mechanisms,
     refuse_pairs,
+    refuse_targets,
     refuse_types,
     refuse_unconverged,
     refuse_windows,
@@ -57,11 +59,6 @@ _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
 _TYPES: Final = ("schema", "table")
 _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
-
-
-def mechanisms_that(have: str) -> list[str]:
-    """Names of the mechanisms that have a property."""
-    return [name for name, kind in MECHANISMS.items() if getattr(kind.declared, have) is True]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +93,13 @@ class RunSettings:
     )
     formula: str = setting(
         "~ 1", "Predictors, as in R, public and released; ~ . = all other columns.", panel="Model"
+    )
+    column: str | Mapping[str, Any] | None = setting(
+        None,
+        "Entries of the outcome as in a schema: missing, mass, rule, range, days_since, decimals.",
+        more="In TOML, or a mapping. The run is then that of a table of one column.",
+        in_steps=False,
+        panel="Model",
     )
     keep: tuple[str, ...] | list[str] | str = setting(
         (), "Further public columns to release unchanged, or all.", choices=("all",)
@@ -275,20 +279,7 @@ class RunSettings:
         refuse_grid(self)
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
-        declarations = {one.name: one for one in settings_of(type(self))}
-        given = {
-            name: getattr(self, name)
-            for name, one in declarations.items()
-            if getattr(self, name) != one.default
-        }
-        check_needs(declarations, given)
-        for name in given:
-            only = declarations[name].only
-            if only and not getattr(self.mechanism, only):
-                raise InputError(
-                    f"{name} of a run is for the mechanisms {', '.join(mechanisms_that(only))}. "
-                    f"Leave {name} out, or choose one of them."
-                )
+        refuse_other_mechanisms(self)
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
             for family in self.families:
@@ -328,19 +319,11 @@ class RunSettings:
 
     def _check_target(self) -> None:
         object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
-        mechanism = cast(Mechanism, self.mechanism)
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
-            if mechanism.names_bound:
-                raise InputError("match and epsilon both name a bound to meet. Leave one out.")
-        if self.downscale and not (mechanism.fits_model and self.target_epsilon is not None):
-            raise InputError(
-                "downscale lowers weights until the bound is epsilon / 2. It needs epsilon, and a "
-                "mechanism with weights."
-            )
-        refuse_accepted_miss(self)
+        refuse_targets(self)
 
     def _check_records(self) -> None:
         of = self.public_table
@@ -488,9 +471,11 @@ class RunSettings:
                     "outcome must be the name of one column. Several columns take a schema "
                     "(--schema), which pyvws schema proposes."
                 )
+            if self.column is not None:
+                outcome_entries(self.outcome, self.column, self.model, self.formula)
             return
         given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
-        given |= {"unit": self.unit}
+        given |= {"unit": self.unit, "column": self.column is not None}
         given["model"] = self.model != find_model(_DEFAULT_MODEL)
         alone = {
             "threshold": self.threshold != 1.0,

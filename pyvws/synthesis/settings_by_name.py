@@ -11,9 +11,14 @@ from pyvws._base.checks import near
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, UsageError
-from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_settings
+from pyvws.mechanisms.registry import (
+    MECHANISMS,
+    make_mechanism,
+    mechanism_settings,
+    mechanisms_that,
+)
 from pyvws.models.registry import MODELS, find_model, model_settings
-from pyvws.synthesis.settings import RunSettings, mechanisms_that
+from pyvws.synthesis.settings import RunSettings
 
 _PLACES: Final = {
     "Fit": "settings=vws.SamplerSettings({}=...)",

@@ -6,10 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.setting import check_needs, settings_of
 from pyvws.engines.registry import check_table, is_exact
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.registry import mechanisms_that
 from pyvws.models.model import Model
 from pyvws.models.registry import is_own
 from pyvws.tables.cells import make_cells
@@ -68,9 +70,34 @@ def refuse_grid(run: Any) -> None:
         )
 
 
-def refuse_accepted_miss(run: Any) -> None:
-    """Raise InputError for an accepted miss of a run that cannot miss its epsilon."""
+def refuse_other_mechanisms(run: Any) -> None:
+    """Raise InputError for a setting of other mechanisms, or one that needs another setting."""
+    declarations = {one.name: one for one in settings_of(type(run))}
+    given = {
+        name: getattr(run, name)
+        for name, one in declarations.items()
+        if getattr(run, name) != one.default
+    }
+    check_needs(declarations, given)
+    for name in given:
+        only = declarations[name].only
+        if only and not getattr(run.mechanism, only):
+            raise InputError(
+                f"{name} of a run is for the mechanisms {', '.join(mechanisms_that(only))}. "
+                f"Leave {name} out, or choose one of them."
+            )
+
+
+def refuse_targets(run: Any) -> None:
+    """Raise InputError for two bounds to meet, none, or a miss that the run cannot have."""
     mechanism = run.mechanism
+    if run.epsilon is not None and mechanism.names_bound:
+        raise InputError("match and epsilon both name a bound to meet. Leave one out.")
+    if run.downscale and not (mechanism.fits_model and run.target_epsilon is not None):
+        raise InputError(
+            "downscale lowers weights until the bound is epsilon / 2. It needs epsilon, and a "
+            "mechanism with weights."
+        )
     aims = run.downscale or mechanism.own_epsilon is not None
     may_miss = aims and mechanism.fits_model and not mechanism.clamps
     if run.accept_above_target and not may_miss:

@@ -38,10 +38,18 @@ def modelled_schema(schema: Schema) -> Schema:
     Its columns name all of their predictors, and numbers have no missing codes and no mass any
     more. InputError for a column that has such a name already.
     """
+    if "modelled" not in schema.once:
+        schema.once["modelled"] = _modelled(schema)
+    modelled: Schema = schema.once["modelled"]
+    return modelled
+
+
+def _modelled(schema: Schema) -> Schema:
+    used = {name: of for name, of in schema.columns.items() if of.role not in ("drop", "id")}
+    if not any(column.parts or column.group_by is not None for column in used.values()):
+        return schema if len(used) == len(schema.columns) else replace(schema, columns=used)
     made: dict[str, Column] = {}
-    for name, column in schema.columns.items():
-        if column.role in ("drop", "id"):
-            continue
+    for name, column in used.items():
         given: dict[str, Any] = {}
         if column.role == "synthesize" and not column.is_computed:
             given = _predictors(schema, schema.predictors_of(name), column.formula)

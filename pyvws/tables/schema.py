@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,6 +75,8 @@ class Schema:
     mean_survey_weight: float | None = None
     records: int | None = None
     reviewed: bool | str | None = None
+    once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What follows from the schema alone, by name: made when it is first asked for."""
 
     def __post_init__(self) -> None:
         if not (self.reviewed is None or isinstance(self.reviewed, bool | str)) or (
@@ -420,12 +422,13 @@ def _schema(found: Mapping[str, Any]) -> Schema:
     if not isinstance(columns, dict):
         raise InputError("columns must be tables: [columns.NAME] above the entries of a column.")
     return Schema(
-        columns={name: _column(name, entries) for name, entries in columns.items()},
+        columns={name: read_column(name, entries) for name, entries in columns.items()},
         **{name: found[name] for name in _OF_TABLE if name in found},
     )
 
 
-def _column(name: str, entries: Any) -> Column:
+def read_column(name: str, entries: Any) -> Column:
+    """The column of the values that stand below its name in a TOML file."""
     with _named(name):
         if not isinstance(entries, dict):
             raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")

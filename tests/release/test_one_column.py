@@ -1,0 +1,154 @@
+"""One outcome with entries of a schema: missing values, points of mass, a rule and dates."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+_N = 150
+_FIT = {"draws": 100, "warmup": 150, "chains": 2, "datasets": 2, "seed": 4}
+_SEX = vws.Column(role="public", levels=("f", "m"))
+
+
+def _table() -> pl.DataFrame:
+    rng = np.random.default_rng(6)
+    age = rng.integers(10, 60, _N)
+    pay = np.where(rng.random(_N) < 0.2, 0.0, rng.normal(30.0, 5.0, _N).round(1))
+    born = [datetime.date(2000, 1, 1) + datetime.timedelta(int(d)) for d in rng.normal(0, 30, _N)]
+    return pl.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], _N),
+            "age": age,
+            "pay": pay,
+            "code": pl.Series([None if x < 0.15 else f"{y:.1f}" for x, y in rng.random((_N, 2))]),
+            "visits": np.where(age < 16, 0, rng.poisson(3.0, _N)),
+            "born": born,
+        }
+    )
+
+
+TABLE = _table()
+_DAYS = {"days_since": "2000-01-01", "range": ["1999-01-01", "2001-12-31"]}
+_AGE = vws.Column(role="public", range=(float(TABLE["age"].min()), float(TABLE["age"].max())))  # type: ignore[arg-type]
+
+# The outcome, what the run is given, and the schema that a user would write for it.
+RUNS: dict[str, tuple[str, dict[str, Any], dict[str, vws.Column]]] = {
+    "mass": (
+        "pay",
+        {"model": "normal", "formula": "~ sex", "column": {"mass": [0], "decimals": 1}},
+        {
+            "sex": _SEX,
+            "pay": vws.Column(model="normal", formula="~ sex", mass=[0], decimals=1),
+        },
+    ),
+    "missing": (
+        "code",
+        {"model": "normal", "column": "missing = true, decimals = 1"},
+        {"code": vws.Column(model="normal", predictors=(), missing=True, decimals=1)},
+    ),
+    "rule": (
+        "visits",
+        {"model": "poisson", "keep": ["age"], "column": {"rule": "0 where age < 16"}},
+        {
+            "age": _AGE,
+            "visits": vws.Column(model="poisson", predictors=(), rule="0 where age < 16"),
+        },
+    ),
+    "dates": (
+        "born",
+        {"model": "normal", "outcome_unit": 30.0, "column": _DAYS},
+        {
+            "born": vws.Column(
+                model="normal", predictors=(), settings={"outcome_unit": 30.0}, **_DAYS
+            )
+        },
+    ),
+}
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_column_with_entries_is_a_table_of_one_column(kind: str) -> None:
+    outcome, given, columns = RUNS[kind]
+    alone = vws.synthesize(TABLE, outcome=outcome, **given, **_FIT)
+    whole = vws.synthesize(TABLE, schema=vws.Schema(columns), **_FIT)
+    assert alone.privacy == whole.privacy
+    for ours, theirs in zip(alone.datasets, whole.datasets, strict=True):
+        assert ours.equals(theirs)
+    assert set(alone.datasets[0].columns) == set(columns)
+
+
+@pytest.mark.runs
+def test_what_the_entries_say_holds_in_every_dataset() -> None:
+    outcome, given, _ = RUNS["rule"]
+    for dataset in vws.synthesize(TABLE, outcome=outcome, **given, **_FIT).datasets:
+        assert (dataset.filter(pl.col("age") < 16)["visits"] == 0).all()
+    outcome, given, _ = RUNS["missing"]
+    for dataset in vws.synthesize(TABLE.to_pandas(), outcome=outcome, **given, **_FIT).datasets:
+        assert isinstance(dataset, pd.DataFrame)
+        assert 0 < dataset["code"].isna().sum() < _N
+
+
+@pytest.mark.runs
+def test_the_command_takes_entries(tmp_path: Path) -> None:
+    TABLE.with_columns(pl.col("code").fill_null("N")).write_csv(tmp_path / "in.csv")
+    command = ["synthesize", str(tmp_path / "in.csv"), "--outcome", "code", "--model", "normal"]
+    command += ["--formula", "~ sex + age", "--column", 'missing = ["N"]', "--seed", "1"]
+    command += ["--draws", "60", "--warmup", "150", "--chains", "2", "--datasets", "1"]
+    made = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
+    assert made.exit_code == 0, made.output
+    released = pl.read_csv(tmp_path / "out/release/synthetic-01.csv")
+    assert released.columns == ["sex", "age", "code"]
+    assert 0 < (released["code"] == "N").sum() < _N
+    schema = vws.Schema.read(tmp_path / "out/release/schema.toml")
+    assert schema.columns["code"].missing == "N"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"column": "missing = ["}, r"^column must be entries as a schema has them\."),
+        ({"column": 3}, r"^column must be entries as a schema has them\."),
+        ({"column": {"model": "normal"}}, r"^column has model, which the run says itself\."),
+        ({"column": {"mas": [0]}}, r"^Column 'visits': 'mas' is neither .* mean 'mass'\?$"),
+        ({"column": {"mass": ["x"]}}, r"^Column 'visits': mass must be"),
+    ],
+)
+def test_entries_are_checked_before_a_table_is_read(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(vws.InputError, match=message):
+        vws.Synthesizer(outcome="visits", model="poisson", **given)
+
+
+def test_a_column_of_a_rule_is_one_that_is_released() -> None:
+    with pytest.raises(vws.InputError, match=r"^The rule names 'age', which is not released\."):
+        vws.synthesize(
+            TABLE, outcome="visits", model="poisson", column={"rule": "0 where age < 16"}, **_FIT
+        )
+
+
+def test_entries_need_a_table_in_memory_and_no_comparison(tmp_path: Path) -> None:
+    run = vws.Synthesizer(outcome="pay", model="normal", column={"mass": [0]})
+    with pytest.raises(vws.InputError, match="column"):
+        run.fit_to(TABLE.lazy(), tmp_path / "out")
+    with pytest.raises(vws.InputError, match=r"^column is for a run on a table in memory\."):
+        vws.compare(
+            TABLE,
+            tmp_path / "compared",
+            choices=["lw"],
+            seeds=1,
+            outcome="pay",
+            model="normal",
+            column={"mass": [0]},
+        )

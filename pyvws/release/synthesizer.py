@@ -29,7 +29,8 @@ from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
 
-_OF_ONE_OUTCOME = ("model", "formula", "keep", "round")  # Of a table the schema has them.
+# What a schema says itself.
+_BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +115,8 @@ class Synthesizer(RunSettings):
             )
         if self.column is not None:
             schema = one_column_schema(self, open_frame(frame))
-            given = dict.fromkeys(("outcome", "column", "unit"))
-            plain = {one.name: one.default for one in fields(self) if one.name in _OF_ONE_OUTCOME}
-            whole = replace(self, schema=schema, datasets=int(self.datasets), **given, **plain)
+            usual: Any = {one.name: one.default for one in fields(self) if one.name in _BY_SCHEMA}
+            whole = replace(self, **usual, schema=schema, datasets=int(self.datasets))
             return whole.fit(
                 frame,
                 seed=seed,

@@ -166,22 +166,6 @@ class UnitsDrawn:
         return self.schema.members
 
 
-def predicted_units(
-    columns: Sequence[DrawnColumn],
-    draw: Draws,
-    rng: np.random.Generator,
-    *,
-    drawn: UnitsDrawn,
-    units: int,
-) -> dict[str, Floats]:
-    """Synthetic values by column of the members of new units, from one joint draw (S = 1).
-
-    The values of all steps of `unit_steps`, one after the other.
-    """
-    parts = list(unit_steps(columns, draw, rng, drawn=drawn, units=units))
-    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
-
-
 def unit_steps(
     columns: Sequence[DrawnColumn],
     draw: Draws,

@@ -27,7 +27,7 @@ from pyvws.tables.schema import Schema, read_column
 _OF_RUN = ("role", "model", "predictors", "formula", "prefix", "review")
 
 
-def outcome_entries(name: str, given: Any, model: Any, formula: str) -> Column:
+def outcome_entries(name: str, given: Any, model: Any, formula: str, *, round: bool) -> Column:
     """The outcome as a column of a schema, with the `given` entries, text in TOML or a mapping.
 
     Raises InputError for a family of the user's own, and for entries that the column cannot have.
@@ -46,6 +46,8 @@ def outcome_entries(name: str, given: Any, model: Any, formula: str) -> Column:
     for entry in _OF_RUN:
         if entry in entries:
             raise InputError(f"column has {entry}, which the run says itself. Take {entry} out.")
+    if round:
+        raise InputError("round is for a column without entries. Give decimals = 0 in its place.")
     if is_own(model):
         raise InputError("column is for a family of the package. Leave column or the model out.")
     usual = find_model(model.name)
@@ -65,7 +67,7 @@ def one_column_schema(run: Any, frame: nw.DataFrame[Any]) -> Schema:
         else run.keep
     )
     predictors = read_formula(run.formula).columns
-    column = outcome_entries(run.outcome, run.column, run.model, run.formula)
+    column = outcome_entries(run.outcome, run.column, run.model, run.formula, round=run.round)
     read = {*predictors, *(name for rule in column.rules for name in rule.columns)} - {run.outcome}
     public = {*kept, *predictors} - {run.outcome}
     check_columns(frame, [*public, run.outcome], role="The run")

@@ -472,7 +472,9 @@ class RunSettings:
                     "(--schema), which pyvws schema proposes."
                 )
             if self.column is not None:
-                outcome_entries(self.outcome, self.column, self.model, self.formula)
+                outcome_entries(
+                    self.outcome, self.column, self.model, self.formula, round=self.round
+                )
             return
         given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
         given |= {"unit": self.unit, "column": self.column is not None}

@@ -123,6 +123,7 @@ def test_the_command_takes_entries(tmp_path: Path) -> None:
         ({"column": 3}, r"^column must be entries as a schema has them\."),
         ({"column": {"model": "normal"}}, r"^column has model, which the run says itself\."),
         ({"column": {"mas": [0]}}, r"^Column 'visits': 'mas' is neither .* mean 'mass'\?$"),
+        ({"column": {"mass": [0]}, "round": True}, r"^round is for a column without entries\."),
         ({"column": {"mass": ["x"]}}, r"^Column 'visits': mass must be"),
     ],
 )

@@ -38,7 +38,7 @@ def loses_much(model: Any, records: Any, out: Out, column: int | None = None) ->
 def lost_levels(model: Any, records: Any, out: Out) -> Iterator[tuple[int, str]]:
     """Place and name of each category that has a level all of whose records are in `out` (N,).
 
-    The name of a single outcome is empty.
+    A family without a table has no name: the name is empty.
     """
     if isinstance(records, Units):
         out, records = out[records.of_record], records.records

@@ -217,7 +217,7 @@ class SynthesisLoop:
     def lost(self, weights: Floats) -> list[str]:
         """Names of the categories that have a level all of whose records have weight 0.
 
-        The name of a single outcome is empty.
+        A family without a table has no name: the name is empty.
         """
         return [name for _, name in lost_levels(self.model, self.cells, weights == 0.0)]
 

@@ -73,7 +73,7 @@ def test_numbers_keep_the_papers_weights() -> None:
 
 
 def test_truncation_that_would_take_a_level_stops() -> None:
-    with pytest.raises(InputError, match=r"level of the outcome.*--g.*sw"):
+    with pytest.raises(InputError, match=r"level of '\w+'.*--g.*sw"):
         _run(mechanism="weighted-epsilon", epsilon=2.0)
 
 

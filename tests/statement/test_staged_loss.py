@@ -180,7 +180,8 @@ def test_weights_from_more_than_one_draw_of_the_stage_would_cost_more(
     def of_two(self: Any, fit: Any, s: int) -> Floats:
         best = int(np.argmax(self.source.engine.log_posteriors[0]))
         other = KnownDraws([self.source.engine.points[best][None, :]])
-        target = type("Target", (), {"model": self.model, "cells": self.cells})
+        (column,) = self.model.columns
+        target = type("Target", (), {"model": column.model, "cells": column.cells})
         posterior = other.sample(target, self.settings, seed=0)  # type: ignore[arg-type]
         also = type(fit)(fit.label, fit.weights, posterior, fit.bounds, fit.maxima, clamp=fit.clamp)
         return np.maximum(sizes(self, fit, s), sizes(self, also, 0))

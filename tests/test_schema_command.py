@@ -237,7 +237,7 @@ def test_every_format_gives_the_same_table_and_nothing_confidential(
         (["--schema", "{people}/people.csv"], "people.csv: not TOML"),
         (["--schema", "{schema}", "--outcome", "pay"], "Leave outcome out."),
         (["--schema", "{schema}", "--formula", "~ sex", "--keep", "all"], "formula, keep out."),
-        (["--schema", "{schema}", "--round", "--model", "poisson"], "Leave round, model out."),
+        (["--schema", "{schema}", "--keep", "sex", "--model", "poisson"], "keep, model out."),
         (["--schema", "{short}"], "has 40 values that are not among the given levels"),
         (["--schema", "{unknown}"], "names column 'coda', which the table lacks. Did you mean"),
         (["--schema", "{late}"], "predictor 'pay' comes later in the order of synthesis"),

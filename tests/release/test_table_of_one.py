@@ -86,7 +86,7 @@ def test_threshold_and_round_are_those_of_one_outcome(
 @pytest.mark.runs
 def test_a_reference_is_that_of_one_outcome(table: pl.DataFrame, reference: Path) -> None:
     mechanism = _censored(weights="reference", reference=str(reference))
-    given = {"mechanism": mechanism, "draws": 600, "warmup": 300}
+    given = {"mechanism": mechanism, "draws": 1500, "warmup": 500}
     alone, whole = _both(table, "visits", "poisson", **given)
     assert whole.privacy["guarantee"] == alone.privacy["guarantee"] == "dp"
     assert whole.records["weight"].to_list() == alone.records["weight"].to_list()

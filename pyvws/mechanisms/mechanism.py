@@ -177,7 +177,7 @@ class MechanismBase:
 
     def record_weights(self, request: Request) -> Floats:
         """alpha (N,) in [0, 1] of the request's records; smaller = more protected."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} gives neither record_weights nor weigh.")
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The mechanism's own fit before any downscaling: by default under `record_weights`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,7 +18,7 @@ from pyvws.tables.row_order import RowNumbers, order_stream, row_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawSource:
+class DrawSource(ABC):
     """A run before it draws its datasets.
 
     `rows` is the number of rows by a setting or by noise, None for one row a record. Record i of
@@ -49,28 +50,28 @@ class DrawSource:
             return np.zeros(self.rows, dtype=np.intp)
         return None if self.settings.keep_order else row_order(self.order_stream(), records)
 
+    @abstractmethod
     def streams(self) -> list[Any]:
         """What the draws of each dataset come from, its own random stream among it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         """Synthetic values by column of some rows at a time.
 
         `rows` are the records that they stand for, or the number of records or of whole units.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def figures(self) -> dict[str, Any]:
         """The run's own part of summary.json."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
         """Columns of records.parquet, with `rows`, an entry (N,) for each record of the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def posterior(self) -> dict[str, Any]:
         """Columns of posterior.parquet."""
-        raise NotImplementedError
 
 
 def shared_facts(settings: RunSettings, table: ConfidentialTable) -> dict[str, Any]:

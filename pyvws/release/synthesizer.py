@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,16 +21,13 @@ from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected, spelled_out
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.one_column import one_column_schema
+from pyvws.synthesis.one_column import as_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.frame import column_names, narwhal_view, open_frame, written_as_text
+from pyvws.tables.frame import column_names, narwhal_view, written_as_text
 from pyvws.tables.large_files import open_large, open_lazy
 from pyvws.tables.outcome_copies import look_for_copies
 from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
-
-# What a schema says itself.
-_BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,33 +98,20 @@ class Synthesizer(RunSettings):
         settings = self
         if "." in self.formula:
             settings = spelled_out(self, column_names(narwhal_view(frame)))
-        if settings is not self:  # Only the formula differs.
-            of_file: Any = {"release_frame": release_frame, "input_sha256": input_sha256}
-            return settings.fit(frame, seed=seed, listener=listener, **of_file)
         began = time.perf_counter()
         sweep()
         seed = chosen_seed(seed)
-        frame, ordered = collected(frame, self)
+        frame, ordered = collected(frame, settings)
         if release_frame is not None and not ordered:
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
             )
-        if self.column is not None:
-            schema = one_column_schema(self, open_frame(frame))
-            usual: Any = {one.name: one.default for one in fields(self) if one.name in _BY_SCHEMA}
-            whole = replace(self, **usual, schema=schema, datasets=int(self.datasets))
-            return whole.fit(
-                frame,
-                seed=seed,
-                listener=listener,
-                release_frame=release_frame,
-                input_sha256=input_sha256,
-            )
+        settings = as_table(settings, frame)
         written = () if release_frame is None else written_as_text(frame, release_frame)
-        table = check_table(frame, self, written=written)
+        table = check_table(frame, settings, written=written)
         look_for_copies(frame, table.unchanged, table.sought)
-        run = open_draws(self, table, seed=seed, listener=listener)
+        run = open_draws(settings, table, seed=seed, listener=listener)
         drawn = draw_whole(run)
         row_name = RELEASED_ROW if ordered else UNLINKED_ROW
         rows = {row_name: released_rows(drawn.order, table.records)} if run.linked else {}

@@ -94,8 +94,7 @@ def _one_outcome(
     mechanism, model = cast(Mechanism, settings.mechanism), cast(Model, settings.model)
     design = make_design(frame, formula, outcome=outcome)
     settings.check_design(len(design.names))
-    keep = settings.keep if counts is None else ()
-    kept = list(frame.columns) if keep == "all" else [keep] if isinstance(keep, str) else keep
+    kept = settings.kept(frame.columns) if counts is None else []
     check_columns(frame, kept, role="keep")
     public = {outcome, *design.predictors, *kept}
     released = [name for name in frame.columns if name in public]

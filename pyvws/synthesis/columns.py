@@ -51,8 +51,7 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     weights = [] if weighed is None else [weighed]
     units = [] if settings.unit_column is None else [settings.unit_column]
     survey = _survey_weight(settings)
-    kept = settings.keep
-    names = table.columns if kept == "all" else [kept] if isinstance(kept, str) else list(kept)
+    names = settings.kept(table.columns)
     schema = settings.public_table
     one, ids = schema is None, () if schema is None else schema.ids
     for role, wanted in (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import narwhals as nw
@@ -20,10 +20,11 @@ from pyvws.errors import InputError
 from pyvws.models.registry import find_model, is_own
 from pyvws.tables.column import Column
 from pyvws.tables.formula import read_formula
-from pyvws.tables.frame import check_columns, floats_of, holds_numbers, plain_columns
+from pyvws.tables.frame import check_columns, floats_of, holds_numbers, open_frame, plain_columns
 from pyvws.tables.levels import distinct
 from pyvws.tables.schema import Schema, read_column
 
+_BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
 _OF_RUN = ("role", "model", "predictors", "formula", "prefix", "review")
 
 
@@ -57,15 +58,20 @@ def outcome_entries(name: str, given: Any, model: Any, formula: str, *, round: b
     return read_column(name, {"model": model.name, **changed, **entries, **follows})
 
 
-def one_column_schema(run: Any, frame: nw.DataFrame[Any]) -> Schema:
-    """The schema of a run on one outcome that has entries; `frame` is the table in memory."""
-    kept = (
-        frame.columns
-        if run.keep == "all"
-        else [run.keep]
-        if isinstance(run.keep, str)
-        else run.keep
-    )
+def as_table(run: Any, table: Any) -> Any:
+    """The settings of a run on a table in memory, of whose outcome they may have entries.
+
+    The run is then one by a schema; settings without entries stay as they are.
+    """
+    if run.column is None:
+        return run
+    usual = {one.name: one.default for one in fields(run) if one.name in _BY_SCHEMA}
+    given: Any = {"schema": _schema(run, open_frame(table)), "datasets": int(run.datasets)}
+    return replace(run, **usual, **given)
+
+
+def _schema(run: Any, frame: nw.DataFrame[Any]) -> Schema:
+    kept = run.kept(frame.columns)
     predictors = read_formula(run.formula).columns
     column = outcome_entries(run.outcome, run.column, run.model, run.formula, round=run.round)
     read = {*predictors, *(name for rule in column.rules for name in rule.columns)} - {run.outcome}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -75,7 +75,7 @@ class RunSettings:
         "File that says what is public of a table: synthesizes its columns together, at one joint "
         "epsilon.",
         more="The file says each column's family, predictors and kind, so `model`, `formula`, "
-        "`keep` and `round` are for a single outcome. In Python also a `vws.Schema`.",
+        "`keep` and `column` are for a single outcome. In Python also a `vws.Schema`.",
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
@@ -341,6 +341,12 @@ class RunSettings:
         )
         object.__setattr__(self, "records", records)
         object.__setattr__(self, "records_epsilon", epsilon)
+
+    def kept(self, columns: Sequence[str]) -> list[str]:
+        """The further columns that `keep` names among those of a table."""
+        if self.keep == "all":
+            return list(columns)
+        return [self.keep] if isinstance(self.keep, str) else list(self.keep)
 
     @property
     def unit_column(self) -> str | None:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.tables.row_order import UNLINKED_ROW
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -153,3 +154,15 @@ def test_entries_need_a_table_in_memory_and_no_comparison(tmp_path: Path) -> Non
             model="normal",
             column={"mass": [0]},
         )
+
+
+@pytest.mark.runs
+def test_an_engine_without_an_order_stays_without_one() -> None:
+    """The planted error: a run that starts again on the collected rows calls them ordered."""
+    duckdb = pytest.importorskip("duckdb")
+    table = TABLE.to_arrow()
+    frame = duckdb.from_arrow(table)
+    release = vws.synthesize(
+        frame, outcome="pay", model="normal", column={"mass": [0], "decimals": 1}, **_FIT
+    )
+    assert UNLINKED_ROW in release.records.column_names

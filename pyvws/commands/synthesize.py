@@ -91,7 +91,6 @@ def synthesize(
     from pyvws._base.seeds import chosen_seed
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.synthesis.columns import columns_used
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files import read_table
     from pyvws.tables.large_files import run_bytes
@@ -108,7 +107,7 @@ def synthesize(
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
-        used=columns_used(settings),
+        used=settings.plan.used,
         datasets=settings.datasets,
         draws=settings.settings.draws * settings.settings.chains,
     ) > _size_in_bytes(memory)
@@ -127,7 +126,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.spelled if settings.schema or settings.column else source.frame,
+                source.spelled if settings.plan.by_schema or settings.column else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

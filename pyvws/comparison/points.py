@@ -137,8 +137,9 @@ class Seeds:
         data = nw.from_native(self.frame, eager_only=True).select(columns)
         if len(columns) == 1:
             return [_margin(data, datasets)]
-        schema = point.settings.public_table
-        return table_utility(data.to_native(), datasets, schema=schema, s_pmse=False).scores
+        return table_utility(
+            data.to_native(), datasets, schema=table.plan.schema, s_pmse=False
+        ).scores
 
 
 def _margin(data: nw.DataFrame[Any], datasets: Sequence[Any]) -> Score:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
-from pyvws.synthesis.settings import SCHEMA_FILE
+from pyvws.plan.table import SCHEMA_FILE
 from pyvws.tables.table_writers import TableWriter, table_writer
 
 

@@ -182,8 +182,9 @@ def fitted_run(
     wanted = (settings.records, settings.records_epsilon)
     rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
-    nothing = tells_nothing(settings, loop, weighting)
-    judge_convergence(settings, loop, clamped=weighting.clamp is not None)
+    strict = table.plan.strict
+    nothing = tells_nothing(loop, weighting, strict=strict)
+    judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
     tell_of_rest(statement, listener)
     outside = None
@@ -283,7 +284,7 @@ def _statement(
     return PrivacyStatement(
         **shared_facts(settings, table),
         claim=mechanism.claim,
-        mechanism_caveats=(*mechanism.caveats, *survey_caveats(settings.public_table)),
+        mechanism_caveats=(*mechanism.caveats, *survey_caveats(table.plan)),
         unchecked=settings.unchecked,
         mechanism_words=(
             {"title": mechanism.title, "explanation": mechanism.explanation}
@@ -300,14 +301,14 @@ def _statement(
         enforced=enforced,
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
-        columns=_costs(settings, table, weighting, final),
-        columns_synthesized=tuple(one for one in table.synthesized if one in table.released)
-        if settings.public_table
-        else (),
+        columns=_costs(table, weighting, final),
+        columns_synthesized=tuple(
+            name for name in table.synthesized if table.plan.by_schema and name in table.released
+        ),
         columns_numbered=tuple(table.ids),
-        unit=settings.unit_column,
+        unit=table.plan.unit,
         members=table.members is not None,
-        proposed=settings.public_table is not None and settings.public_table.under_review,
+        proposed=table.plan.proposed,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
         target=settings.target_epsilon,
@@ -318,7 +319,7 @@ def _statement(
         reads_outcome=loop.model.reads_outcome,
         model_caveats=loop.model.caveats,
         problems=tuple(loop.problems()),
-        uses=(*survey_uses(settings.public_table), *_uses(mechanism, loop, weighting, final)),
+        uses=(*survey_uses(table.plan), *_uses(mechanism, loop, weighting, final)),
         weights_source=mechanism.weights_source,
         stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
@@ -330,16 +331,14 @@ def _statement(
         engine=final.posterior.engine,
         exact_draws=is_exact(settings.engine),
         approximated=final.posterior.approximated,
-        public_settings={**settings.public, **_grid(settings, loop)},
+        public_settings={**settings.public(table.plan), **_grid(settings, loop)},
     )
 
 
 def _costs(
-    settings: RunSettings, table: ConfidentialTable, weighting: Weighting, final: WeightedFit
+    table: ConfidentialTable, weighting: Weighting, final: WeightedFit
 ) -> tuple[ColumnCost, ...]:
-    """The columns of a table with what each costs alone; empty without a schema."""
-    if settings.public_table is None:
-        return ()
+    """The columns of a schema with what each costs alone; empty without a schema."""
     alone = final.bounds.separate
     if weighting.clamp is not None:
         alone = np.full(len(table.outcomes), weighting.clamp.epsilon)
@@ -354,6 +353,7 @@ def _costs(
             epsilon=float(epsilon),
         )
         for one, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
+        if table.plan.by_schema
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError, PyvwsError
+from pyvws.plan.table import SCHEMA_FILE
 from pyvws.report.released_columns import (
     AS_LEFT,
     ColumnValues,
@@ -29,7 +30,6 @@ from pyvws.report.released_columns import (
 from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.released_draws import with_released_draws
 from pyvws.statement.words import caveat_keys
-from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.files import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.formula import read_formula
 from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers

@@ -14,10 +14,10 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
-from pyvws.tables.cells import make_cells
-from pyvws.tables.dates import EPOCH, moved
-from pyvws.tables.frame import OutcomeKind
-from pyvws.tables.parts import UnitsDrawn
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.files.dates import EPOCH, moved
+from pyvws.tables.files.frame import OutcomeKind
+from pyvws.tables.schema.parts import UnitsDrawn
 
 
 @dataclass(frozen=True, slots=True)

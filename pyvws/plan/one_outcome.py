@@ -26,10 +26,8 @@ from pyvws.plan.coded import (
 )
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.plan.table import TablePlan
-from pyvws.tables.column import Column
-from pyvws.tables.design import make_design, recoded_design
-from pyvws.tables.formula import dotted, read_formula
-from pyvws.tables.frame import (
+from pyvws.tables.design.model_matrix import make_design, recoded_design
+from pyvws.tables.files.frame import (
     HasColumns,
     OutcomeKind,
     floats_of,
@@ -38,8 +36,10 @@ from pyvws.tables.frame import (
     outcome_series,
     plain_columns,
 )
-from pyvws.tables.levels import CodedColumn, coded_column, distinct, type_of_levels
-from pyvws.tables.schema import Schema, read_column
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.formula import dotted, read_formula
+from pyvws.tables.schema.levels import CodedColumn, coded_column, distinct, type_of_levels
+from pyvws.tables.schema.schema import Schema, read_column
 
 _SAYS_ITSELF = ("role", "model", "predictors", "formula", "prefix", "review")
 _BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")

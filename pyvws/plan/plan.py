@@ -15,9 +15,9 @@ from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import Beside, CodedTable
-from pyvws.tables.frame import HasColumns, check_columns
-from pyvws.tables.members import Members
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import HasColumns, check_columns
+from pyvws.tables.schema.members import Members
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

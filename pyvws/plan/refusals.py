@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.

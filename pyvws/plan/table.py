@@ -26,13 +26,15 @@ from pyvws.plan.coded import (
     refuse_same,
 )
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.tables.cells import distinct_rows
-from pyvws.tables.column import part_of
-from pyvws.tables.frame import HasColumns, OutcomeKind
-from pyvws.tables.levels import how_many
-from pyvws.tables.members import places_in
-from pyvws.tables.numbers import released_type
-from pyvws.tables.parts import (
+from pyvws.tables.design.cells import distinct_rows
+from pyvws.tables.design.patterns import PatternDesign
+from pyvws.tables.design.public import PublicDesign, public_design
+from pyvws.tables.files.frame import HasColumns, OutcomeKind
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.levels import how_many
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.numbers import released_type
+from pyvws.tables.schema.parts import (
     Follows,
     UnitsDrawn,
     conditionals,
@@ -41,9 +43,7 @@ from pyvws.tables.parts import (
     is_drawn,
     modelled_schema,
 )
-from pyvws.tables.pattern_design import PatternDesign
-from pyvws.tables.public_design import PublicDesign, public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 SCHEMA_FILE: Final = "schema.toml"

@@ -20,8 +20,8 @@ from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, che
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.tables.headers import named
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.files.headers import named
+from pyvws.tables.files.row_order import RowNumbers
 
 Sample = dict[str, Floats]
 """Some rows of a synthetic dataset, by column: the synthesized ones and the public predictors."""

@@ -17,9 +17,9 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
-from pyvws.tables.frame import numeric_column, open_frame, plain_columns, unit_codes
-from pyvws.tables.levels import how_many
-from pyvws.tables.members import places_in
+from pyvws.tables.files.frame import numeric_column, open_frame, plain_columns, unit_codes
+from pyvws.tables.schema.levels import how_many
+from pyvws.tables.schema.members import places_in
 
 
 def check_table(

@@ -8,8 +8,8 @@ import narwhals as nw
 
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
-from pyvws.tables.frame import narwhal_view
-from pyvws.tables.large_files import LargeTable, named_errors, open_lazy
+from pyvws.tables.files.frame import narwhal_view
+from pyvws.tables.files.steps import LargeTable, named_errors, open_lazy
 
 
 def collected(table: Any, plan: Plan) -> tuple[Any, bool]:

@@ -16,9 +16,9 @@ from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
-from pyvws.tables.hidden_values import with_sorted_levels, without_notes
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.files.frame import OutcomeKind, open_frame, with_columns
+from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from pyvws.plan.plan import Plan
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
-from pyvws.tables.cells import Cells, make_cells
-from pyvws.tables.files import FORMATS, read_table
-from pyvws.tables.frame import check_columns, open_frame
+from pyvws.tables.design.cells import Cells, make_cells
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.read import FORMATS, read_table
 
 
 @dataclass(frozen=True, slots=True)

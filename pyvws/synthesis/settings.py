@@ -37,8 +37,8 @@ from pyvws.plan.plan import Plan
 from pyvws.plan.refusals import refuse_plan
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.tables.cells import make_cells
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.schema.schema import Schema
 
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.

@@ -11,7 +11,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
-from pyvws.tables.frame import numeric_column
+from pyvws.tables.files.frame import numeric_column
 
 
 def survey_exponents(

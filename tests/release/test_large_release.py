@@ -24,9 +24,8 @@ from pyvws.models.registry import find_model
 from pyvws.release import synthesizer
 from pyvws.release.large import large_release
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables import large_files
-from pyvws.tables.files import file_digest, read_table, write_table
-from pyvws.tables.large_files import open_large, rough_size, run_bytes
+from pyvws.tables.files.read import file_digest, read_table, write_table
+from pyvws.tables.files.steps import open_large, rough_size, run_bytes
 
 pytestmark = pytest.mark.draws
 
@@ -329,7 +328,7 @@ def test_what_the_large_way_refuses(tmp_path: Path) -> None:
     run = settings(formula="~ 1", mechanism=histogram)
     with pytest.raises(InputError, match="fits in memory"):
         large_release(run, table, tmp_path / "out", seed=1)
-    named = written(households(50).rename({"zip": large_files.COUNT}), tmp_path / "named.parquet")
+    named = written(households(50).rename({"zip": steps.COUNT}), tmp_path / "named.parquet")
     with pytest.raises(InputError, match="cannot be named"):
         large_release(settings(), open_large(named), tmp_path / "out", seed=1)
     short = tmp_path / "short.csv"

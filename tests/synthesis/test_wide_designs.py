@@ -8,8 +8,8 @@ import pytest
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 AREAS = [f"a{k:03d}" for k in range(400)]
 TABLE = pl.DataFrame({"area": AREAS * 2, "y": np.arange(800) % 5})

@@ -126,7 +126,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.spelled if settings.plan.by_schema or settings.column else source.frame,
+                source.spelled if settings.plan.reads_spelled else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

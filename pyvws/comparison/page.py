@@ -11,9 +11,8 @@ import numpy as np
 from pyvws._base.folders import write_whole
 from pyvws.comparison.advice import KINDS, ComparedRow, span
 from pyvws.comparison.found import Comparison
-from pyvws.plan.table import SCHEMA_FILE
 from pyvws.report.page import PagePicture, Table, number, picture, render
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 

@@ -33,11 +33,11 @@ from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.table_utility import BLIND, Score, table_utility
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
-from pyvws.release.posterior import open_loop
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
+from pyvws.synthesis.open_loop import open_loop
 
 _LOOK_SECONDS = 0.5
 

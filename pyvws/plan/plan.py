@@ -73,7 +73,7 @@ class Plan(ABC):
         Settings by name that the run's files have in the place of those that were given.
     """
 
-    run: Any
+    run: Any = field(compare=False)
     conditionals: tuple[PlannedConditional, ...]
     outcomes: tuple[str, ...]
     predictors: tuple[str, ...] = ()
@@ -119,6 +119,11 @@ class Plan(ABC):
         return {"schema": "", "public_schema": ""}
 
     @property
+    def reads_spelled(self) -> bool:
+        """Whether cells count as a file spells them."""
+        return self.by_schema
+
+    @property
     def leaves_records_out(self) -> bool:
         """Whether a rule leaves records without a term."""
         return False
@@ -137,7 +142,7 @@ class Plan(ABC):
     @property
     def types_are_public(self) -> bool:
         """Whether no type of a released column may follow from the table's cells."""
-        return self.run.types != "table" and (self.by_schema or self.strict)
+        return bool(self.run.types != "table")
 
     @property
     def referred(self) -> list[str]:

@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError, PyvwsError
-from pyvws.plan.table import SCHEMA_FILE
 from pyvws.report.released_columns import (
     AS_LEFT,
     ColumnValues,
@@ -33,7 +32,7 @@ from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.read import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 from pyvws.tables.schema.formula import read_formula
-from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 _FIRST = 10_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
-from pyvws.plan.table import SCHEMA_FILE
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.schema.schema import SCHEMA_FILE as SCHEMA_FILE
 
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 
@@ -37,6 +37,8 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
             continue
         if one.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
+        elif isinstance(value, Mapping):
+            chosen[one.name] = toml_value(value)[1:-1]
         elif one.name == "model":
             chosen |= {"model": value.name, **_values(value, changed=True)}
         elif one.name == "mechanism":

@@ -24,6 +24,7 @@ from pyvws.engines.registry import (
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
+from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
@@ -326,6 +327,13 @@ class RunSettings:
     def is_stan(self) -> bool:
         """Whether the engine is one of Stan's, by its name."""
         return self.engine in STAN_ENGINES
+
+    @property
+    def own_program(self) -> str:
+        """The key of the caveat on a Stan program of the agency's own; empty without one."""
+        if self.program is None:
+            return ""
+        return "own-program" if self.engine in CHECKING_ENGINES else "unchecked-program"
 
     @property
     def draws_made(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyvws
 
 MOST = 15
-_SCHEMAS = ("schema", "public_table")
+_SCHEMAS = ("schema", "public_table", "by_schema")
 
 
 def _conditions(tree: ast.AST) -> Iterator[ast.expr]:
@@ -60,6 +60,7 @@ def test_the_count_sees_each_kind_of_branch() -> None:
         "while schema is None: pass",
         "x = [y for y in z if schema]",
         "by = schema is not None",
+        "x = 1 if plan.by_schema else 2",
     )
     assert [len(branches(text)) for text in planted] == [1] * len(planted)
     assert not branches("if schema.unit is None: pass\nif name in schema.columns: pass")

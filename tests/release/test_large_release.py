@@ -24,6 +24,7 @@ from pyvws.models.registry import find_model
 from pyvws.release import synthesizer
 from pyvws.release.large import large_release
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files import steps
 from pyvws.tables.files.read import file_digest, read_table, write_table
 from pyvws.tables.files.steps import open_large, rough_size, run_bytes
 

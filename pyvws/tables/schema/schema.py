@@ -20,6 +20,9 @@ from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 
+SCHEMA_FILE: Final = "schema.toml"
+"""Name of the file that a release has its schema in."""
+
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
 )

@@ -16,6 +16,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model
+from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.coded import (
     Beside,
     CodedTable,
@@ -25,7 +26,6 @@ from pyvws.plan.coded import (
     refuse_same,
 )
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.plan.table import TablePlan
 from pyvws.tables.design.model_matrix import make_design, recoded_design
 from pyvws.tables.files.frame import (
     HasColumns,
@@ -46,7 +46,7 @@ _BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomePlan(Plan):
+class FormulaPlan(Plan):
     """One outcome by a formula; `entries` are the outcome's as of a schema, where it has any.
 
     With entries the outcome may have missing values, points of mass, a rule or dates, so several
@@ -87,6 +87,14 @@ class OutcomePlan(Plan):
     @property
     def complete(self) -> list[str]:
         return self.modelled
+
+    @property
+    def types_are_public(self) -> bool:
+        return self.strict
+
+    @property
+    def reads_spelled(self) -> bool:
+        return self.entries is not None
 
     @property
     def public_settings(self) -> dict[str, Any]:
@@ -138,7 +146,7 @@ class OutcomePlan(Plan):
         }
         schema = Schema({**columns, self.outcome: column}, unit=self.unit)
         usual = {one.name: one.default for one in fields(self.run) if one.name in _BY_SCHEMA}
-        plan = TablePlan.of(self.run, schema)
+        plan = SchemaPlan.of(self.run, schema)
         return replace(plan, header=self.header, written={**usual, "schema": schema})
 
     def coded(

@@ -43,15 +43,13 @@ from pyvws.tables.schema.parts import (
     is_drawn,
     modelled_schema,
 )
-from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
-SCHEMA_FILE: Final = "schema.toml"
-"""Name of the file that a release has its schema in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TablePlan(Plan):
+class SchemaPlan(Plan):
     """The columns of a schema; `whole` names each part of a column as a column of its own."""
 
     schema: Schema

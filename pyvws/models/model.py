@@ -222,7 +222,10 @@ class Model(Density, Likelihood, Terms, Prediction, Protocol):
 
 
 class Family:
-    """A family's usual ways: outcomes are modelled as they are and predicted from draws alone."""
+    """A family's usual ways: outcomes are modelled as they are and predicted from draws alone.
+
+    The unconstrained vector is the coefficients `beta`, and sampling starts at 0.
+    """
 
     __slots__ = ()
 
@@ -248,11 +251,26 @@ class Family:
     def remedy(self) -> str:
         return ""
 
+    def prepare(self, outcome: Floats, column: str) -> Any:
+        return self
+
     def encode(self, outcome: Floats) -> Floats:
         return outcome
 
     def stan_settings(self) -> dict[str, Any]:
         return {}
+
+    def dimension(self, K: int) -> int:
+        return K
+
+    def start(self, cells: Cells, weights: Floats) -> Start:
+        return Start(np.zeros(self.dimension(cells.n_coefficients)))
+
+    def constrain(self, q: Floats, K: int) -> Draws:
+        return {"beta": q}
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return draws["beta"]
 
     @property
     def cell_terms(self) -> Callable[..., None] | None:

@@ -21,7 +21,7 @@ from pyvws.models.regression import (
     row_totals,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _STEP = 1e-4  # In eta, of the difference that gives a rough fit its information.
 

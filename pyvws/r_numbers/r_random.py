@@ -41,8 +41,8 @@ class RRandom(Distributions):
     """A stream of R's default generator after ``set.seed(seed)``.
 
     `runif`, `rnorm`, `rexp`, `rgamma`, `rbeta`, `rpois`, `rbinom`, `rnbinom`, `rnegbin`,
-    `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. Of the first ten, `n` is
-    how many numbers (n,) are drawn, and parameters are numbers or vectors (k,), which repeat as
+    `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. For the first ten, `n`
+    is how many numbers (n,) are drawn, and parameters are numbers or vectors (k,), which repeat as
     in R; an InputError names one that is not finite or out of its range.
 
     Parameters

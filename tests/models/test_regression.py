@@ -19,7 +19,7 @@ from pyvws.models.registry import find_model
 from pyvws.models.term_regression import TermRegression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 
 @numba.njit

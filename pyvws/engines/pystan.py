@@ -55,10 +55,7 @@ def pystan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PyStanEngine(ChainEngine):
-    """NUTS as PyStan 3 runs it. The first fit of a model takes a minute to compile.
-
-    `log` is called with the console text of each fit; that text can hold data values.
-    """
+    """NUTS as PyStan 3 runs it; `log` gets each fit's console text, which can hold data values."""
 
     name: ClassVar[str] = "pystan"
 
@@ -102,10 +99,8 @@ def _stored(path: Path) -> dict[str, Any]:
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density (P,), its gradient (P, D) and the variables (P, ...) of a program.
-
-    The points (P, D) are unconstrained. The log density has Stan's Jacobians and is up to a
-    constant; variables are constrained and include generated quantities.
+    """Log density (P,) with Stan's Jacobians up to a constant, its gradient (P, D) and the
+    constrained variables (P, ...) of a program at unconstrained points (P, D).
     """
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]

@@ -117,10 +117,7 @@ def _asked(
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density, its gradient and log_lik of a program at unconstrained points (P, D).
-
-    Works as `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars.
-    """
+    """As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars."""
     found = _asked("densities", program, data, {}, points=points)
     return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
 

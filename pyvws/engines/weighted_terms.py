@@ -73,10 +73,7 @@ def _agree(
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Nothing reaches the process's standard output, not even from a compiled program.
-
-    R's own console is read where R is called.
-    """
+    """Nothing reaches the process's standard output, not even from a compiled program."""
     library = ctypes.CDLL(None)
     sys.stdout.flush()
     library.fflush(None)

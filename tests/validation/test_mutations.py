@@ -587,7 +587,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (WEIGHTED, BOUNDS, one_ulp_more),
     (COUNTS, COUNTS, records_for_weights),
     (COUNTS, COUNTS, one_ulp_more),
-    (SHARE_LOGS, "pyvws.models.conditional_table:_places", first_level),
+    (SHARE_LOGS, "pyvws.models.conditional_table:level_places", first_level),
     (LW, "pyvws.weights.weights:_scaled", unclipped),
     (LW, "pyvws.weights.weights:_scaled", without_shift),
     (LW, FROM_BOUNDS, scaled_by_the_largest),

@@ -41,9 +41,7 @@ from pyvws.tables.files.frame import (
     unit_codes,
 )
 from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.levels import coded_column, how_many, type_of_levels
 from pyvws.tables.schema.members import places_in
-from pyvws.tables.schema.numbers import released_type
 from pyvws.tables.schema.parts import (
     Follows,
     conditionals,
@@ -52,7 +50,9 @@ from pyvws.tables.schema.parts import (
     is_drawn,
     modelled_schema,
 )
+from pyvws.tables.schema.read_values import coded_column, how_many
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import released_type, type_of_levels
 
 
 def check_table(

@@ -17,9 +17,9 @@ from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.design.cells import make_cells
-from pyvws.tables.files.dates import EPOCH, moved
 from pyvws.tables.files.frame import OutcomeKind, open_frame, with_columns
 from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
+from pyvws.tables.files.labels import EPOCH, moved
 from pyvws.tables.files.row_order import RowNumbers
 
 

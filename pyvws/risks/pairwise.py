@@ -129,8 +129,8 @@ def three_way_weights(
     Raises
     ------
     InputError
-        As in `pairwise_weights`, and for a pattern of more than 2 million records, whose counts leave
-        64 bits.
+        As in `pairwise_weights`, and for a pattern of more than 2 million records, whose counts
+        leave 64 bits.
 
     Examples
     --------

@@ -83,7 +83,9 @@ from pyvws.r_numbers.rarith import quantile as quantile
 from pyvws.release.release import Release as Release
 from pyvws.release.synthesizer import Synthesizer as Synthesizer
 from pyvws.risks.identification_risk import identification_risk as identification_risk
+from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
+from pyvws.risks.pairwise import three_way_weights as three_way_weights
 from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik

@@ -38,7 +38,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import RError, call
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure import education_groups
+from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
 from pyvws.studies.five_synthesizers import searched

@@ -271,6 +271,7 @@ PROPERTY_TESTS = {
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "mechanisms.histogram.perturbed_histogram.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),

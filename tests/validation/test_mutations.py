@@ -245,10 +245,7 @@ def root_of_the_average(function: Any) -> Any:
 
 
 def with_the_record_itself(function: Any) -> Any:
-    def covered(ordered: Any, balls: Any, least: int, others: Any) -> Any:
-        return function(ordered, balls, least, lambda outside: others(outside + 1))
-
-    return covered
+    return lambda outside, order: function(outside + 1, order)
 
 
 def half_open_balls(function: Any) -> Any:
@@ -429,6 +426,10 @@ def other_margin(function: Any) -> Any:
     return share
 
 
+def of_one_record_fewer(function: Any) -> Any:
+    return lambda outside, order: function(outside, order - 1)
+
+
 def down_to_the_database(_: Any) -> Any:
     def scaled(weights: Any, by_record: Any, *, epsilon: float, psi: Any = None) -> Any:
         finite = by_record[np.isfinite(by_record)]
@@ -530,6 +531,7 @@ TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
 RISKS = "pyvws.validation.cases.evaluation:"
 PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
+FOURS = "pyvws.risks.pairwise:four_way_weights"
 BINS, HISTOGRAM = (
     "pyvws.mechanisms.histogram.bins:",
     "pyvws.mechanisms.histogram.perturbed_histogram:",
@@ -613,12 +615,15 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
     (MATCH, "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
     (MATCH, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (PAIRS, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (PAIRS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (PAIRS, "pyvws.risks.pairwise:_covered", half_open_balls),
     (PAIRS, "pyvws.risks.pairwise:pattern_codes", only_the_first_column),
     (PAIRS, PAIRS, without_scale),
-    (TRIPLES, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (TRIPLES, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", of_one_record_fewer),
+    (FOURS, FOURS, without_scale),
     (CLAMP, CLAMP, weights_outside_the_clamp),
     (CLAMP, CLAMP, only_from_below),
     (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),

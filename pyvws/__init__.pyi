@@ -150,6 +150,7 @@ def synthesize(
     c: float | None = None,
     g: float | None = None,
     by_column: bool | None = None,
+    map: str | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: Sequence[str] | None = None,

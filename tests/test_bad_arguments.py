@@ -232,7 +232,7 @@ GOOD = {
     "interval_overlap": ([(0.0, 4.0), (3.0, 5.0)], {}),
     "joint_bounds": ([[LOG_LIK, LOG_LIK]], {"weights": ALPHA}),
     "lipschitz_bounds": ([LOG_LIK], {"method": "direct", "threshold": 0.5}),
-    "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0}),
+    "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"}),
     "match_risk": ([Y, [Y]], {"radius": 0.2, "known": ALPHA, "ball": "open"}),
     "pairwise_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
     "perturbed_histogram": ([Y], HISTOGRAM),

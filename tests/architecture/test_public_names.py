@@ -37,7 +37,7 @@ FIXED = {
     "identification_risk": (["original", "synthetic"], ["radius", "radius_kind", "known"]),
     "joint_bounds": (["log_liks"], ["weights"]),
     "lipschitz_bounds": (["log_lik"], ["method", "threshold"]),
-    "lipschitz_weights": (["log_lik"], ["c", "g", "threshold"]),
+    "lipschitz_weights": (["log_lik"], ["c", "g", "threshold", "map"]),
     "quantile": (["x", "p"], []),
     "reweight": (["weights", "by_record"], ["k"]),
     "risk_weights": (["risk"], ["c", "g"]),
@@ -64,7 +64,7 @@ FIXED_DEFAULTS = {
     "identification_risk": {"synthetic": None, **_BALL, "norm": "box"},
     "joint_bounds": {"weights": None},
     "lipschitz_bounds": {"method": "direct", "threshold": 1.0},
-    "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0},
+    "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"},
     "match_risk": {**_BALL, "norm": "box", "ball": "open"},
     "pairwise_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
     "perturbed_histogram": {

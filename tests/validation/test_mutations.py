@@ -138,7 +138,7 @@ def without_draws(function: Any) -> Any:
 
 
 def scaled_by_the_largest(_: Any) -> Any:
-    def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Any:
+    def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0, **_: Any) -> Any:
         bounds = np.asarray(by_record)
         finite = np.isfinite(bounds)
         risk = np.where(finite, bounds / bounds[finite].max(), 1.0)
@@ -148,11 +148,19 @@ def scaled_by_the_largest(_: Any) -> Any:
 
 
 def shares_of_the_largest(_: Any) -> Any:
-    def shares(by_record: Any) -> Any:
+    def shares(by_record: Any, **_: Any) -> Any:
         bounds = np.asarray(by_record)
         return bounds / np.max(bounds, where=np.isfinite(bounds), initial=0.0)
 
     return shares
+
+
+def population_spread(_: Any) -> Any:
+    return lambda x: float(np.var(x))
+
+
+def steeper_curve(function: Any) -> Any:
+    return lambda values: function(1.01 * values)
 
 
 def unlimited_scalar(_: Any) -> Any:
@@ -595,6 +603,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (LW, "pyvws.weights.weights:lipschitz_bounds", one_ulp_more),
     (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
     (SCALED, SCALED, shares_of_the_largest),
+    (SCALED, "pyvws.weights.weights:_exp", steeper_curve),
+    (SCALED, "pyvws.r_numbers.rarith:var", population_spread),
+    (LW, "pyvws.weights.weights:_exp", steeper_curve),
+    (FROM_BOUNDS, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (CW, "pyvws.weights.weights:_scaled", unclipped),
     (CW, "pyvws.weights.weights:_scaled", without_shift),
     (COUNT, CW, one_ulp_more),

@@ -221,6 +221,10 @@ ALPHA = [1.0, 0.5, 0.25]
 DELTA = [2.0, 4.0, 1.0]
 HISTOGRAM = {"epsilon": 5.0, "range": (0.0, 8.0), "bins": 2, "noise": "seeded-float", "seed": 1}
 GOOD = {
+    "attribute_risk": (
+        [[[[-1.0, -2.0]], [[-3.0, -1.0]]], [[-4.0], [-5.0]]],
+        {"true": 0, "weights": [0.5], "prior": [1.0, 2.0]},
+    ),
     "bootstrap_interval": ([[Y, Y]], {"n": 3, "replicates": 5, "seed": 1, "level": 0.9}),
     "censored_share": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
     "clamp_log_likelihood": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),

@@ -30,6 +30,7 @@ OF_NO_PAPER = {
 
 # Names that scripts outside the project rely on: positional parameters, keyword parameters.
 FIXED = {
+    "attribute_risk": (["log_guesses", "log_synthetic"], ["true", "weights", "prior"]),
     "bootstrap_interval": (["datasets", "statistic"], ["n", "replicates", "seed", "level"]),
     "combine": (["estimates", "variances"], ["kind"]),
     "pairwise_weights": (["original"], ["radius", "radius_kind", "known", "c", "g"]),

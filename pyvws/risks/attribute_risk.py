@@ -38,30 +38,20 @@ class AttributeRisk:
     ----------
     posterior : ndarray, shape (N, G)
         The probability of each guess, in [0, 1]; a record's add up to 1.
-    true : ndarray, shape (N,)
-        The place of the confidential value among the guesses, from 0.
+    by_record : ndarray, shape (N,)
+        The probability of the confidential value, in [0, 1]; larger = riskier.
+    rank : ndarray, shape (N,)
+        The rank of the confidential value, from 1 for the likeliest guess to G; smaller = riskier.
+        Guesses that are as likely come before the confidential value.
     effective_draws : ndarray, shape (N,)
         (sum_s u_s)^2 / sum_s u_s^2 for u_s = w_is(g) p(Z_l | theta_s), the least of all guesses and
         datasets, from 1 to S. Larger = more to be trusted; near 1 one draw decides a probability.
     """
 
     posterior: Floats
-    true: NDArray[np.intp]
+    by_record: Floats
+    rank: NDArray[np.intp]
     effective_draws: Floats
-
-    @property
-    def by_record(self) -> Floats:
-        """The probability (N,) of the confidential value, in [0, 1]; larger = riskier."""
-        return self.posterior[np.arange(len(self.true)), self.true]
-
-    @property
-    def rank(self) -> NDArray[np.intp]:
-        """The rank (N,) of the confidential value, 1 = the likeliest guess; smaller = riskier.
-
-        Guesses that are equally likely come before the confidential value.
-        """
-        own = np.arange(self.posterior.shape[1]) == self.true[:, None]
-        return 1 + ((self.posterior >= self.by_record[:, None]) & ~own).sum(axis=1)
 
 
 def attribute_risk(
@@ -147,7 +137,9 @@ def attribute_risk(
         if alpha[i] > 0:
             log_w = alpha[i] * (guesses[:, i] - own[:, None])
         posterior[i], effective[i] = _posterior(log_w, datasets, log_prior[i])
-    return AttributeRisk(posterior, places, effective)
+    risk = posterior[np.arange(records), places]
+    rank = (posterior >= risk[:, None]).sum(axis=1)
+    return AttributeRisk(posterior, risk, rank, effective)
 
 
 def _posterior(log_w: Floats, datasets: Floats, log_prior: Floats) -> tuple[Floats, float]:

@@ -15,12 +15,14 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 
 # The package loads a function with the name of its module at once: importing the module later
 # would otherwise put the module in the function's place.
+from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
 from pyvws.weights.reweight import reweight as reweight
 
 __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
+    "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
     "Censored": "pyvws.mechanisms.censored",
     "ConvergenceError": "pyvws.errors",
@@ -107,7 +109,7 @@ _DOORS: Final = ("judge", "papers", "plots")
 
 __all__ = [
     "__version__",
-    *sorted([*_PUBLIC, "identification_risk", "perturbed_histogram", "reweight"]),
+    *sorted([*_PUBLIC, "attribute_risk", "identification_risk", "perturbed_histogram", "reweight"]),
 ]
 
 

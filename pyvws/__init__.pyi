@@ -82,6 +82,8 @@ from pyvws.r_numbers.r_random import RRandom as RRandom
 from pyvws.r_numbers.rarith import quantile as quantile
 from pyvws.release.release import Release as Release
 from pyvws.release.synthesizer import Synthesizer as Synthesizer
+from pyvws.risks.attribute_risk import AttributeRisk as AttributeRisk
+from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
 from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
@@ -152,6 +154,7 @@ def synthesize(
     c: float | None = None,
     g: float | None = None,
     by_column: bool | None = None,
+    map: str | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: Sequence[str] | None = None,

@@ -11,10 +11,12 @@ from typing import Any, Final
 import pyvws
 
 _NAMES: Final = (
+    "AttributeRisk",
     "JointBounds",
     "LipschitzBounds",
     "NoisyHistogram",
     "RRandom",
+    "attribute_risk",
     "bootstrap_interval",
     "censored_share",
     "clamp_log_likelihood",

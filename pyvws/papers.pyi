@@ -3,10 +3,12 @@
 Written by tools/declared.py.
 """
 
+from pyvws import AttributeRisk as AttributeRisk
 from pyvws import JointBounds as JointBounds
 from pyvws import LipschitzBounds as LipschitzBounds
 from pyvws import NoisyHistogram as NoisyHistogram
 from pyvws import RRandom as RRandom
+from pyvws import attribute_risk as attribute_risk
 from pyvws import bootstrap_interval as bootstrap_interval
 from pyvws import censored_share as censored_share
 from pyvws import clamp_log_likelihood as clamp_log_likelihood

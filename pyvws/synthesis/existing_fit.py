@@ -57,15 +57,18 @@ class ExistingFit:
         return lipschitz_bounds(self.log_lik, threshold=threshold)
 
     def lipschitz_weights(
-        self, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0
+        self, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0, map: str = "linear"
     ) -> Floats:
-        """LW weights (N,) in [0, 1] for the refit; InputError if a weight is under 1."""
+        """LW weights (N,) in [0, 1] for the refit; InputError if a weight is under 1.
+
+        The settings are those of `pyvws.lipschitz_weights`.
+        """
         if self.weights is not None and (self.weights != 1).any():
             raise InputError(
                 "LW weights come from the unweighted fit, and this fit has weights under 1. Start "
                 "from the unweighted fit, or call reweight."
             )
-        return weights_from_bounds(self.bounds(threshold=threshold).by_record, c=c, g=g)
+        return weights_from_bounds(self.bounds(threshold=threshold).by_record, c=c, g=g, map=map)
 
     def reweight(self, k: float) -> Floats:
         """Algorithm 3's weights (N,) in [0, 1] for the refit; k strictly between 0 and 1.

@@ -241,6 +241,7 @@ PROPERTY_TESTS = {
     "mechanisms.histogram.bins.public_edges": (
         "mechanisms/test_histogram_bins.py::test_edges_by_range_or_as_they_are_given"
     ),
+    "risks.attribute_risk.attribute_risk": "risks/test_attribute_risk.py::test_against_loops",
     "risks.identification_risk.identification_risk": (
         "risks/test_identification_risk.py::test_against_a_double_loop"
     ),

@@ -52,9 +52,9 @@ from pyvws.synthesis.outside_source import UNKNOWN, OutsideSource, fits_by_colum
 from pyvws.synthesis.program_source import UNCHECKED, ProgramSource, program_caveats
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
-from pyvws.tables.cells import Records
-from pyvws.tables.row_order import RowNumbers
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Records
+from pyvws.tables.design.units import Units
+from pyvws.tables.files.row_order import RowNumbers
 
 Log = Callable[[str], None]
 

@@ -13,7 +13,7 @@ from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of
 from pyvws.posterior.draws import Y_REP
 from pyvws.synthesis.confidential_table import OutcomeColumn
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.files.row_order import RowNumbers
 
 OWN_MODEL: Final = "own"
 """The statement's word for the family of a fit that brings its synthetic values along."""

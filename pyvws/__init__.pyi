@@ -51,6 +51,7 @@ from pyvws.mechanisms.censored import Censored as Censored
 from pyvws.mechanisms.count_weighted import CountWeighted as CountWeighted
 from pyvws.mechanisms.count_weighted import MarginalWeighted as MarginalWeighted
 from pyvws.mechanisms.count_weighted import PairwiseWeighted as PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights as GivenWeights
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram as NoisyHistogram
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     perturbed_histogram as perturbed_histogram,
@@ -89,6 +90,7 @@ from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
 from pyvws.risks.pairwise import three_way_weights as three_way_weights
 from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
+from pyvws.synthesis.existing_fit import from_arviz as from_arviz
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
@@ -136,6 +138,7 @@ def synthesize(
     passes: int | None = None,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
+    existing_fit: ExistingFit | Mapping[str, ExistingFit] | None = None,
     outcome_scale: str | None = None,
     outcome_centre: float | None = None,
     outcome_unit: float | None = None,

@@ -68,6 +68,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
+    "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }

@@ -92,11 +92,20 @@ class CountedColumn:
         cell = int(np.searchsorted(self.edges, number, side="right")) - 1
         return len(self.parts) + min(cell, len(self.edges) - 2)
 
-    def codes(self, column: nw.Series[Any]) -> Codes:
-        """The codes (N,) of a column of the table."""
+    def value_of(self, label: str | None) -> float:
+        """The value of a cell of the table as `Schema.coded` gives it; NaN where unknown."""
+        code = self.code_of(label)
+        if code < 0 or label in self.column.missing_codes:
+            return float("nan") if not self.column.categorical or code < 0 else code + 1.0
+        return self.column.code_of(label)
+
+    def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
+        """The codes (N,) of a column of the table, and its values (N,)."""
         places, labels = distinct(column)
-        of_label = [*map(self.code_of, labels), self.code_of(None)]  # Place -1 is an empty cell.
-        return np.array(of_label, dtype=np.int32)[places]
+        every = [*labels, None]  # Place -1 is an empty cell.
+        codes = np.array([self.code_of(label) for label in every], dtype=np.int32)
+        values = np.array([self.value_of(label) for label in every])
+        return codes[places], values[places]
 
     def values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Floats]:
         """Synthetic values (M,) as `Schema.decoded` takes them, with the codes of a number's parts.

@@ -66,9 +66,11 @@ class CountedTable:
         """The sets (Q,) as their columns' names, joined by a colon."""
         return [":".join(self.columns[k].name for k in places) for places in self.sets]
 
-    def codes(self, frame: Any) -> Codes:
-        """The codes (N, K) of a table's records, -1 for a value that the schema does not know."""
-        return np.column_stack([one.codes(frame[one.name]) for one in self.columns])
+    def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
+        """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
+        found = {one.name: one.read(frame[one.name]) for one in self.columns}
+        codes = np.column_stack([codes for codes, _ in found.values()])
+        return codes, {name: values for name, (_, values) in found.items()}
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
@@ -160,13 +162,13 @@ def _possible(
     return found
 
 
-def usual_shares(table: CountedTable, *, pure: bool, share: float | None) -> Floats:
-    """Shares (Q,) of the budget by the sizes of the tables: cells^share.
+def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Floats:
+    """Shares (Q,) of the budget by the sizes of the tables: cells^power.
 
-    The share that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
+    The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
     Laplace noise.
     """
-    power = (0.6 if pure else 2.0 / 3.0) if share is None else share
+    power = (0.6 if pure else 2.0 / 3.0) if power is None else power
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     found = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]

@@ -44,6 +44,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "MisfitWarning": "pyvws.errors",
     "MissingDependencyError": "pyvws.errors",
     "NegativeBinomial": "pyvws.models.negative_binomial",
+    "NoisyCounts": "pyvws.mechanisms.noisy_counts",
     "NoisyHistogram": "pyvws.mechanisms.histogram.perturbed_histogram",
     "Nominal": "pyvws.models.nominal",
     "Normal": "pyvws.models.normal",

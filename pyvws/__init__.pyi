@@ -61,6 +61,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 )
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted as ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted as Unweighted
@@ -173,6 +174,12 @@ def synthesize(
     edges_from_data: bool | None = None,
     allow_outside: bool | None = None,
     noise: str | None = None,
+    delta: float | None = None,
+    measure: Sequence[str] | str | None = None,
+    cap: int | None = None,
+    size_power: float | None = None,
+    classes: int | None = None,
+    sweeps: int | None = None,
     draws: int = 1000,
     warmup: int = 1000,
     chains: int = 4,

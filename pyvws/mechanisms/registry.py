@@ -13,6 +13,7 @@ from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, Pai
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
@@ -30,6 +31,7 @@ MECHANISMS: dict[str, type[Any]] = {
         WeightedEpsilon,
         Censored,
         PerturbedHistogram,
+        NoisyCounts,
     )
 }
 

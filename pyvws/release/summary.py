@@ -67,6 +67,7 @@ def once_a_run(
     return {
         "privacy": run.statement.released(),
         "posterior": as_table(run.posterior()),
+        "public_tables": run.public_tables(),
         "summary": summary,
         "console": run.console,
         "config": config_text(settings, seed=None),

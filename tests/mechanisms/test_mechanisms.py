@@ -22,12 +22,14 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.statement.words import NOT_COVERED
 
 NAMES = (
-    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
+    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram, "
+    "noisy-counts"
 )
 WITH_EPSILON = {
     "weighted-epsilon": {"epsilon": 5.0},
     "censored": {"epsilon": 5.0},
     "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
+    "noisy-counts": {"epsilon": 5.0},
 }
 
 

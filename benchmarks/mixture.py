@@ -21,8 +21,8 @@ from pyvws.mechanisms.mechanism import Request
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.studies._native_loop import native_loop
 from pyvws.studies.consumer_expenditure import FORMULA, education_groups
-from pyvws.tables.design import make_design
-from pyvws.tables.frame import open_frame
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import open_frame
 
 __all__ = ["FILE", "mixture_figures", "run"]
 

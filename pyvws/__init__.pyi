@@ -88,8 +88,8 @@ from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
-from pyvws.tables.column import Column as Column
-from pyvws.tables.schema import Schema as Schema
+from pyvws.tables.schema.column import Column as Column
+from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights

@@ -32,7 +32,7 @@ from pyvws.posterior import prediction
 from pyvws.r.bridge import r_available
 from pyvws.r.session import Session
 from pyvws.release import large
-from pyvws.tables import table_writers
+from pyvws.tables.files import write as table_writers
 
 QUICK_ROOMS = (
     *("architecture", "r_numbers", "tables", "models", "posterior", "bounds", "risks", "weights"),

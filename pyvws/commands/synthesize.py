@@ -93,9 +93,9 @@ def synthesize(
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.columns import columns_used
     from pyvws.synthesis.settings_by_name import arranged
-    from pyvws.tables.files import read_table
-    from pyvws.tables.large_files import run_bytes
-    from pyvws.tables.schema import Schema
+    from pyvws.tables.files.read import read_table
+    from pyvws.tables.files.steps import run_bytes
+    from pyvws.tables.schema.schema import Schema
 
     check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)

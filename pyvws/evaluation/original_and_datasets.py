@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-from pyvws.tables.column import Column
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.levels import distinct
-from pyvws.tables.numbers import numbers_and_codes
-from pyvws.tables.proposal import proposed_columns
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.proposal.columns import proposed_columns
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.levels import distinct
+from pyvws.tables.schema.numbers import numbers_and_codes
+from pyvws.tables.schema.schema import Schema
 
 _TENTHS: Final = np.arange(1, 10) / 10
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.original_and_datasets import named
-from pyvws.tables.dates import holds_dates
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.levels import distinct, label_of
-from pyvws.tables.numbers import numbers_and_codes
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.dates import holds_dates
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.levels import distinct
+from pyvws.tables.schema.numbers import numbers_and_codes
+from pyvws.tables.schema.schema import Schema
 
 Names = str | Sequence[str]
 Levels = Mapping[str, Sequence[Any]]

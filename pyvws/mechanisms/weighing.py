@@ -12,7 +12,7 @@ from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
-from pyvws.tables.cells import Records
+from pyvws.tables.design.cells import Records
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 from pyvws.weights.truncation import downscale
 

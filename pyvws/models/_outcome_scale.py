@@ -18,7 +18,7 @@ from pyvws._base.checks import Floats, choice, finite_number, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
 """x as it is, log x for x > 0, and sign(x) log(1 + |x|), for x = (y - centre) / unit."""

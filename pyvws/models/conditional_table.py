@@ -13,7 +13,7 @@ from pyvws._base.checks import Floats, distinct_labels, positive, same_length
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _MOST_SHARES: Final = 5 * 10**7  # Numbers of all draws together: 400 megabytes.
 

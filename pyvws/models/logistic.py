@@ -24,7 +24,7 @@ from pyvws.models.regression import (
     row_totals,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""

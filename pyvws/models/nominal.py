@@ -23,7 +23,7 @@ from pyvws.models.priors import (
     unconstrain_scales,
 )
 from pyvws.models.regression import linear_predictor
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _LARGEST_DENSE: Final = 1500  # Coefficients up to which the sampled scale knows all covariances.
 _ROUNDS, _STEPS, _ENOUGH = 4, 8, 0.1  # Of scales; of Newton's method; a rise in nats that ends it.

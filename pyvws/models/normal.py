@@ -25,7 +25,7 @@ from pyvws.models.regression import (
     row_sums,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SIGMA_SCALE = 1.0  # sigma ~ half-t(3, 0, 1)

@@ -30,7 +30,7 @@ from pyvws.models.priors import (
     unconstrain_coefficients,
 )
 from pyvws.models.regression import linear, linear_predictor
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 LABELS = ("full-conditional", "prior")
 

@@ -27,7 +27,7 @@ from pyvws.models.regression import (
     row_totals,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _MOST_LEVELS = 50
 _GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).

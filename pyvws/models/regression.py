@@ -23,7 +23,7 @@ from pyvws.models.priors import (
     constrain_coefficients,
     unconstrain_coefficients,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _SCORING_STEPS = 8
 # The ridge and the longest step in eta; the second pair where the first one's steps lead far off.

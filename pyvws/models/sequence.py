@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
-from pyvws.tables.cells import Cells, Records
+from pyvws.tables.design.cells import Cells, Records
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
 from pyvws.models.priors import log_coefficient_prior, log_half_t
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_totals
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)

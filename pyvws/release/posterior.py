@@ -50,9 +50,9 @@ from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
-from pyvws.tables.cells import Records
-from pyvws.tables.row_order import RowNumbers
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Records
+from pyvws.tables.design.units import Units
+from pyvws.tables.files.row_order import RowNumbers
 
 Log = Callable[[str], None]
 

@@ -23,7 +23,7 @@ from pyvws.statement.accounting import PrivacyStatement
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.units import Units
+from pyvws.tables.design.units import Units
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")

@@ -24,10 +24,10 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.one_column import as_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.frame import column_names, narwhal_view, written_as_text
-from pyvws.tables.large_files import open_large, open_lazy
-from pyvws.tables.outcome_copies import look_for_copies
-from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
+from pyvws.tables.files.frame import column_names, narwhal_view, written_as_text
+from pyvws.tables.files.outcome_copies import look_for_copies
+from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
+from pyvws.tables.files.steps import open_large, open_lazy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from pyvws.models.registry import find_model
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT, Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 
 def native_loop(

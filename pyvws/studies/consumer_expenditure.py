@@ -31,9 +31,9 @@ from pyvws.risks.pairwise import pairwise_weights
 from pyvws.studies._native_loop import native_loop
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.tables.design import make_design
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.read import read_table
 
 RADIUS: Final = 0.2
 DATASETS: Final = 20

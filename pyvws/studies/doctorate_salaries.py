@@ -32,8 +32,8 @@ from pyvws.studies.row_filters import filtered
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import open_frame
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.read import read_table
 
 WHERE: Final = (
     "The Survey of Doctorate Recipients is not part of this package. Download the public use file "

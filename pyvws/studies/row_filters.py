@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from pyvws.errors import InputError
-from pyvws.tables.frame import check_columns
+from pyvws.tables.files.frame import check_columns
 
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*([^<>=!]+?)\s*")
 

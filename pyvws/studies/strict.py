@@ -46,9 +46,9 @@ from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.studies.strict_report import full_size, report
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.design import make_design
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.read import read_table
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "epsilons": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0],

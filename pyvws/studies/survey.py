@@ -36,8 +36,8 @@ from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.replicates import ReplicatedStudy, Report
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "population": "apipop",

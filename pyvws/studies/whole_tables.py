@@ -37,9 +37,9 @@ from pyvws.studies._report import save_pictures
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.other_tools import Tool, installed, made_by
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.tables.column import Column
-from pyvws.tables.files import read_table
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 DATASETS: Final = 5
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))

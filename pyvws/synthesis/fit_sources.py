@@ -37,8 +37,8 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.units import Units
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 

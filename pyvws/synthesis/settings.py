@@ -46,8 +46,8 @@ from pyvws.synthesis.unfit import (
     refuse_unconverged,
     refuse_windows,
 )
-from pyvws.tables.formula import read_formula
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.schema.schema import Schema
 from pyvws.weights.search import LONGER
 
 SCHEMA_FILE: Final = "schema.toml"

@@ -37,7 +37,7 @@ from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._grid_engine import (
     EnumeratedGrid,
     Enumerating,

@@ -24,7 +24,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
-from pyvws.tables.files import file_digest
+from pyvws.tables.files.read import file_digest
 from pyvws.validation._case import numbers
 from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
 from pyvws.validation.cases.density import judge_program

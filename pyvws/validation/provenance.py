@@ -15,7 +15,7 @@ from pyvws._base import resources as _resources
 from pyvws.engines.registry import engine_version
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge
-from pyvws.tables.files import file_digest
+from pyvws.tables.files.read import file_digest
 from pyvws.validation.expected import LONG_DOUBLE_BITS
 
 NOT_INSTALLED: Final = "not installed"

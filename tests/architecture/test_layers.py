@@ -49,6 +49,12 @@ MOST_MODULES = 10  # directly under pyvws/
 MOST_FLOORS = 12
 MOST_ARROWS = 140
 
+# Rooms within a room, each of which imports only those named before it.
+SUB_ROOMS = {"tables": ("files", "schema", "design", "proposal")}
+
+# A schema proposes itself at one door, within a function.
+DOORS = {("pyvws.tables.schema.schema", "proposal")}
+
 # The one way round: this engine is R's own, so it needs the bridge.
 EXCEPTIONS = {("pyvws.engines.rstan", "r")}
 
@@ -110,7 +116,7 @@ def test_few_modules_stand_outside_of_rooms():
 def test_the_parser_sees_what_it_should():
     assert "pyvws.models.model" in imports("pyvws.posterior.pseudo_posterior")
     assert "pyvws.r_numbers.rarith" in imports("pyvws.bounds.lipschitz")  # the name of a module
-    assert "formulaic" in imports("pyvws.tables.formula")  # inside a function
+    assert "formulaic" in imports("pyvws.tables.schema.formula")  # inside a function
     assert len(MODULES) > 40
 
 
@@ -123,6 +129,20 @@ def test_imports_point_downwards(module):
         if RANKS[unit] > rank and (module, unit) not in EXCEPTIONS
     }
     assert not upwards, f"{module} (rank {rank}) imports {upwards}"
+
+
+@pytest.mark.parametrize("room", SUB_ROOMS)
+def test_sub_rooms_stand_in_their_order(room):
+    order = SUB_ROOMS[room]
+    inside = {m: m.split(".")[2] for m in MODULES if m.startswith(f"pyvws.{room}.")}
+    assert set(inside.values()) == set(order), "give the new sub-room a place in SUB_ROOMS"
+    upwards = {
+        (module, inside[name])
+        for module, own in inside.items()
+        for name in imports(module) & set(inside)
+        if order.index(inside[name]) > order.index(own)
+    }
+    assert upwards == DOORS
 
 
 def test_the_house_stays_low_and_few_rooms_know_each_other():

@@ -51,7 +51,7 @@ PURE = {
     "mechanisms.histogram.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
-    "tables.cells",
+    "tables.design.cells",
 }
 
 # Single functions of pure modules, with the reason.
@@ -250,8 +250,8 @@ PROPERTY_TESTS = {
     "risks.identification_risk.pattern_codes": (
         "risks/test_identification_risk.py::test_patterns_against_pairs"
     ),
-    "tables.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
-    "tables.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
+    "tables.design.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
+    "tables.design.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
     "bounds.lipschitz.add_largest": (
         "bounds/test_bound_kernels.py::test_largest_sizes_are_raised_by_those_of_a_block"
     ),
@@ -413,7 +413,7 @@ def test_a_new_function_or_a_plain_test_is_noticed(tmp_path: Path) -> None:
                 "pyvws.weights.weights",
                 "pyvws._base.checks",
                 "pyvws.synthesis.loop",
-                "pyvws.tables.files",
+                "pyvws.tables.files.read",
             ]
         )
     )

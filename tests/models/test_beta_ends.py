@@ -17,7 +17,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 ENDS = np.array([0.0, 0.0, 1.0, 1.0, 0.25])
 WEIGHTS = np.array([1.0, 0.0, 0.5, 1.0, 1.0])

@@ -10,7 +10,7 @@ from scipy.special import expit
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 NAMES = sorted(name for name, model in MODELS.items() if isinstance(model, Regression))

@@ -24,7 +24,7 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 C = 3

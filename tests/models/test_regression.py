@@ -29,7 +29,7 @@ from pyvws.models.regression import (
 )
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 
 @kernel

@@ -14,7 +14,7 @@ from pyvws.posterior import log_likelihood
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 

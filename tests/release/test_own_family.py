@@ -20,7 +20,7 @@ from pyvws.commands.cli import app
 from pyvws.engines.stan_run import shipped_program
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 FEW = vws.SamplerSettings(draws=200, warmup=200, chains=2)

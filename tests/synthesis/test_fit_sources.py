@@ -25,7 +25,7 @@ from pyvws.synthesis.fit_sources import (
     clamps_everything,
     share_outside,
 )
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 _PROGRAM = """
 data { int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights; }

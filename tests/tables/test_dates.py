@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.dates import as_days, dates_like, days_of, days_or_empty, iso_of, moved
-from pyvws.tables.files import read_table
-from pyvws.tables.parts import finish_of, follows
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.public import public_design
+from pyvws.tables.files.dates import as_days, dates_like, days_of, days_or_empty, iso_of, moved
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.parts import finish_of, follows
+from pyvws.tables.schema.schema import Schema
 
 DAY = datetime.date
 ENTRIES = {"days_since": "2000-01-01", "range": ("1990-01-01", DAY(2029, 12, 31))}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.frame import (
+from pyvws.tables.files.frame import (
     check_columns,
     floats_of,
     numeric_column,

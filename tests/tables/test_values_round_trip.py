@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.schema import Schema
 
 FIRST = date(1990, 1, 1)
 KINDS: Any = pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])

@@ -22,8 +22,8 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth, KnownDraws
 

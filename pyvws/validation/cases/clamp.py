@@ -10,7 +10,7 @@ from pyvws._base.checks import Floats
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 

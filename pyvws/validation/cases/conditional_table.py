@@ -8,7 +8,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from pyvws.evaluation.published_table import tabulate
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")

@@ -20,9 +20,9 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
-from pyvws.tables.column import Column
-from pyvws.tables.members import Members
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import Members
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws

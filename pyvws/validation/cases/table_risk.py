@@ -11,8 +11,8 @@ import polars as pl
 from pyvws.evaluation.closest_records import closest_distances
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
 from pyvws.evaluation.table_risk import table_risk
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 

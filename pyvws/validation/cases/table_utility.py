@@ -10,8 +10,8 @@ import polars as pl
 from pyvws.evaluation import s_pmse
 from pyvws.evaluation.pmse import PropensityScore
 from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 # S_pMSE: categories, and numbers of which some are missing

@@ -23,9 +23,9 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, MisfitWarning, PyvwsError
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.tables.column import Column
-from pyvws.tables.members import Members
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import Members
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED

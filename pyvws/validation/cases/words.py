@@ -22,8 +22,8 @@ from pyvws.models.normal import Normal
 from pyvws.posterior.draws import Posterior
 from pyvws.release.synthesize import synthesize
 from pyvws.statement.words import caveat_keys
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation.report import Measurement, Row
 

@@ -14,14 +14,11 @@ from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
-from pyvws.tables.coding import coded_columns, decoded_column
-from pyvws.tables.column import ENTRIES, Column
-from pyvws.tables.formula import read_formula
-from pyvws.tables.frame import open_frame
-from pyvws.tables.members import Members, read_members
-from pyvws.tables.proposal import proposed_columns
-from pyvws.tables.proposed_rules import proposed_rules
-from pyvws.tables.short_conditionals import short_conditionals
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.schema.coding import coded_columns, decoded_column
+from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.schema.members import Members, read_members
 
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
@@ -211,6 +208,10 @@ class Schema:
         differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
         conditional tables where regressions on all earlier columns would be too long.
         """
+        from pyvws.tables.proposal.columns import proposed_columns
+        from pyvws.tables.proposal.rules import proposed_rules
+        from pyvws.tables.proposal.short_conditionals import short_conditionals
+
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)

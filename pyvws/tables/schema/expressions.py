@@ -17,7 +17,12 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-from pyvws.tables.factors import level_label, make_factor, number_label, orthogonal_polynomials
+from pyvws.tables.schema.factors import (
+    level_label,
+    make_factor,
+    number_label,
+    orthogonal_polynomials,
+)
 
 _LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log10}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyvws.errors import InputError
-from pyvws.tables.expressions import Expression, Token, tokens
+from pyvws.tables.schema.expressions import Expression, Token, tokens
 
 _BEFORE: Final = frozenset(["~", "+", "-", ""])
 _AFTER: Final = frozenset(["+", "-", ""])

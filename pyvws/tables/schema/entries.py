@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import finite_number, told
 from pyvws.errors import InputError
-from pyvws.tables.levels import label_of
+from pyvws.tables.files.labels import label_of
 
 
 def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:

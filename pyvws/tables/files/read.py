@@ -22,8 +22,8 @@ import polars as pl
 
 from pyvws._base.checks import positions
 from pyvws.errors import InputError
-from pyvws.tables.headers import placed
-from pyvws.tables.hidden_values import without_hidden
+from pyvws.tables.files.headers import placed
+from pyvws.tables.files.hidden_values import without_hidden
 
 # The errors that a damaged file raises. A panic of polars is no Exception.
 UNREADABLE: Final = (

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.levels import label_of
-from pyvws.tables.rules import looked_up_by
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.rules import looked_up_by
 
 Codes = NDArray[np.intp]
 

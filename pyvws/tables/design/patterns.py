@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.conditions import level_numbers
-from pyvws.tables.levels import label_of
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.conditions import level_numbers
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

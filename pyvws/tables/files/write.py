@@ -12,9 +12,9 @@ from typing import IO, Any, Final
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.files import write_table
-from pyvws.tables.headers import named
-from pyvws.tables.hidden_values import without_hidden
+from pyvws.tables.files.headers import named
+from pyvws.tables.files.hidden_values import without_hidden
+from pyvws.tables.files.read import write_table
 
 AT_ONCE: Final = 1 << 20  # Records a step.
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.dates import as_days
-from pyvws.tables.levels import as_number, label_of
+from pyvws.tables.files.dates import as_days
+from pyvws.tables.files.labels import as_number, label_of
 
 Bools = NDArray[np.bool_]
 MISSING: Final = "missing"

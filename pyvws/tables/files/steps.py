@@ -21,7 +21,9 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.files import (
+from pyvws.tables.files.frame import column_names, narwhal_view
+from pyvws.tables.files.headers import named
+from pyvws.tables.files.read import (
     CSV_NULLS,
     UNREADABLE,
     csv_header,
@@ -35,8 +37,6 @@ from pyvws.tables.files import (
     separator_of,
     spelled,
 )
-from pyvws.tables.frame import column_names, narwhal_view
-from pyvws.tables.headers import named
 
 COUNT = "records of this kind in the table"  # The tally's own column.
 _BYTES_A_CELL = 50  # In memory, with the copies that reading makes.

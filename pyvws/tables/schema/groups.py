@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.tables.column import Column
+from pyvws.tables.schema.column import Column
 
 
 def group_of(name: str) -> str:

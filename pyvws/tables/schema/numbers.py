@@ -11,18 +11,11 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.dates import as_days, dates_like, days_of, holds_dates, iso_of
-from pyvws.tables.frame import floats_of, holds_numbers
-from pyvws.tables.levels import (
-    as_number,
-    distinct,
-    has_labels,
-    how_many,
-    label_of,
-    type_of_levels,
-    whole_numbers,
-)
+from pyvws.tables.files.dates import as_days, dates_like, days_of, holds_dates, iso_of
+from pyvws.tables.files.frame import floats_of, holds_numbers
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.levels import distinct, has_labels, how_many, type_of_levels, whole_numbers
 
 
 def has_words(column: Column) -> bool:

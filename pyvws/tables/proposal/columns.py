@@ -17,12 +17,10 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.dates import EPOCH, as_days, days_of, days_or_number, holds_dates, iso_of
-from pyvws.tables.families import MOST_LEVELS
-from pyvws.tables.frame import floats_of, holds_numbers
-from pyvws.tables.levels import as_number, distinct, has_labels, label_of, native_levels
-from pyvws.tables.proposed_numbers import (
+from pyvws.tables.files.dates import EPOCH, as_days, days_of, days_or_number, holds_dates, iso_of
+from pyvws.tables.files.frame import floats_of, holds_numbers
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.proposal.numbers import (
     MOST_CODES,
     around,
     frequent,
@@ -30,6 +28,9 @@ from pyvws.tables.proposed_numbers import (
     reviewed,
     rising,
 )
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.families import MOST_LEVELS
+from pyvws.tables.schema.levels import distinct, has_labels, native_levels
 
 _FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.

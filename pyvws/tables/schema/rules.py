@@ -4,7 +4,7 @@
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
 where age < 15" that the code N, one of several, is nowhere else. ">= wages" and "<= assets" bound a
 number by another one, "= wages + pensions" computes a column, and a lookup lets another column
-decide it. Conditions read as `pyvws.tables.conditions` says.
+decide it. Conditions read as `pyvws.tables.schema.conditions` says.
 
 Each kind of rule is a class here. It says which columns it fits, which records break it, and what
 it makes of drawn values.
@@ -22,7 +22,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.conditions import (
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.conditions import (
     HELP,
     MISSING,
     Bools,
@@ -32,7 +33,6 @@ from pyvws.tables.conditions import (
     read_condition,
     signed_columns,
 )
-from pyvws.tables.levels import as_number, label_of
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
 _EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.

@@ -15,9 +15,9 @@ from scipy.linalg import qr
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.factors import Factor, factor_values, make_factor
-from pyvws.tables.formula import ReadFormula, read_formula
-from pyvws.tables.frame import plain_columns
+from pyvws.tables.files.frame import plain_columns
+from pyvws.tables.schema.factors import Factor, factor_values, make_factor
+from pyvws.tables.schema.formula import ReadFormula, read_formula
 
 Block = tuple[Floats, tuple[str, ...]]  # Columns (N, k) and their names.
 

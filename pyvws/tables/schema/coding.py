@@ -10,11 +10,11 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.dates import dates_like
-from pyvws.tables.frame import check_columns
-from pyvws.tables.groups import group_codes, group_of
-from pyvws.tables.levels import (
+from pyvws.tables.files.dates import dates_like
+from pyvws.tables.files.frame import check_columns
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.groups import group_codes, group_of
+from pyvws.tables.schema.levels import (
     has_labels,
     how_many,
     labelled,
@@ -22,7 +22,7 @@ from pyvws.tables.levels import (
     native_levels,
     whole_numbers,
 )
-from pyvws.tables.numbers import numbers_and_codes, numbers_with_codes, released_type
+from pyvws.tables.schema.numbers import numbers_and_codes, numbers_with_codes, released_type
 
 
 def coded_columns(

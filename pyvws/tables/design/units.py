@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from pyvws._base.checks import Floats
-from pyvws.tables.cells import Records
+from pyvws.tables.design.cells import Records
 
 Places = NDArray[np.intp]
 _NOBODY: Final = np.empty(0, dtype=np.intp)

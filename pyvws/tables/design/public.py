@@ -16,13 +16,13 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.design import assembled, evaluated
-from pyvws.tables.expressions import Expression, Token
-from pyvws.tables.factors import Factor
-from pyvws.tables.formula import ReadFormula, read_formula
-from pyvws.tables.pattern_design import PatternDesign, bands, pattern_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.model_matrix import assembled, evaluated
+from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.expressions import Expression, Token
+from pyvws.tables.schema.factors import Factor
+from pyvws.tables.schema.formula import ReadFormula, read_formula
+from pyvws.tables.schema.schema import Schema
 
 _POINTS: Final = 257  # Of a number's range, where a call such as log(x) is looked at.
 _TRUTH: Final = ("FALSE", "TRUE")

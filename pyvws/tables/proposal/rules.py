@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.levels import as_number, label_of
-from pyvws.tables.rules import Fixed, read_rule
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.rules import Fixed, read_rule
 
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]

@@ -11,12 +11,19 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
-from pyvws.tables.conditions import level_numbers
-from pyvws.tables.dates import as_days, days_or_number, iso_date, iso_of
-from pyvws.tables.entries import labels, missing_codes, names, pair, refuse_no_text, several
-from pyvws.tables.families import CATEGORICAL, COUNTS, FAMILIES, MOST_LEVELS, PARTED, family_named
-from pyvws.tables.levels import as_number, label_of
-from pyvws.tables.rules import Fixed, Lookup, Rule, read_lookup, read_rule
+from pyvws.tables.files.dates import as_days, days_or_number, iso_date, iso_of
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.conditions import level_numbers
+from pyvws.tables.schema.entries import labels, missing_codes, names, pair, refuse_no_text, several
+from pyvws.tables.schema.families import (
+    CATEGORICAL,
+    COUNTS,
+    FAMILIES,
+    MOST_LEVELS,
+    PARTED,
+    family_named,
+)
+from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15
@@ -69,7 +76,7 @@ class Column:
         The values of a column that another one decides: the other's name with a table from each of
         its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
     rule : str or tuple of str, optional
-        How the value follows from other columns, as `pyvws.tables.rules` says, such as
+        How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
         "missing where age < 15". The first rule whose condition holds fixes the value.
     outcome_scale : str, optional
         Scale of the outcome of the normal families.
@@ -366,9 +373,8 @@ class Column:
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the column, read."""
         texts = (self.rule,) if isinstance(self.rule, str) else self.rule or ()
-        found = tuple(map(read_rule, texts))
         lookups = (Lookup(other, of) for other, of in (self.lookup or {}).items())
-        return (*found, *lookups)
+        return (*map(read_rule, texts), *lookups)
 
     @property
     def only_rules(self) -> tuple[Fixed, ...]:

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from pyvws.tables.levels import label_of
+from pyvws.tables.files.labels import label_of
 
 
 def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
-from pyvws.tables.headers import named, names_or_number, placed, record_instead
+from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.factors import factor_values, make_factor
-from pyvws.tables.frame import check_columns, plain_columns
+from pyvws.tables.files.frame import check_columns, plain_columns
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.factors import factor_values, make_factor
 
 _KINDS = {"i": "integer", "u": "integer", "f": "floating", "b": "boolean"}
 
@@ -73,39 +73,6 @@ def coded_column(
     like = source if like is None else like
     codes = level_codes(source, labels, name, counts, like)
     return CodedColumn(codes, tuple(labels), native_levels(labels, name, like))
-
-
-def label_of(value: Any) -> str:
-    """A level or cell as text: "true" or "false", a whole number without a point, text as it is.
-
-    A decimal loses the zeros at its end, and a date and time at midnight is its date.
-
-    Raises InputError for text that is no Unicode, which no file can hold.
-    """
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).lower()
-    if isinstance(value, (float, np.floating)):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    text = str(value)
-    if isinstance(value, Decimal):
-        whole, point, digits = format(value, "f").partition(".")
-        text = (whole + point + digits.rstrip("0")).removesuffix(".")
-    elif isinstance(value, datetime):
-        text = text.removesuffix(" 00:00:00")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError("A level has a character that is no Unicode. Recode the text.") from None
-    return text
-
-
-def as_number(label: str) -> float | None:
-    """The finite number that a label spells, or None; 1_000 is no number, as in a file."""
-    try:
-        number = float(label)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) and "_" not in label else None
 
 
 def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from pyvws._base.checks import Floats
-from pyvws.tables.column import ENTRIES, Column
-from pyvws.tables.levels import as_number, label_of
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.column import ENTRIES, Column
 
 _COUNT: Final = 1000  # The largest number of a count.
 _MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.groups import (
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.groups import (
     Grouped,
     drawn_and_ruled,
     group_of,
@@ -27,13 +27,13 @@ from pyvws.tables.groups import (
     level_in,
     places_within,
 )
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 
 def modelled_schema(schema: Schema) -> Schema:
     """The schema with a category "part of NAME" before each number that has parts.
 
-    Before a category with groups stand those of `pyvws.tables.groups`.
+    Before a category with groups stand those of `pyvws.tables.schema.groups`.
 
     Its columns name all of their predictors, and numbers have no missing codes and no mass any
     more. InputError for a column that has such a name already.

@@ -7,7 +7,7 @@ and summaries of the members before it, so that
 
 A summary is "size", "count", "count where CONDITION", "last COLUMN" or "last COLUMN where
 CONDITION", of the members before. It is a function of values that a synthetic unit has too, so it
-is computed and not released. Conditions read as in `pyvws.tables.conditions`.
+is computed and not released. Conditions read as in `pyvws.tables.schema.conditions`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, near, told
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.conditions import Condition, read_condition
-from pyvws.tables.entries import names
-from pyvws.tables.levels import how_many
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.conditions import Condition, read_condition
+from pyvws.tables.schema.entries import names
+from pyvws.tables.schema.levels import how_many
 
 NONE: Final = "none"
 """The level of the summary "last COLUMN" where no member before counts."""

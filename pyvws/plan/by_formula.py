@@ -30,16 +30,16 @@ from pyvws.tables.design.model_matrix import make_design, recoded_design
 from pyvws.tables.files.frame import (
     HasColumns,
     OutcomeKind,
-    floats_of,
-    holds_numbers,
     outcome_column,
     outcome_series,
     plain_columns,
 )
+from pyvws.tables.files.kinds import distinct, floats_of, holds_numbers
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.formula import dotted, read_formula
-from pyvws.tables.schema.levels import CodedColumn, coded_column, distinct, type_of_levels
+from pyvws.tables.schema.read_values import CodedColumn, coded_column
 from pyvws.tables.schema.schema import Schema, read_column
+from pyvws.tables.schema.write_values import type_of_levels
 
 _SAYS_ITSELF = ("role", "model", "predictors", "formula", "prefix", "review")
 _BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")

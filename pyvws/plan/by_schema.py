@@ -31,9 +31,7 @@ from pyvws.tables.design.patterns import PatternDesign
 from pyvws.tables.design.public import PublicDesign, public_design
 from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.levels import how_many
 from pyvws.tables.schema.members import places_in
-from pyvws.tables.schema.numbers import released_type
 from pyvws.tables.schema.parts import (
     Follows,
     UnitsDrawn,
@@ -43,7 +41,9 @@ from pyvws.tables.schema.parts import (
     is_drawn,
     modelled_schema,
 )
+from pyvws.tables.schema.read_values import how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.write_values import released_type
 
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
@@ -239,7 +239,7 @@ class SchemaPlan(Plan):
         )
 
 
-def family_of(schema: Schema, name: str, design: PublicDesign | PatternDesign) -> Model:
+def family_of(schema: Schema, name: str, design: PublicDesign | PatternDesign | None) -> Model:
     """The family of a synthesized column; its levels and range are the schema's, so public."""
     column = schema.columns[name]
     given: dict[str, Any] = dict(column.settings)

@@ -15,8 +15,8 @@ from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.tables.design.cells import make_cells
-from pyvws.tables.files.dates import EPOCH, moved
 from pyvws.tables.files.frame import OutcomeKind
+from pyvws.tables.files.labels import EPOCH, moved
 from pyvws.tables.schema.parts import UnitsDrawn
 
 

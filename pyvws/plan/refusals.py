@@ -66,6 +66,12 @@ OF_OUTCOME: Final = (
         "Give a schema (--schema), or leave by_column (--by-column) out.",
     ),
     Refusal(
+        lambda run: run.mechanism.takes_table,
+        "{asked.mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
+        "proposes.",
+        "For one number with a range perturbed-histogram does as well.",
+    ),
+    Refusal(
         lambda run: not isinstance(run.outcome, str),
         "outcome must be the name of one column.",
         "Several columns take a schema (--schema), which pyvws schema proposes.",
@@ -117,6 +123,18 @@ def _needs_all_records(plan: Plan) -> str:
     return needs[0] if needs and plan.leaves_records_out else ""
 
 
+def _beside_counts(plan: Any) -> list[str]:
+    """What a mechanism that counts a whole table cannot have beside it."""
+    there = {
+        "public columns": plan.predictors,
+        "members": plan.members,
+        "survey_weight": plan.schema.survey_weight,
+        "keep_order": plan.run.keep_order,
+        "a noisy number of records, which it has by itself": plan.run.records == "noisy",
+    }
+    return [name for name, given in there.items() if given]
+
+
 def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.fits_model or plan.run.program is not None:
@@ -159,10 +177,12 @@ _NO_GUARANTEE = (
 
 OF_PLAN: Final = (
     Refusal(
-        lambda plan: plan.by_schema and not plan.run.mechanism.fits_model,
+        lambda plan: (
+            plan.by_schema and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+        ),
         "{asked.run.mechanism.name} makes a histogram of one outcome, and the cells of several "
         "columns are too many for its noise.",
-        "Choose censored for a strict guarantee.",
+        "Choose noisy-counts, or censored.",
     ),
     Refusal(
         lambda plan: len(plan.conditionals) > 1 and _alone(plan),
@@ -260,6 +280,30 @@ OF_PLAN: Final = (
         "Leave {it[0]} out, or choose one of them.",
     ),
     Refusal(
+        lambda plan: plan.run.mechanism.takes_table and _beside_counts(plan),
+        "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
+        "{it[0]}.",
+        "Take it out, or choose another mechanism.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.mechanism.takes_table
+            and (plan.unit is None) != (plan.run.mechanism.cap is None)
+        ),
+        "A unit of several records needs a cap (--cap), the most records of a unit that are "
+        "counted, and a cap needs a unit in the schema.",
+        "Give both or none.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.mechanism.takes_table
+            and plan.run.mechanism.neighbours == "replace"
+            and plan.unit is not None
+        ),
+        "With a unit the exact number of records tells the size of units.",
+        "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+    ),
+    Refusal(
         lambda plan: plan.run.epsilon is not None and plan.run.mechanism.names_bound,
         "match and epsilon both name a bound to meet.",
         "Leave one out.",
@@ -312,7 +356,10 @@ OF_PLAN: Final = (
         "Leave keep_order or records out.",
     ),
     Refusal(
-        lambda plan: plan.run.records is not None and not plan.run.mechanism.fits_model,
+        lambda plan: (
+            plan.run.records is not None
+            and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+        ),
         "A perturbed histogram protects the number of records under loo neighbours (--neighbours "
         "loo).",
         "Leave records out.",

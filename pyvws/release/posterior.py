@@ -30,6 +30,7 @@ from pyvws.synthesis.fit_sources import (
     OutsideShares,
     share_outside,
 )
+from pyvws.synthesis.given_values import OWN_MODEL, brings_values, given_values
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
@@ -39,6 +40,8 @@ from pyvws.synthesis.judged_fits import (
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.open_loop import grid_settings, open_loop
+from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
+from pyvws.synthesis.program_source import UNCHECKED, program_caveats
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.files.row_order import RowNumbers
@@ -79,7 +82,9 @@ class FittedRun(DrawSource):
     ) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
-        if table.members is not None:
+        if brings_values(self.settings):
+            yield given_values(table.drawn, stream[0], rows)
+        elif table.members is not None:
             units: Any = {"drawn": table.members, "units": rows}
             yield from unit_steps(table.drawn, *stream, **units)
         else:
@@ -245,17 +250,22 @@ def _statement(
 ) -> PrivacyStatement:
     enforced = weighting.clamp is not None
     from_data = data_weights(mechanism, downscaled=settings.downscale)
+    own = (
+        *program_caveats(settings.program, settings.engine),
+        *outside_caveats(settings.existing_fit),
+    )
+    unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
     return PrivacyStatement(
         **shared_facts(settings, table),
-        claim=mechanism.claim,
-        mechanism_caveats=(*mechanism.caveats, *survey_caveats(table.plan)),
+        claim="none" if unknown else mechanism.claim,
+        mechanism_caveats=(*mechanism.caveats, *own, *survey_caveats(table.plan)),
         unchecked=settings.unchecked,
         mechanism_words=(
             {"title": mechanism.title, "explanation": mechanism.explanation}
             if "mechanism" in settings.unchecked
             else {}
         ),
-        model=loop.model.name,
+        model=OWN_MODEL if brings_values(settings) else loop.model.name,
         reweighted=settings.reweight,
         found=search_caveats(settings, weighting, final),
         searched=bool(loop.tries),
@@ -278,9 +288,13 @@ def _statement(
         draws_per_release=settings.draws_per_release,
         threshold=settings.threshold,
         reads_outcome=loop.model.reads_outcome,
-        model_caveats=loop.model.caveats,
+        model_caveats=() if brings_values(settings) else loop.model.caveats,
         problems=tuple(loop.problems()),
-        uses=(*survey_uses(table.plan), *_uses(mechanism, loop, weighting, final)),
+        uses=(
+            *survey_uses(table.plan),
+            *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
+            *_uses(mechanism, loop, weighting, final),
+        ),
         weights_source=mechanism.weights_source,
         stage_epsilon=weighting.spent,
         own_program=settings.own_program,
@@ -310,7 +324,7 @@ def _of_columns(
     costs = tuple(
         ColumnCost(
             name=one.name,
-            model=one.model.name,
+            model=OWN_MODEL if brings_values(table.plan.run) else one.model.name,
             predictors=one.predictors,
             engine=engine,
             epsilon=float(epsilon),
@@ -329,7 +343,8 @@ def _uses(
     fits = Counter(fit.label for fit in loop.fits if not any(fit is one for one in counted))
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
     risks = [Phrase("risks")] if mechanism.counts_in_radius else []
-    return (*risks, *uses)
+    outside = [Phrase("given-weights")] if mechanism.weights_source == "outside" else []
+    return (*risks, *outside, *uses)
 
 
 def _numbers(table: ConfidentialTable) -> Floats:

@@ -20,6 +20,7 @@ from pyvws.release.release import Release
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected
+from pyvws.synthesis.given_values import refuse_without_order
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
@@ -98,6 +99,8 @@ class Synthesizer(RunSettings):
         sweep()
         seed = chosen_seed(seed)
         frame, ordered = collected(frame, self.plan)
+        if not ordered:
+            refuse_without_order(self)
         if release_frame is not None and not ordered:
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "

@@ -14,12 +14,13 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
 from pyvws.tables.files.frame import numeric_column, open_frame, plain_columns, unit_codes
-from pyvws.tables.schema.levels import how_many
 from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.read_values import how_many
 
 
 def check_table(
@@ -39,6 +40,8 @@ def check_table(
     columns `written`, whose types here follow from the cells, so that no type of a released column
     may follow from them. By a schema, and under a strict claim, that holds for every table.
     """
+    if settings.mechanism.takes_table:  # type: ignore[union-attr]
+        return counted_records(table, settings)
     frame = open_frame(table, least=2 if counts is None else 1)
     plan = settings.planned(frame, plan)
     by_schema = frame.columns if plan.types_are_public else written

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
@@ -21,6 +22,14 @@ from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.files.row_order import RowNumbers
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedRecords:
+    """What is counted of a table, and the codes (N, K) of the records that count."""
+
+    table: CountedTable
+    codes: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidentialTable(CodedTable):
     """The parts of a confidential table, by a plan.
@@ -28,7 +37,7 @@ class ConfidentialTable(CodedTable):
     Besides the coded columns these are the known columns' values, the columns to release in order,
     for a mechanism that names them the public weights (N,) and the public records, each record's
     unit of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights
-    over their mean (N,) where these are exponents.
+    over their mean (N,) where these are exponents. `counted` is there where cells are counted.
     """
 
     plan: Plan
@@ -39,6 +48,7 @@ class ConfidentialTable(CodedTable):
     reference: Reference | None = None
     units: NDArray[np.intp] | None = None
     exponents: Floats | None = None
+    counted: CountedRecords | None = None
 
     @property
     def records(self) -> int:

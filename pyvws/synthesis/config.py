@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.schema.schema import SCHEMA_FILE as SCHEMA_FILE
@@ -33,7 +34,7 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     chosen: dict[str, Any] = {}
     for one in settings_of(type(settings)):
         value = values[one.name]
-        if one.name == "program" or one.name in plan.says_itself:
+        if one.name in ("program", "existing_fit", *plan.says_itself):
             continue
         if one.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
@@ -54,9 +55,16 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     lines += [
         f"# The {part} is the user's own, which runs in Python." for part in settings.unchecked
     ]
+    if settings.existing_fit is not None:
+        lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
+    elif cast(Mechanism, settings.mechanism).weights_source == "outside":
+        lines.append("# The weights came from outside: they are given in Python.")
     if isinstance(settings.program, UserProgram):
-        lines.append(toml_line("stan_log_lik", settings.program.log_lik))
-        lines.append("# An own Stan program was used: name its file with --stan.")
+        program = settings.program
+        lines.append(toml_line("stan_log_lik", program.log_lik))
+        lines += [toml_line("stan_unread", program.unread)] if program.unread else []
+        further = ", and that of its data with --stan-data" if program.data else ""
+        lines.append(f"# An own Stan program was used: name its file with --stan{further}.")
     return "".join(f"{line}\n" for line in lines)
 
 

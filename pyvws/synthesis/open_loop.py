@@ -14,8 +14,11 @@ from pyvws.engines.public_grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.fit_sources import FitSource, ModelSource, ProgramSource
+from pyvws.synthesis.fit_sources import FitSource, ModelSource
+from pyvws.synthesis.given_values import brings_values, check_given
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
+from pyvws.synthesis.outside_source import OutsideSource, fits_by_column
+from pyvws.synthesis.program_source import ProgramSource
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.cells import Records
 from pyvws.tables.design.units import Units
@@ -53,8 +56,14 @@ def _modelled(
     columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
     model = TableModel(columns)
     cells = TableCells.of(columns, table.records, multiplicity)
+    if brings_values(settings):
+        for one in table.outcomes:
+            check_given(one)
+    if settings.existing_fit is not None:
+        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
+        return model, cells, OutsideSource(fits, settings.threshold)
     if settings.program is not None:
-        (outcome,) = table.outcomes
+        (outcome,), own = table.outcomes, columns[0].cells
         program = ProgramSource(
             settings.program,
             find_stan_engine(str(settings.engine), log=log),
@@ -62,6 +71,7 @@ def _modelled(
             outcome.design if outcome.rows is None else outcome.design[outcome.rows],
             outcome.model.predicts_from,
             settings.threshold,
+            lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
         )
         return model, cells, program
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]

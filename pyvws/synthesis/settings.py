@@ -26,6 +26,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
@@ -38,6 +39,8 @@ from pyvws.plan.plan import Plan
 from pyvws.plan.refusals import refuse_plan
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.synthesis.given_values import refuse_beside_given
+from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
 
@@ -235,11 +238,12 @@ class RunSettings:
     program: UserProgram | None = setting(
         None,
         "Your own Stan program instead of the model's, under a Stan engine named by a string.",
-        more="Its log_lik is bounded; its draws predict as the model does, by the same "
-        "parameter names.",
+        more="Its log_lik is bounded. Its y_rep are the synthetic values; without y_rep its draws "
+        "predict as the model does, by the same parameter names.",
         option=False,
         in_steps=False,
     )
+    existing_fit: Fits = EXISTING_FIT
 
     plan: Plan = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """What the settings do to which columns, as far as they say it without a table."""
@@ -248,7 +252,7 @@ class RunSettings:
         if isinstance(self.schema, str | Path):
             self._keep("schema", Schema.read(self.schema))
         self._keep("model", find_model(self.model))
-        self._keep("mechanism", make_mechanism(self.mechanism))
+        self._keep("mechanism", make_mechanism(mechanism_of(self)))
         self._check_values()
         plan = make_plan(self)
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
@@ -288,7 +292,10 @@ class RunSettings:
     def checked(self, plan: Plan) -> Plan:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
         refuse_plan(plan)
-        mechanism = cast(Mechanism, self.mechanism)
+        refuse_beside_given(self)
+        mechanism: Any = self.mechanism
+        if mechanism.takes_table:
+            counted_table(cast(Schema, plan.schema), mechanism.measure)
         if mechanism.clamps:
             for family in plan.families:
                 refuse_unclamped(family)
@@ -420,15 +427,16 @@ class RunSettings:
 
     def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
-        apart = ("model", "mechanism", "settings", "engine", "program", "schema", "plan")
-        own = {one.name: getattr(self, one.name) for one in fields(self)} | plan.written
+        apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
         made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}
         return {
             **made.get(own["outcome"] or "", {"columns": made}),
             "mechanism": mechanism.name,
-            **asdict(mechanism),
+            **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{
                 name: value
                 for name, value in own.items()

@@ -15,7 +15,7 @@ _ROUNDING = 1e-9  # Relative: far above the error of the sums.
 
 
 def total_epsilon(epsilon: float, draws: int, *, delta: float = 0.0) -> float:
-    """Epsilon of all draws of one fit together, where each alone costs epsilon; larger = less private.
+    """Epsilon of all draws of one fit together, each of which costs epsilon; larger = less private.
 
     The logarithm of the ratio of a clamped draw's densities under neighbours lies in an interval
     of width w = epsilon. For m exact and independent draws

@@ -84,6 +84,18 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.several_draws.deltas_at": (
+        "statement/test_several_draws.py::test_deltas_against_enumeration"
+    ),
+    "statement.several_draws.epsilon_per_draw": (
+        "statement/test_several_draws.py::test_a_draws_epsilon_spends_the_total_and_no_more"
+    ),
+    "statement.several_draws.largest_delta": (
+        "statement/test_several_draws.py::test_no_place_of_a_grid_has_a_larger_delta"
+    ),
+    "statement.several_draws.total_epsilon": (
+        "statement/test_several_draws.py::test_no_two_point_mechanism_loses_more"
+    ),
     "statement.released_draws.draw_of_dataset": (
         "statement/test_released_draws.py::test_draws_take_turns"
     ),

@@ -37,7 +37,6 @@ from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
 from pyvws.synthesis.one_column import outcome_entries
 from pyvws.synthesis.unfit import (
-    refuse_counts,
     refuse_design,
     refuse_grid,
     refuse_other_mechanisms,
@@ -281,7 +280,6 @@ class RunSettings:
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         refuse_other_mechanisms(self)
-        refuse_counts(self)
         self._check_target()
         if cast(Mechanism, self.mechanism).clamps:
             for family in self.families:
@@ -337,7 +335,7 @@ class RunSettings:
         records, epsilon = checked_rows(
             *(self.records, self.records_epsilon),
             keep_order=self.keep_order,
-            fits_model=self.mechanism.fits_model or self.mechanism.takes_table,  # type: ignore[union-attr]
+            fits_model=cast(Mechanism, self.mechanism).fits_model or of is not None,
             reads_outcome=self._reads_outcome,
             whole=self.unit_column is None or getattr(self.schema, "members", None) is not None,
         )

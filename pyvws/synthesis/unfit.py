@@ -87,9 +87,10 @@ def refuse_other_mechanisms(run: Any) -> None:
                 f"{name} of a run is for the mechanisms {', '.join(mechanisms_that(only))}. "
                 f"Leave {name} out, or choose one of them."
             )
+    _refuse_counts(run)
 
 
-def refuse_counts(run: Any) -> None:
+def _refuse_counts(run: Any) -> None:
     """Raise InputError for what a mechanism that counts a whole table cannot have."""
     mechanism, schema = run.mechanism, run.public_table
     if not mechanism.takes_table:

@@ -51,6 +51,7 @@ from pyvws.mechanisms.censored import Censored as Censored
 from pyvws.mechanisms.count_weighted import CountWeighted as CountWeighted
 from pyvws.mechanisms.count_weighted import MarginalWeighted as MarginalWeighted
 from pyvws.mechanisms.count_weighted import PairwiseWeighted as PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights as GivenWeights
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram as NoisyHistogram
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     perturbed_histogram as perturbed_histogram,
@@ -83,14 +84,19 @@ from pyvws.r_numbers.r_random import RRandom as RRandom
 from pyvws.r_numbers.rarith import quantile as quantile
 from pyvws.release.release import Release as Release
 from pyvws.release.synthesizer import Synthesizer as Synthesizer
+from pyvws.risks.attribute_risk import AttributeRisk as AttributeRisk
+from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
+from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
+from pyvws.risks.pairwise import three_way_weights as three_way_weights
 from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
+from pyvws.synthesis.existing_fit import from_arviz as from_arviz
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
-from pyvws.tables.column import Column as Column
-from pyvws.tables.schema import Schema as Schema
+from pyvws.tables.schema.column import Column as Column
+from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
@@ -133,6 +139,7 @@ def synthesize(
     passes: int | None = None,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
+    existing_fit: ExistingFit | Mapping[str, ExistingFit] | None = None,
     outcome_scale: str | None = None,
     outcome_centre: float | None = None,
     outcome_unit: float | None = None,
@@ -151,6 +158,7 @@ def synthesize(
     c: float | None = None,
     g: float | None = None,
     by_column: bool | None = None,
+    map: str | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: Sequence[str] | None = None,

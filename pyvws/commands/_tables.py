@@ -24,10 +24,10 @@ from pyvws.report.output_folder import (
     run_schema,
 )
 from pyvws.report.released_columns import ColumnValues, ReportedColumn, said_column, valued
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import check_columns, numeric_column, open_frame, plain_columns
-from pyvws.tables.row_order import RowNumbers
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.tables.files.read import read_table
+from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.schema import Schema
 
 
 def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | None:

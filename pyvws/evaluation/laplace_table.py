@@ -30,7 +30,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.public_cells import CellRecords, CellStatistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 _BINS: Final = 64
 

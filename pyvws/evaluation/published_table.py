@@ -49,7 +49,7 @@ from pyvws.evaluation.survey_estimates import (
     survey_total,
 )
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

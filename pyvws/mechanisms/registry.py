@@ -10,6 +10,7 @@ from pyvws._base.checks import choice, near, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -36,6 +37,7 @@ MECHANISMS: dict[str, type[Any]] = {
 
 
 _NAMES = tuple(MECHANISMS)
+_IN_PYTHON = (GivenWeights,)  # No text names their settings, so they have no word to make them.
 
 
 def mechanism_settings(name: str) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ def mechanism_settings(name: str) -> tuple[str, ...]:
 
 def is_own(mechanism: Mechanism) -> bool:
     """Whether the mechanism is a user's own, whose claim the package does not check."""
-    return type(mechanism) not in MECHANISMS.values()
+    return type(mechanism) not in (*MECHANISMS.values(), *_IN_PYTHON)
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _STEPS = 30
 _STEPS_OF_TRIAL = 10

@@ -29,7 +29,7 @@ from pyvws.models.regression import (
     scoring_start,
     sigmoid_parts,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _INSIDE = 2.0**-53  # How near an end a rough fit looks for a record that lies at it.
 _FAR, _HALVINGS = 50.0, 60  # logit mu is sought in [-50, 50], to 1e-16.

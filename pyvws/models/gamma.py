@@ -27,7 +27,7 @@ from pyvws.models.regression import (
     row_sums,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _CAUCHY_SCALE = 5.0  # 1/shape ~ half-Cauchy(0, 5), as 1/phi of the negative binomial
 

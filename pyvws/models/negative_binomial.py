@@ -29,7 +29,7 @@ from pyvws.models.regression import (
     row_sums,
     value_sums,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
 _FAR = 1e150

@@ -17,10 +17,10 @@ from pyvws.errors import InputError
 from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of
 from pyvws.posterior.systematic_draws import SystematicStream
-from pyvws.tables.members import Members
-from pyvws.tables.row_order import RowNumbers
-from pyvws.tables.schema import Schema
-from pyvws.tables.table_writers import AT_ONCE
+from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.files.write import AT_ONCE
+from pyvws.tables.schema.members import Members
+from pyvws.tables.schema.schema import Schema
 
 _TRIES: Final = 50  # Draws of a value, or of a record, that its column's rules refuse.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.

@@ -25,7 +25,7 @@ from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.accounting import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers, order_stream, row_order
+from pyvws.tables.files.row_order import RowNumbers, order_stream, row_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,16 +38,10 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.frame import open_frame, refuse_names, unit_codes, written_as_text
-from pyvws.tables.large_files import (
-    COUNT,
-    LargeTable,
-    LazyTable,
-    TalliedTable,
-    refuse_missing,
-)
-from pyvws.tables.outcome_copies import OutcomeCopies
-from pyvws.tables.row_order import (
+from pyvws.tables.design.units import UnitTally
+from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, written_as_text
+from pyvws.tables.files.outcome_copies import OutcomeCopies
+from pyvws.tables.files.row_order import (
     RELEASED_ROW,
     TABLE_CHANGED,
     UNLINKED_ROW,
@@ -55,8 +49,14 @@ from pyvws.tables.row_order import (
     laid_out,
     released_rows,
 )
-from pyvws.tables.table_writers import AT_ONCE, TableWriter
-from pyvws.tables.units import UnitTally
+from pyvws.tables.files.steps import (
+    COUNT,
+    LargeTable,
+    LazyTable,
+    TalliedTable,
+    refuse_missing,
+)
+from pyvws.tables.files.write import AT_ONCE, TableWriter
 
 _PLACE = "place of this kind in the tally"
 _POLARS = nw.Implementation.POLARS

@@ -24,8 +24,8 @@ from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.schema import Schema
 
 COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""

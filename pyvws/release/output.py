@@ -16,7 +16,7 @@ import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
 from pyvws.synthesis.settings import SCHEMA_FILE
-from pyvws.tables.table_writers import TableWriter, table_writer
+from pyvws.tables.files.write import TableWriter, table_writer
 
 
 @dataclass(frozen=True, slots=True)

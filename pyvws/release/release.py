@@ -15,10 +15,10 @@ from pyvws._base.checks import choice
 from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.release.output import open_output
-from pyvws.tables.files import FORMATS
-from pyvws.tables.frame import check_columns, numeric_column, open_frame
-from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
-from pyvws.tables.table_writers import NO_PLACE, no_place
+from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
+from pyvws.tables.files.read import FORMATS
+from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
+from pyvws.tables.files.write import NO_PLACE, no_place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,9 +20,9 @@ from pyvws.release.noisy_counts import (
 )
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
-from pyvws.tables.files import read_table
-from pyvws.tables.schema import Schema
-from pyvws.tables.table_writers import table_writer
+from pyvws.tables.files.read import read_table
+from pyvws.tables.files.write import table_writer
+from pyvws.tables.schema.schema import Schema
 
 
 def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> list[bytes]:

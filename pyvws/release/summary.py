@@ -16,14 +16,14 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.synthesis.config import config_text, schema_texts
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.units import Units
+from pyvws.tables.design.units import Units
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
@@ -148,6 +148,8 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
         "draw": np.tile(np.arange(1, each + 1), posterior.chains),
     }
     for name, values in posterior.draws.items():
+        if name.rpartition(".")[2] == Y_REP:  # Synthetic values, which are no parameters.
+            continue
         if values.ndim == 1:
             columns[name] = values
             continue

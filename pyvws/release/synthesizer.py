@@ -20,14 +20,15 @@ from pyvws.release.release import Release
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected, spelled_out
+from pyvws.synthesis.given_values import refuse_without_order
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.one_column import as_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.frame import column_names, narwhal_view, written_as_text
-from pyvws.tables.large_files import open_large, open_lazy
-from pyvws.tables.outcome_copies import look_for_copies
-from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
+from pyvws.tables.files.frame import column_names, narwhal_view, written_as_text
+from pyvws.tables.files.outcome_copies import look_for_copies
+from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
+from pyvws.tables.files.steps import open_large, open_lazy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,8 @@ class Synthesizer(RunSettings):
         sweep()
         seed = chosen_seed(seed)
         frame, ordered = collected(frame, settings)
+        if not ordered:
+            refuse_without_order(settings)
         if release_frame is not None and not ordered:
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "

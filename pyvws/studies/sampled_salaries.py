@@ -21,8 +21,8 @@ from pyvws.studies import negative_binomial_mixture as six_fits
 from pyvws.studies.doctorate_salaries import WHERE
 from pyvws.studies.row_filters import filtered
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.read import read_table
 
 SAMPLED: Final = 1000
 

@@ -28,10 +28,10 @@ from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.reference import read_coded_reference, read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_exponents
-from pyvws.tables.cells import distinct_rows
-from pyvws.tables.column import part_of
-from pyvws.tables.design import make_design
-from pyvws.tables.frame import (
+from pyvws.tables.design.cells import distinct_rows
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.design.public import public_design
+from pyvws.tables.files.frame import (
     OutcomeKind,
     check_columns,
     numeric_column,
@@ -41,10 +41,9 @@ from pyvws.tables.frame import (
     plain_columns,
     unit_codes,
 )
-from pyvws.tables.levels import coded_column, how_many, type_of_levels
-from pyvws.tables.members import places_in
-from pyvws.tables.numbers import released_type
-from pyvws.tables.parts import (
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.parts import (
     Follows,
     conditionals,
     finish_of,
@@ -52,8 +51,9 @@ from pyvws.tables.parts import (
     is_drawn,
     modelled_schema,
 )
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.read_values import coded_column, how_many
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import released_type, type_of_levels
 
 
 def check_table(

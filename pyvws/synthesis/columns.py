@@ -11,9 +11,9 @@ import narwhals as nw
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.formula import dotted, read_formula
-from pyvws.tables.frame import HasColumns, check_columns, narwhal_view
-from pyvws.tables.large_files import LargeTable, named_errors, open_lazy
+from pyvws.tables.files.frame import HasColumns, check_columns, narwhal_view
+from pyvws.tables.files.steps import LargeTable, named_errors, open_lazy
+from pyvws.tables.schema.formula import dotted, read_formula
 
 AnySettings = TypeVar("AnySettings", bound=RunSettings)
 

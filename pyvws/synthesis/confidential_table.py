@@ -17,11 +17,11 @@ from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.cells import make_cells
-from pyvws.tables.dates import EPOCH, moved
-from pyvws.tables.frame import OutcomeKind, open_frame, with_columns
-from pyvws.tables.hidden_values import with_sorted_levels, without_notes
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.files.frame import OutcomeKind, open_frame, with_columns
+from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
+from pyvws.tables.files.labels import EPOCH, moved
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True)

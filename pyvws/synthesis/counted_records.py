@@ -22,12 +22,12 @@ from pyvws.synthesis.confidential_table import (
 )
 from pyvws.synthesis.families import family_of
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.column import part_of
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.levels import distinct, native_levels
-from pyvws.tables.members import places_in
-from pyvws.tables.numbers import released_type
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import native_levels, released_type
 
 
 def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:

@@ -13,10 +13,10 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
 from pyvws.synthesis.survey_weights import refuse_exponents
-from pyvws.tables.parts import is_drawn, modelled_schema
-from pyvws.tables.pattern_design import pattern_design
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.parts import is_drawn, modelled_schema
+from pyvws.tables.schema.schema import Schema
 
 _MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")

@@ -24,15 +24,15 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.synthesis.families import first_code
-from pyvws.tables.cells import Cells, make_cells
-from pyvws.tables.design import recoded_design
-from pyvws.tables.files import FORMATS, read_table
-from pyvws.tables.formula import read_formula
-from pyvws.tables.frame import check_columns, open_frame, outcome_column
-from pyvws.tables.levels import coded_column
-from pyvws.tables.pattern_design import PatternDesign
-from pyvws.tables.public_design import PublicDesign
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.cells import Cells, make_cells
+from pyvws.tables.design.model_matrix import recoded_design
+from pyvws.tables.design.patterns import PatternDesign
+from pyvws.tables.design.public import PublicDesign
+from pyvws.tables.files.frame import check_columns, open_frame, outcome_column
+from pyvws.tables.files.read import FORMATS, read_table
+from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.schema.read_values import coded_column
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

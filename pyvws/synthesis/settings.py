@@ -33,9 +33,11 @@ from pyvws.synthesis.families import (
     refuse_too_many,
     refuse_units,
 )
+from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
 from pyvws.synthesis.one_column import outcome_entries
+from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
 from pyvws.synthesis.unfit import (
     refuse_design,
     refuse_grid,
@@ -46,8 +48,8 @@ from pyvws.synthesis.unfit import (
     refuse_unconverged,
     refuse_windows,
 )
-from pyvws.tables.formula import read_formula
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.schema.schema import Schema
 from pyvws.weights.search import LONGER
 
 SCHEMA_FILE: Final = "schema.toml"
@@ -247,17 +249,18 @@ class RunSettings:
     program: UserProgram | None = setting(
         None,
         "Your own Stan program instead of the model's, under a Stan engine named by a string.",
-        more="Its log_lik is bounded; its draws predict as the model does, by the same "
-        "parameter names.",
+        more="Its log_lik is bounded. Its y_rep are the synthetic values; without y_rep its draws "
+        "predict as the model does, by the same parameter names.",
         option=False,
         in_steps=False,
     )
+    existing_fit: Fits = EXISTING_FIT
 
     def __post_init__(self) -> None:
         if isinstance(self.schema, str | Path):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "model", find_model(self.model))
-        object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
+        object.__setattr__(self, "mechanism", make_mechanism(mechanism_of(self)))
         self._check_outcome()
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
         usual = self.datasets is _USUAL_DATASETS and self.public_table is not None
@@ -281,12 +284,12 @@ class RunSettings:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         refuse_other_mechanisms(self)
         self._check_target()
-        if cast(Mechanism, self.mechanism).clamps:
-            for family in self.families:
-                refuse_unclamped(family)
         mechanism = cast(Mechanism, self.mechanism)
+        for family in self.families if mechanism.clamps else ():
+            refuse_unclamped(family)
         refuse_pairs(self)
         self._check_records()
+        refuse_beside_given(self)
         if self.unit_column is not None:
             whole = self.public_table is not None and self.public_table.members is not None
             linked = whole and (self.keep_order or self._reads_outcome)
@@ -344,9 +347,8 @@ class RunSettings:
 
     def kept(self, columns: Sequence[str]) -> list[str]:
         """The further columns that `keep` names among those of a table."""
-        if self.keep == "all":
-            return list(columns)
-        return [self.keep] if isinstance(self.keep, str) else list(self.keep)
+        names = [self.keep] if isinstance(self.keep, str) else list(self.keep)
+        return list(columns) if self.keep == "all" else names
 
     @property
     def unit_column(self) -> str | None:
@@ -414,8 +416,7 @@ class RunSettings:
         """The columns that the settings name to be released as they are."""
         if self.public_table is not None:
             return set(self.public_table.public)
-        kept = {self.keep} if isinstance(self.keep, str) else {*self.keep}
-        return {*read_formula(self.formula).columns, *kept} - {self.outcome, "all"}
+        return {*read_formula(self.formula).columns, *self.kept(())} - {self.outcome, "all"}
 
     @property
     def only_in_memory(self) -> bool:
@@ -453,7 +454,7 @@ class RunSettings:
 
     def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
-        apart = ("model", "mechanism", "settings", "engine", "program", "schema")
+        apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
@@ -461,7 +462,7 @@ class RunSettings:
         return {
             **made.get(self.outcome or "", {"columns": made}),
             "mechanism": mechanism.name,
-            **asdict(mechanism),
+            **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{name: value for name, value in own.items() if value is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,

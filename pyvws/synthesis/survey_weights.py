@@ -12,8 +12,8 @@ from pyvws._base.phrase import Phrase
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.tables.frame import numeric_column
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import numeric_column
+from pyvws.tables.schema.schema import Schema
 
 
 def refuse_exponents(schema: Schema, mechanism: Mechanism, engine: Any) -> None:

@@ -15,7 +15,7 @@ from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import mechanisms_that
 from pyvws.models.model import Model
 from pyvws.models.registry import is_own
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 _NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 

@@ -21,8 +21,8 @@ from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram import discrete_laplace
 from pyvws.release.synthesize import synthesize
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.validation._privacy_loss import Losses, Outcomes, Runs
 

@@ -22,7 +22,7 @@ from pyvws.models.nominal import Nominal
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation._stan_answers import StoredStan
 from pyvws.validation.report import Measurement, Row, Verdict

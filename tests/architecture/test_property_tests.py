@@ -51,7 +51,7 @@ PURE = {
     "mechanisms.histogram.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
-    "tables.cells",
+    "tables.design.cells",
 }
 
 # Single functions of pure modules, with the reason.
@@ -68,6 +68,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
+    "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }
@@ -241,6 +242,7 @@ PROPERTY_TESTS = {
     "mechanisms.histogram.bins.public_edges": (
         "mechanisms/test_histogram_bins.py::test_edges_by_range_or_as_they_are_given"
     ),
+    "risks.attribute_risk.attribute_risk": "risks/test_attribute_risk.py::test_against_loops",
     "risks.identification_risk.identification_risk": (
         "risks/test_identification_risk.py::test_against_a_double_loop"
     ),
@@ -250,8 +252,8 @@ PROPERTY_TESTS = {
     "risks.identification_risk.pattern_codes": (
         "risks/test_identification_risk.py::test_patterns_against_pairs"
     ),
-    "tables.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
-    "tables.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
+    "tables.design.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
+    "tables.design.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
     "bounds.lipschitz.add_largest": (
         "bounds/test_bound_kernels.py::test_largest_sizes_are_raised_by_those_of_a_block"
     ),
@@ -271,6 +273,7 @@ PROPERTY_TESTS = {
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "mechanisms.histogram.perturbed_histogram.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),
@@ -413,7 +416,7 @@ def test_a_new_function_or_a_plain_test_is_noticed(tmp_path: Path) -> None:
                 "pyvws.weights.weights",
                 "pyvws._base.checks",
                 "pyvws.synthesis.loop",
-                "pyvws.tables.files",
+                "pyvws.tables.files.read",
             ]
         )
     )

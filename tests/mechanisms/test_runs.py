@@ -30,7 +30,7 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.weights.search import Window
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 from pyvws.weights.weights import risk_weights, scaled_bounds, weights_from_bounds
@@ -120,6 +120,25 @@ def test_lw_takes_its_weights_from_the_unweighted_bounds() -> None:
     assert made.fit.weights.tolist() == weights_from_bounds(maxima, c=0.5, g=0.1).tolist()
     assert made.risk.tolist() == scaled_bounds(maxima).tolist()
     assert (made.constants, made.clamp) == ({}, None)
+
+
+@pytest.mark.parametrize("map", ["softmax", "logistic"])
+def test_lw_under_another_map(map: str) -> None:
+    made, _ = run(LipschitzWeighted(c=0.5, g=0.1, map=map))
+    alpha = weights_from_bounds(MAXIMA, c=0.5, g=0.1, map=map)
+    assert made.fit.weights.tolist() == alpha.tolist()
+    assert alpha.tolist() != weights_from_bounds(MAXIMA, c=0.5, g=0.1).tolist()
+    searched, loop = run(LipschitzWeighted(map=map), epsilon=4.0, confirm=False)
+    c = searched.constants["c"]
+    assert loop.fits[-1].weights.tolist() == weights_from_bounds(MAXIMA, c=c, map=map).tolist()
+    assert 2 * searched.fit.bounds.database <= 4.0
+
+
+def test_softmax_counts_equal_records_as_often_as_they_occur() -> None:
+    times = np.array([1.0, 5.0, 2.0, 1.0, 1.0, 3.0])
+    made, _ = run(LipschitzWeighted(map="softmax"), times=times)
+    each = weights_from_bounds(np.repeat(MAXIMA, times.astype(int)), map="softmax")
+    assert np.repeat(made.fit.weights, times.astype(int)).tolist() == each.tolist()
 
 
 @pytest.mark.parametrize(("match", "bound"), [("lw", None), (4.0, 4.0)])

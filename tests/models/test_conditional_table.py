@@ -16,10 +16,10 @@ from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.models.registry import MODELS
 from pyvws.synthesis.families import family_of
-from pyvws.tables.cells import make_cells
-from pyvws.tables.column import Column
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._stan_case import SAMPLED
 
 pytestmark = pytest.mark.runs

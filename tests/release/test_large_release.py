@@ -25,9 +25,9 @@ from pyvws.release import synthesizer
 from pyvws.release.large import large_release
 from pyvws.synthesis.columns import columns_used
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables import large_files
-from pyvws.tables.files import file_digest, read_table, write_table
-from pyvws.tables.large_files import open_large, rough_size, run_bytes
+from pyvws.tables.files import steps as large_files
+from pyvws.tables.files.read import file_digest, read_table, write_table
+from pyvws.tables.files.steps import open_large, rough_size, run_bytes
 
 pytestmark = pytest.mark.draws
 

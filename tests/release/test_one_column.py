@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.tables.row_order import UNLINKED_ROW
+from pyvws.tables.files.row_order import UNLINKED_ROW
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -134,6 +134,7 @@ _OWN = {
 }
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("in_steps", [False, True])
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 def test_what_every_mechanism_writes_meets_the_schema(

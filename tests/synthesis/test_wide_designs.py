@@ -10,8 +10,8 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.synthesis.families import refuse_too_many
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 AREAS = [f"a{k:03d}" for k in range(400)]
 TABLE = pl.DataFrame({"area": AREAS * 2, "y": np.arange(800) % 5})

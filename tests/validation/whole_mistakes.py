@@ -155,7 +155,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "equal records once",
-        (("pyvws.tables.units:unit_kinds", equal_records_once),),
+        (("pyvws.tables.design.units:unit_kinds", equal_records_once),),
         "statement/release-units",
     ),
     (

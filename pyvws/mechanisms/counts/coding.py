@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.levels import distinct
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
 

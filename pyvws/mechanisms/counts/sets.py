@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats, near
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
 from pyvws.mechanisms.counts.skips import Skip, skips_of
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 PAIRS: Final = "pairs"
 PREDICTORS: Final = "predictors"

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.tables.rules import Fixed
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.rules import Fixed
+from pyvws.tables.schema.schema import Schema
 
 _MOST_CASES = 1_000_000
 

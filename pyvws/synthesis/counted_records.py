@@ -27,7 +27,7 @@ from pyvws.tables.files.kinds import distinct
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
-from pyvws.tables.schema.write_values import native_levels, released_type
+from pyvws.tables.schema.write_values import released_type
 
 
 def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
@@ -49,7 +49,7 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         like = released_type(column, frame[name], by_schema=True)
         kind: Any = "real" if column.days_since is None else "date"
         if column.categorical:
-            kind = native_levels(column.coded_levels, name, like)
+            kind = schema.decoded(name, np.arange(1.0, len(column.coded_levels) + 1.0), like=like)
         shown[name] = ReleasedColumn(
             y=values.get(name, np.full(len(codes), np.nan)),
             kind=kind,

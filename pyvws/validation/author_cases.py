@@ -289,10 +289,11 @@ def _case(name: str, cites: str, function: str, python: str, case: Any, **more: 
 
 def written_and_edited(case: AuthorCase, edit: Edit | InputEdit) -> tuple[AuthorCase, AuthorCase]:
     """Two cases of one: the code as written must differ, and the edited code must agree."""
-    kind = "edits" if isinstance(edit, Edit) else "inputs"
     case = replace(case, erratum=edit.erratum)
     written = replace(case, id=f"{case.id}-as-written", expect="differs")
-    return written, replace(case, **{kind: (*getattr(case, kind), edit)})
+    if isinstance(edit, Edit):
+        return written, replace(case, edits=(*case.edits, edit))
+    return written, replace(case, inputs=(*case.inputs, edit))
 
 
 def _twice(

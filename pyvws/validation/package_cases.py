@@ -149,7 +149,7 @@ _LONG: Final[_Kind] = {
 }  # fmt: skip
 _COUNT: Final[_Kind] = {"type": "pois", "outcome": "count", "terms": (), "centres": (1.2,)}
 _YES: Final[_Kind] = {"type": "binom", "outcome": "yes", "terms": ("x",), "centres": (0.2, 0.4)}
-_THIRD: Final[_Kind] = {"type": "norm", "outcome": "other", "terms": (), "centres": (1.0,)}
+_THIRD: Final[_Kind] = {"type": "norm", "outcome": "other", "terms": ("z",), "centres": (1.0, 0.1)}
 
 
 def _log_density(kind: _Kind, draws: pd.DataFrame, values: Any, rows: pd.DataFrame) -> Floats:

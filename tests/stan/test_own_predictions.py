@@ -74,7 +74,7 @@ def _said(release: vws.Release, engine: str) -> None:
     keys = {one["key"] for one in privacy["caveat_keys"]}
     assert ("own-predictions" in keys, "unchecked-predictions" in keys) == (checked, not checked)
     assert privacy["guarantee"] == ("asymptotic-dp" if checked else "none")
-    assert privacy["model"] == "own program"
+    assert privacy["model"] == "own"
     assert not any("y_rep" in name for name in release.posterior.columns)
 
 

@@ -175,7 +175,8 @@ def test_given_weights_run_the_loop_and_the_ledger_says_so() -> None:
     assert {"given-weights"} <= _keys(release) & _keys(release, "ledger")
     assert "weights" not in _keys(release)
     assert "unchecked" not in release.privacy
-    assert "alpha" not in release.summary["settings"] and "0.4" not in release.config
+    assert "alpha" not in release.summary["settings"]
+    assert "0.4" not in release.config
     ones = vws.GivenWeights(np.ones(_N))
     plain = vws.synthesize(_TABLE, outcome="visits", model="poisson", mechanism=ones, **few)
     assert plain.privacy["guarantee"] == "none"

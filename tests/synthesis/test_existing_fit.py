@@ -326,7 +326,7 @@ def test_several_variables_are_told_apart_by_their_names():
         from_arviz(tree, variable="b", y_rep="c")
     with pytest.raises(InputError, match="There is no log-likelihood"):
         from_arviz(xarray.DataTree.from_dict({"posterior": two}))
-    with pytest.raises(InputError, match="vws.from_log_lik"):
+    with pytest.raises(InputError, match=r"vws\.from_log_lik"):
         from_arviz(LOG_LIK)
 
 

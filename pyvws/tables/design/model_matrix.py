@@ -144,7 +144,13 @@ def recoded_design(
     read = _read(formula, outcome)
     raw, M, N = _raw(reference, read), len(reference), len(frame)
     variables = evaluated(read, raw, M, formula)
-    _refuse_other_rows(read, variables, raw, M, formula)
+    alone = of_own_row(read, variables, raw, M, formula)
+    for expression, variable, own_row in zip(read.variables, variables, alone, strict=True):
+        if not (own_row or isinstance(variable, Factor)):
+            raise InputError(
+                f"formula uses {expression.label!r}, whose values depend on other rows too. A "
+                "reference needs terms of a record's own values, such as I(x^2) for poly(x, 2)."
+            )
     design = _checked_design(reference, read, variables, formula)
     known = np.ones(N, dtype=np.bool_)
     own = []
@@ -155,8 +161,7 @@ def recoded_design(
         strict=True,
     ):
         if isinstance(theirs, Factor) and isinstance(found, Factor):
-            place = {level: code for code, level in enumerate(theirs.levels)}
-            codes = np.array([place.get(level, -1) for level in found.levels])[found.codes]
+            codes = found.coded_by(theirs.levels)
             known &= codes >= 0
             own.append(Factor(theirs.levels, np.maximum(codes, 0), theirs.ordered))
         elif isinstance(theirs, Factor) or isinstance(found, Factor):
@@ -169,24 +174,29 @@ def recoded_design(
     return RecodedDesign(design, assembled(read, own, N, formula)[0], known)
 
 
-def _refuse_other_rows(
-    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], M: int, formula: str
-) -> None:
-    """Raise InputError for a number that changes where the second half of the rows is left out."""
-    places = [at for at, variable in enumerate(variables) if not isinstance(variable, Factor)]
-    numbers = replace(read, variables=tuple(read.variables[at] for at in places))
-    some = (M + 1) // 2
-    try:
-        half = evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
-    except InputError:  # Such as a polynomial of too few values.
-        half = [np.full((some, 1), np.nan)] * len(places)
-    for at, part in zip(places, half, strict=True):
-        if not np.allclose(variables[at][:some], part, rtol=1e-9):
-            raise InputError(
-                f"formula uses {read.variables[at].label!r}, whose values depend on other rows "
-                "too. A reference needs terms of a record's own values, such as I(x^2) for "
-                "poly(x, 2)."
-            )
+def of_own_row(
+    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int, formula: str
+) -> list[bool]:
+    """Which variables of n rows have the same values where the second half of the rows is gone.
+
+    A factor has the same labels then.
+    """
+    some = (n + 1) // 2
+    part = {name: values[:some] for name, values in raw.items()}
+    alike = []
+    for expression, whole in zip(read.variables, variables, strict=True):
+        try:
+            one = ReadFormula(False, (expression,), ())
+            (half,) = evaluated(one, part, some, formula, single=True)
+        except InputError:  # Such as a polynomial of too few values.
+            alike.append(False)
+            continue
+        if isinstance(whole, Factor):
+            labels = np.array(whole.levels)[whole.codes[:some]]
+            alike.append(bool((labels == np.array(half.levels)[half.codes]).all()))
+        else:
+            alike.append(np.allclose(whole[:some], half, rtol=1e-9, equal_nan=True))
+    return alike
 
 
 def evaluated(

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.design.model_matrix import assembled, evaluated
+from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
 from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.expressions import Expression, Token
@@ -95,9 +95,7 @@ class PublicDesign:
             if isinstance(coding, PublicScale):
                 found = (found - coding.middle) / coding.half
             else:
-                place = {level: code for code, level in enumerate(coding.levels)}
-                codes = np.array([place[level] for level in found.levels], np.intp)[found.codes]
-                found = Factor(coding.levels, codes)
+                found = Factor(coding.levels, found.coded_by(coding.levels))
             variables.append(found)
         return variables
 
@@ -186,7 +184,13 @@ def _coding(
         if _is_plain(expression):
             return PublicScale(np.array([centre]), np.array([width]))
         values = np.linspace(centre - width, centre + width, _POINTS)
-    found = _of_reference(expression, {name: _raw(column, values)}, len(values), formula)
+    read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}
+    (found,) = evaluated(read, raw, len(values), formula, single=True)
+    if not all(of_own_row(read, [found], raw, len(values), formula)):
+        raise InputError(
+            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
+            "of a record's own values, such as I(x^2) for poly(x, 2)."
+        )
     if isinstance(found, Factor):
         if not (column.categorical or found.levels == _TRUTH):
             raise InputError(
@@ -210,31 +214,3 @@ def _scale(column: Column) -> tuple[float, float]:
     assert column.range is not None
     low, high = column.range
     return low + (high - low) / 2.0, (high - low) / 2.0
-
-
-def _of_reference(
-    expression: Expression, raw: dict[str, Any], n: int, formula: str
-) -> Factor | Floats:
-    """A variable of n public values; InputError where half of the values give something else."""
-    read, some = ReadFormula(False, (expression,), ()), (n + 1) // 2
-    (whole,) = evaluated(read, raw, n, formula, single=True)
-    try:
-        part = {name: values[:some] for name, values in raw.items()}
-        (half,) = evaluated(read, part, some, formula, single=True)
-        alike = _rows(whole)[:some] == _rows(half)
-        if not isinstance(whole, Factor):
-            alike = np.isclose(whole[:some], half, rtol=1e-9, equal_nan=True)
-    except InputError:  # Such as a polynomial of too few values.
-        alike = np.zeros(1)
-    if not np.all(alike):
-        raise InputError(
-            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
-            "of a record's own values, such as I(x^2) for poly(x, 2)."
-        )
-    found: Factor | Floats = whole
-    return found
-
-
-def _rows(variable: Any) -> Any:
-    """Each row's label or numbers, to compare."""
-    return np.array(variable.levels)[variable.codes] if isinstance(variable, Factor) else variable

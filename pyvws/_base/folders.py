@@ -222,10 +222,7 @@ def private_write(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write a file under another name and rename it, so that no reader meets half of the file.
-
-    A `private` file can be read by its owner alone (mode 0600).
-    """
+    """Write a file under another name and rename it, whole; a `private` one has mode 0600."""
     rights = 0o600 if private else FILE_RIGHTS
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:

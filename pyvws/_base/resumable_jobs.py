@@ -50,9 +50,8 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """An open folder of results, and the fingerprint that every file in the folder must bear.
-
-    The files of a `private` folder can be read by their owner alone.
+    """An open folder of results, and the fingerprint that every file in it must bear; the owner
+    alone can read the files of a `private` one.
     """
 
     path: Path

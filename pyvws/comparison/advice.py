@@ -41,22 +41,9 @@ _NOT_STRICT: Final = (
 class ComparedRow:
     """The results of one point over the seeds.
 
-    Attributes
-    ----------
-    point : Point
-        The choice, and the epsilon that was asked for.
-    guarantee : str
-        The kind of guarantee of its statement: "dp", "dp-if-bounded", "asymptotic-dp" or "none".
-    epsilons : tuple of float
-        What a dataset costs, by seed; larger = less private.
-    scores : tuple of tuple of Score
-        The scores, by seed.
-    mean_weight, rhat : float, optional
-        Mean weight over the seeds, and the worst R-hat of the last fits.
-    seconds : float
-        Processor seconds of a seed, on average, without the fits that the choices share.
-    problems : tuple of str
-        Why seeds have no result.
+    `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs (larger =
+    less private), `scores` its scores, and `problems` why there is no result. Over the seeds,
+    `mean_weight` is a mean and `rhat` the worst one. `seconds` are a seed's own of a processor.
     """
 
     point: Point

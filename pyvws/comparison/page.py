@@ -74,9 +74,8 @@ def notes(found: Comparison) -> list[str]:
 
 
 def write_comparison(found: Comparison, folder: Path) -> list[Path]:
-    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice; the paths.
-
-    The owner alone can read the files.
+    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice, for the owner's
+    eyes.
     """
     files: dict[str, str | bytes] = {"comparison.csv": found.table().write_csv()}
     drawn = None

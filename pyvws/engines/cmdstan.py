@@ -59,10 +59,7 @@ def cmdstan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CmdStanEngine(ChainEngine):
-    """NUTS as CmdStan runs it. The first fit of a model takes a minute to compile.
-
-    `log` is called with the console text of each fit; that text can hold data values.
-    """
+    """NUTS as CmdStan runs it; `log` gets each fit's console text, which can hold data values."""
 
     name: ClassVar[str] = "cmdstan"
 

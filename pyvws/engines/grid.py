@@ -97,18 +97,12 @@ class GridEngine:
     def drawn(
         self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
     ) -> Floats:
-        """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units).
-
-        Nothing else of the engine depends on chance. Raises MissingDependencyError without OpenDP.
-        """
+        """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units)."""
         return points[noisy_maximum(scores, draws, told)]
 
 
 def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
-    """Warn the agency of steps wider than the posterior, and of a posterior at a range's end.
-
-    Both are found with the confidential data, so neither goes into a release.
-    """
+    """Warn the agency alone of steps wider than the posterior, and of one at a range's end."""
     share = np.exp((scores - scores.max()) / UNITS_A_NAT).reshape(shape)
     share /= share.sum()
     for axis, steps in enumerate(shape):
@@ -131,10 +125,7 @@ def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
 def noisy_maximum(
     scores: Scores, draws: int, told: Callable[[float], None] = lambda _: None
 ) -> NDArray[np.intp]:
-    """Places (S,) of independent draws with probability proportional to exp(score / units).
-
-    The scores (G,) are in units of 2^-24 nats. Raises MissingDependencyError without OpenDP.
-    """
+    """Places (S,) of independent draws, with chances proportional to exp(score / 2^24)."""
     measurement = noisy_maximum_measurement()
     values = scores.tolist()
     with ThreadPoolExecutor(usable_cores()) as pool:

@@ -46,32 +46,13 @@ def sample_joint(
     seed: int,
     progress: Progress | None = None,
 ) -> Posterior:
-    """Draw from a table's clamped target; the same seed gives the same draws on any core count.
+    """S = chains x draws of a table's clamped target; the same seed gives the same on any core
+    count.
 
-    Parameters
-    ----------
-    target : JointTarget
-        The columns, the records' weights and the clamp.
-    settings : SamplerSettings
-        Iterations of each chain. One iteration moves the parameters of all columns.
-    seed : int
-        Decides all draws.
-    progress : callable, optional
-        Called with (iterations done, iterations in all).
-
-    Returns
-    -------
-    Posterior
-        S = chains x draws joint draws. A parameter's name is the column's and its own, with a dot
-        between: "income.beta" of shape (S, K). Diagnostics are the worst over all columns'
-        parameters; an iteration diverges where the step of some column does.
-
-    Raises
-    ------
-    ConvergenceError
-        If a chain cannot start.
-    InputError
-        For a family whose terms cannot be clamped.
+    One iteration moves the parameters of all columns, which are named as "income.beta". Diagnostics
+    are the worst over all columns; an iteration diverges where some column's step does. `progress`
+    is called with iterations done and in all. Raises ConvergenceError if a chain cannot start, and
+    InputError for a family whose terms cannot be clamped.
     """
     began = time.perf_counter()
     columns = [

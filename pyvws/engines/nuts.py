@@ -184,9 +184,8 @@ def _first_points(
 
 
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
-    """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one.
-
-    Raises MissingDependencyError for a nutpie whose model may read other fields.
+    """nutpie's model: densities on the sampled scale, draws on Stan's; an unknown nutpie is
+    refused.
     """
     known, install = _NUTPIE
     try:

@@ -48,17 +48,9 @@ _SERIES: Final = [(-1) ** (n + 1) * 2 * n / (2 * n + 1) for n in range(1, 9)]
 class PublicGrid:
     """The middles of equal cells, one axis a parameter: G points in all, the last axis fastest.
 
-    Attributes
-    ----------
-    ends : tuple of float
-        Lower and upper end of each axis: of the coefficients, then of the family's own entries of
-        q.
-    shape : tuple of int
-        Number of cells of each axis.
-    coefficients : int
-        K, the number of axes of coefficients.
-    own_prior : tuple, optional
-        The prior of the family's own entries, as of `Regression`.
+    `ends` are the lower and upper ends of each axis, of the `coefficients` (K) and then of the
+    family's own entries of q, whose prior is `own_prior`. `shape` has the number of cells of each
+    axis.
     """
 
     ends: tuple[float, ...]

@@ -14,7 +14,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
 from pyvws.posterior.clamp import Clamp
 
-Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
+Claim = Literal["dp", "approximate-dp", "dp-if-bounded", "asymptotic-dp", "none"]
 """The statement's words for a guarantee, the strongest first."""
 
 
@@ -46,6 +46,8 @@ class Facts:
         The epsilon among the mechanism's settings.
     fits_model : bool
         Whether it weighs fits of a model; the perturbed histogram has no model.
+    takes_table : bool
+        Whether a mechanism without fits takes the columns of a schema.
     in_steps : bool
         Whether it can weigh a tally, where a row stands for several records.
     weights_from_data : bool
@@ -85,6 +87,7 @@ class Facts:
     weights_source: str = "table"
     own_epsilon: float | None = None
     fits_model: bool = True
+    takes_table: bool = False
     in_steps: bool = False
     weights_from_data: bool = True
     clamps: bool = False

@@ -90,10 +90,6 @@ class Logistic(Regression):
         _, ones, zeros = row_totals(cells, weights, cells.outcome, 1.0 - cells.outcome)
         return cells.rows, ones, zeros
 
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
-
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return (cells.outcome,)
 

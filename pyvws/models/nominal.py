@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.random import Generator
 from scipy.linalg import solve_triangular
 
 from pyvws._base.checks import Floats, distinct_labels, positive
@@ -15,7 +16,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _nominal_kernels as compiled
-from pyvws.models.model import Draws, Family, SampledScale, Start
+from pyvws.models.model import Draws, Family, SampledScale, Start, level_places
 from pyvws.models.priors import (
     LKJ_SHAPE,
     coefficient_dimension,
@@ -119,12 +120,8 @@ class Nominal(Family):
     def slope_width(self, K: int) -> int:
         return self.n_levels - 1
 
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
-
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return self.n_levels - 1, *_sparse(cells.rows), _places(cells)
+        return self.n_levels - 1, *_sparse(cells.rows), level_places(cells)
 
     def dimension(self, K: int) -> int:
         own = K * (self.n_levels - 1)
@@ -138,7 +135,7 @@ class Nominal(Family):
         ends = np.cumsum(np.bincount(cells.row_of_cell[order], minlength=R))
         return (
             *(cells.n_coefficients, self.n_levels - 1, *_sparse(cells.rows), total),
-            *(np.concatenate([[0], ends]), _places(cells)[order], sums[order]),
+            *(np.concatenate([[0], ends]), level_places(cells)[order], sums[order]),
             float(self.coefficient_sd or 0.0),
         )
 
@@ -211,22 +208,12 @@ class Nominal(Family):
         return found
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         others = linear_predictor(draw["beta"][0], design)
         eta = np.vstack([np.zeros(len(design)), others])
         below = np.cumsum(np.exp(eta - eta.max(axis=0)), axis=0)
         return 1.0 + (below[:-1] <= rng.random(len(design)) * below[-1]).sum(axis=0)
-
-
-def _places(cells: Cells) -> Any:
-    """Each cell's level, counted from 0."""
-    return cells.outcome.astype(np.intp) - 1
 
 
 def _sparse(rows: Floats) -> tuple[Any, Any, Any]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive
 from pyvws._base.kernels import kernel
-from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
 from pyvws.models.model import Draws, Start
@@ -71,7 +70,7 @@ def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Normal(Regression):
+class Normal(scales.Scaled, Regression):
     """v_i ~ N(X_i beta, sigma), sigma ~ half-t(3, 0, 1), for v the outcome on a scale.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -110,21 +109,9 @@ class Normal(Regression):
         positive(self.smallest_sd, "smallest_sd")
         self.measured.settle(self)
 
-    @property
-    def measured(self) -> scales.OutcomeScale:
-        """How v follows from the outcome."""
-        return scales.OutcomeScale.of(self)
-
-    @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        return self.measured.caveats
-
     def prepare(self, outcome: Floats, column: str) -> Normal:
         self.measured.check(outcome, column, self.name)
         return self
-
-    def encode(self, outcome: Floats) -> Floats:
-        return self.measured.encode(outcome)
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, mean, within = _moments(cells, weights)

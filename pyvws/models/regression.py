@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
@@ -214,7 +215,7 @@ class Regression(Family, ABC):
         return (eta,)
 
     @abstractmethod
-    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+    def simulate(self, eta: Floats, draw: Draws, rng: Generator) -> Floats:
         """One synthetic outcome for each eta (N,) at a single draw (S = 1)."""
 
     @property
@@ -265,12 +266,7 @@ class Regression(Family, ABC):
         return found
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         with np.errstate(over="ignore"):
             return self.simulate(linear_predictor(draw["beta"], design)[0], draw, rng)

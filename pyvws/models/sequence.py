@@ -48,9 +48,8 @@ class Conditional:
 
 
 class Finishing(Protocol):
-    """What is public of a column's synthetic values besides their family.
-
-    A method takes the values (n,) of the columns before it, by name.
+    """What is public of a column's synthetic values besides their family; methods take the values
+    (n,) of the columns before it, by name.
     """
 
     def rounded(self, found: Floats) -> Floats:
@@ -70,27 +69,12 @@ class Finishing(Protocol):
 class DrawnColumn:
     """How the values of one column are drawn, for rows that stand for the records of a table.
 
-    Attributes
-    ----------
-    column : str
-        Name of the column.
-    model : Model, optional
-        The column's family, prepared; None for a column that follows from others by a rule.
-    design : ndarray, shape (N, K)
-        The records' own design rows; with `rows`, distinct ones. They may be read only where
-        `coded` is None.
-    coded : function of a mapping of column names to values (n,), optional
-        The design rows (n, K) of rows whose predictors have these values: a column that follows
-        another synthesized column must be drawn from synthetic values of the other. None where all
-        predictors are public.
-    first : float
-        What a value of the family's becomes in the table's coding: value + first.
-    seen : ndarray, shape (N,), optional
-        The encoded outcome, for a family that reads it.
-    finish : Finishing, optional
-        Rules, range and decimals of the column, where it has them.
-    rows : ndarray of int, shape (N,), optional
-        Each record's row of the design; its own if not given.
+    `model` is prepared, and None for a column that follows from others by a rule. `design` (N, K)
+    are the records' own rows, or distinct ones that `rows` (N,) point to; they may be read only
+    where `coded` is None. `coded` makes design rows (n, K) of values (n,) by column, for a column
+    that follows another synthesized one. A value of the family's becomes value + `first` in the
+    table's coding. `seen` (N,) is the encoded outcome, for a family that reads it. `finish` has the
+    column's rules, range and decimals.
     """
 
     column: str
@@ -124,14 +108,7 @@ def draws_of(draws: Draws, column: str) -> Draws:
 class TableCells(Records):
     """N records of several columns with equal records counted together: C distinct records.
 
-    Attributes
-    ----------
-    columns : tuple of Conditional
-        The K columns in order.
-    places : ndarray of int, shape (C, K)
-        The cell that each distinct record has in each column's own cells, -1 where it has no term.
-    cell_of_record, multiplicity : ndarray, shape (N,)
-        As in `Records`.
+    `places` (C, K) is the cell of each distinct record in each column's own cells, -1 for no term.
     """
 
     columns: tuple[Conditional, ...]

@@ -144,7 +144,7 @@ def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedNormal(Regression):
+class TruncatedNormal(scales.Scaled, Regression):
     """v_i ~ N(X_i beta, sigma) given L <= y_i <= U, sigma ~ half-t(3, 0, 1), v the outcome on a
     scale.
 
@@ -198,11 +198,6 @@ class TruncatedNormal(Regression):
             )
 
     @property
-    def measured(self) -> scales.OutcomeScale:
-        """How v follows from the outcome."""
-        return scales.OutcomeScale.of(self)
-
-    @property
     def caveats(self) -> tuple[Phrase, ...]:
         return Phrase("truncated"), *self.measured.caveats
 
@@ -210,9 +205,6 @@ class TruncatedNormal(Regression):
         check_within(outcome, column, self.range, self.name)
         self.measured.check(np.array(self.range), column, self.name)
         return self
-
-    def encode(self, outcome: Floats) -> Floats:
-        return self.measured.encode(outcome)
 
     def stan_settings(self) -> dict[str, Any]:
         least, most = self._ends()

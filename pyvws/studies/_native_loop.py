@@ -30,11 +30,9 @@ def native_loop(
     engine: Engine | None = None,
     public: Floats | None = None,
 ) -> SynthesisLoop:
-    """The loop on outcomes y (N,) and design (N, K).
+    """The loop on outcomes y (N,), in the unit that `model` was prepared for, and design (N, K).
 
-    y has the unit that the model was prepared for. A `model` given by name has its default
-    settings and needs no preparation. Another `engine` takes the native one's place. `public`
-    (M,) are the outcomes of a public reference, for a design of ones.
+    `public` (M,) are the outcomes of a public reference, for a design of ones.
     """
     family = find_model(model)
     cells = make_cells(family.encode(y), design)

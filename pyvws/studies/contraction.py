@@ -172,10 +172,8 @@ def _values(rows: list[dict[str, Any]], column: str, data: str, n: int, mechanis
 
 
 def summary(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each kind of data, mechanism and n.
-
-    A row has the smallest, mean and largest bound, the bounds' spread, the share of bounds above
-    the paper's global bound, and the mean and root mean squared error of mu.
+    """A row for each kind of data, mechanism and n: the bounds' size and spread, the share of
+    bounds above the paper's global bound, and the mean and root mean squared error of mu.
     """
     lines = []
     for data, of_data in settings["data"].items():
@@ -203,10 +201,7 @@ def summary(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dic
 def differences(
     settings: Mapping[str, Any], rows: list[dict[str, Any]], data: str
 ) -> list[PairedDifference]:
-    """Paired differences between mechanisms that saw the same database.
-
-    The differences are of the bound, and of the distance of mu from the true mean.
-    """
+    """Paired differences of bounds, and of distances of mu, between mechanisms on one database."""
     made = []
     for first, second in _PAIRS:
         for n in settings["sizes"]:

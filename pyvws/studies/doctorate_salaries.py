@@ -106,35 +106,10 @@ def run(
 ) -> SalaryStudy:
     """Fit the five synthesizers and compare a dataset of each with the file.
 
-    Parameters
-    ----------
-    file : path or None
-        CSV or Parquet. With None the error says where to find the slides' file.
-    seed : int
-        Seed of sampling, synthesis and the histogram's noise.
-    outcome : str
-        Column of the salary.
-    formula : str
-        Predictors, as "~ GENDER + AGEGRP".
-    range : (float, float)
-        Public L and U of the outcome, in its unit, fixed without looking at the file.
-    epsilon : float
-        The target; larger = riskier.
-    filters : sequence of str
-        As in `pyvws.studies.row_filters.filtered`.
-    settings : SamplerSettings, optional
-        Settings of each fit; 2 chains of 500 draws and 500 steps of warm-up by default.
-    listener : Listener
-        The study tells the listener of each fit.
-
-    Returns
-    -------
-    SalaryStudy
-
-    Raises
-    ------
-    InputError
-        Without a file, formula or range; for columns or values that the study cannot use.
+    `outcome` is the salary's column, `formula` its predictors, and `range` its public ends.
+    `epsilon` is the target; larger = riskier. `filters` are those of `row_filters`. Raises
+    InputError without a file, formula or range, and for columns or values that the study cannot
+    use.
     """
     if file is None:
         raise InputError(WHERE)

@@ -265,9 +265,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each case.
-
-    A row has the mean and the largest Lipschitz bound, the share of bounds at most epsilon / 2,
+    """A row for each case: the mean and the largest bound, the share of bounds at most epsilon / 2,
     and the means of the other columns.
     """
     lines = []

@@ -71,10 +71,7 @@ def keys(replicates: int) -> list[Key]:
 
 
 def interval_ends(datasets: list[Floats], times: int, rng: np.random.Generator) -> Floats:
-    """Ends of the 95 % bootstrap intervals of the four statistics, averaged over datasets (4, 2).
-
-    The bootstrap takes `times` samples of each dataset (n,), and quantiles of type 7.
-    """
+    """Ends (4, 2) of the statistics' 95 % bootstrap intervals, averaged over datasets."""
     ends = np.empty((len(datasets), len(STATISTICS), 2))
     for place, values in enumerate(datasets):
         samples = values[rng.integers(len(values), size=(times, len(values)))]

@@ -74,10 +74,7 @@ class Tool:
 
 
 def installed(python: Path) -> tuple[list[Tool], list[str]]:
-    """The ways of the tools that are installed, and a line for each tool that is not.
-
-    `python` is the interpreter that has dpmm.
-    """
+    """The ways of the tools that are installed, and a line for each other; `python` has dpmm."""
     tools, left_out = [], []
     version = _printed("Rscript", "-e", "cat(as.character(packageVersion('synthpop')))")
     if version is None:

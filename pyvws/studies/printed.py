@@ -29,18 +29,10 @@ LEVEL: Final = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One printed figure.
+    """One printed figure: the paper's key, its place, and its `value` as printed.
 
-    Attributes
-    ----------
-    paper, table, row, column : str
-        The paper's key in `pyvws._base.references`, and the figure's place in the paper.
-    value : str
-        The figure as the paper prints it.
-    mean, low, high : float
-        Mean of the recomputed figures, and the interval that should hold the printed figure.
-    how : str
-        What the study repeated, how often, and the interval's level.
+    `mean`, `low` and `high` are the mean of the recomputed figures and the interval that should
+    hold the printed one; `how` says what the study repeated, how often, and the interval's level.
     """
 
     paper: str
@@ -72,10 +64,7 @@ def half_unit(value: str) -> float:
 def prediction_interval(
     mean: float, deviation: float, runs: int, *, rounding: float = 0.0
 ) -> tuple[float, float]:
-    """The interval of one further run, from the mean and standard deviation of `runs` runs.
-
-    The standard deviation has the divisor `runs` - 1.
-    """
+    """The interval of one further run, from the mean and sd (divisor `runs` - 1) of `runs` runs."""
     from scipy.stats import t
 
     whole_number(runs, "replicates", least=2)
@@ -126,18 +115,10 @@ _QUANTILES: Final = (0.5 + LEVEL / 2, POWER)
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The statistic of mechanism `second` minus the statistic of `first`, over replicates.
+    """The statistic of mechanism `second` minus that of `first`, over R replicates.
 
-    Attributes
-    ----------
-    first, second, statistic : str
-        The two mechanisms and the compared statistic: two rows and a column of a printed table.
-    mean, low, high : float
-        Mean difference and its Monte Carlo interval at `LEVEL`, mean +- t sd / sqrt(R).
-    detectable : float
-        Size of a true mean difference whose interval would exclude 0 with probability `POWER`.
-    replicates : int
-        R. With one replicate, `low`, `high` and `detectable` are NaN.
+    The interval at `LEVEL` is mean +- t sd / sqrt(R). It would exclude a true mean difference of
+    size `detectable` from 0 with probability `POWER`. With one replicate these are NaN.
     """
 
     first: str

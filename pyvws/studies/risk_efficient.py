@@ -61,9 +61,8 @@ def keys(replicates: int) -> list[Key]:
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """Fit and synthesize once on the data of the key: a row for each synthesizer, r and L.
-
-    The result also holds the risk of each record, by synthesizer and r.
+    """Fit and synthesize once on the data of the key: a row for each synthesizer, r and L, and
+    risks.
     """
     y = simulate(settings, int(key[1]))
     design = np.ones((len(y), 1))

@@ -119,10 +119,8 @@ _RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many rep
 
 @dataclass(frozen=True, slots=True)
 class ComparedCell:
-    """A published figure and the replicates' smallest, mean and largest value on one dataset.
-
-    `inside` allows for the rounding of the published figure. `deviation` is the figure's distance
-    from the mean in standard deviations over the replicates, positive when the figure is larger.
+    """A published figure and the replicates' smallest, mean and largest value on one dataset;
+    `inside` allows for rounding, and `deviation` is in standard deviations over the replicates.
     """
 
     published: Published
@@ -206,11 +204,7 @@ def explanation(
     rows: Rows,
     risks: Mapping[int, Mapping[str, Floats]],
 ) -> list[str]:
-    """Paragraphs that name the figures outside the replicates' range, and the measured causes.
-
-    `risks` holds each record's risk (n,), averaged over the replicates, by the data's seed, then
-    by synthesizer and r.
-    """
+    """Paragraphs on the figures outside the replicates' range, and the measured causes."""
     found = data_rows(settings)
     said = [
         f"Data of R's seed {seed}: mean {row['mean']:.2f} [{row['mean_lower']:.2f}, "
@@ -314,10 +308,8 @@ def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
 
 
 def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
-    """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's.
-
-    The result equals two calls of `pyvws.bootstrap_interval`. The seed alone decides the resampled
-    places, so a process draws the places once for all datasets.
+    """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's, as two
+    calls of `pyvws.bootstrap_interval`.
     """
     n, times = settings["n"], settings["bootstrap"]
     most = max(settings["datasets"], *settings["other_datasets"])

@@ -38,7 +38,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import RError, call
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure import education_groups
+from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
 from pyvws.studies.five_synthesizers import searched
@@ -107,10 +107,7 @@ _WAGE_FORMULA: Final = (
 
 
 def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
-    """A key for each kind of data, n and replicate.
-
-    The repeated databases have a share of the replicates, and the tables a smaller one.
-    """
+    """A key for each kind of data, n and replicate; repeated databases and tables have fewer."""
     found: list[Key] = [
         (data, n, number) for number in _numbers(replicates) for data, n in settings["n"].items()
     ]
@@ -136,27 +133,12 @@ def _numbers(count: float) -> range:
 def strict_study(
     *, income: Path | str | None = None, wages: Path | str | None = None, small: bool = False
 ) -> ReplicatedStudy:
-    """The study with the tables that are there.
+    """The study with the tables that are there; its settings name the others under "skipped".
 
-    Parameters
-    ----------
-    income : path, optional
-        CSV or Parquet with numeric columns Income, Urban, Marital and Educ. The study takes the
-        incomes above 0.
-    wages : path, optional
-        CSV or Parquet with the columns of CPS1988. Without it R brings the data of its package AER.
-    small : bool
-        Take `SMALL`, without tables.
-
-    Returns
-    -------
-    ReplicatedStudy
-        Its settings name, under "skipped", each table that is not there and why.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, or lacks a column.
+    `income` is a file with numeric columns Income, Urban, Marital and Educ, of which the incomes
+    above 0 are taken. `wages` has the columns of CPS1988; without it R brings the data of its
+    package AER. `small` takes `SMALL`, without tables. Raises InputError for a file that cannot be
+    read.
     """
     settings: dict[str, Any] = dict(SMALL if small else SETTINGS)
     files: dict[str, Any] = {}

@@ -60,10 +60,8 @@ class Rows:
 
 
 def means(results: Mapping[Key, Result]) -> list[Line]:
-    """A line for each part, kind of data, choice and epsilon: means over the replicates.
-
-    A line also has the largest R-hat, the share of fits whose chains disagree, what statements call
-    the draws, and the numbers of fits that would stop a strict run and of replicates.
+    """A line for each part, kind of data, choice and epsilon: means over the replicates, the worst
+    R-hat, the share of fits whose chains disagree, and how many would stop a strict run.
     """
     lines = []
     for (part, data, choice, epsilon), rows in Rows(results).of.items():

@@ -72,10 +72,8 @@ def full_size(settings: Mapping[str, Any], data: str) -> int:
 
 
 def means(results: Mapping[Key, Result]) -> list[Line]:
-    """A line for each kind of data, n, mechanism and target: means over the replicates.
-
-    A line also has the largest R-hat, the share of fits whose chains disagree, and the number of
-    replicates.
+    """A line for each kind of data, n, mechanism and target: means over the replicates, the worst
+    R-hat, and the share of fits whose chains disagree.
     """
     groups: dict[tuple[Any, ...], list[Line]] = {}
     for result in results.values():

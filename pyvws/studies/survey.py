@@ -274,10 +274,8 @@ def _truth(kind: str) -> dict[tuple[str, ...], float]:
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
-    """Write table.csv and show it: coverage, bias and RMSE by mechanism, constant and statistic.
-
-    Bias and RMSE are relative to the population's figure, as means over the cells. Coverage is that
-    of the intervals that are given.
+    """Write table.csv and show it: coverage of given intervals, bias and RMSE, by mechanism,
+    constant and statistic; both relative to the population's figure, as means over the cells.
     """
     rows = pl.DataFrame(
         [row for result in results.values() for row in result.rows], infer_schema_length=None

@@ -82,13 +82,11 @@ class StudyDesign:
 class DesignRow:
     """One way to make the table.
 
-    `epsilon` is the cost of one dataset and `separate` that of its columns in runs of their own
-    under the same weights; larger = less private. By column the weights are those that LW gives
-    each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
-    `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
-    `rhat` is the worst R-hat of the last fits, None where all draws are exact. `processor_seconds`
-    are those of all threads of the row's process, from its start on, and `gigabytes` its largest
-    resident memory. The epsilon of another tool is that of all its tables together.
+    `epsilon` is the cost of one dataset, and `separate` that of its columns in runs of their own
+    under the same weights, which by column are separate LW runs; larger = less private. Another
+    tool's is that of all its tables. `score` is the mean k-marginal score, from 0 to 1000; larger =
+    more useful. `rhat` is the worst of the last fits. Processor seconds and `gigabytes` are of the
+    row's process.
     """
 
     name: str
@@ -202,42 +200,16 @@ def run(
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> TableStudy:
-    """Make the table of a file in several ways, and score each.
+    """Make the table of a file with the columns of one of `DESIGNS` in several ways; score each.
 
-    Parameters
-    ----------
-    file : path
-        A file with the columns of one of `DESIGNS`.
-    synthesize : callable
-        `vws.synthesize`: the study stands below the runs that it makes.
-    seed : int
-        Seed of every run.
-    strict : bool
-        Run the deviance clamp as well, all records at one public weight; it takes the longest.
-    exact : bool
-        Make categories conditional tables of few predictors, whose draws are exact, in the place of
-        regressions on all earlier columns.
-    copies : int
-        How many times each record stands in the table: a larger table of the same kind.
-    sampling : {"independent", "systematic"}
-        How the synthetic records of each run are drawn.
-    others : path, optional
-        A Python interpreter that may have dpmm. With it the table is also made by the tools that
-        are installed: synthpop, and MST and AIM of dpmm. Each tool that is not there is a line.
-    settings : SamplerSettings, optional
-        Draws of each fit; four chains of 250 if not given.
-    listener : Listener
-        Gets a line for each run.
-
-    Returns
-    -------
-    TableStudy
-
-    Raises
-    ------
-    InputError
-        For a file that has the columns of no design, for `strict` and `exact` together, and for
-        other tools on a table that has more than categories.
+    `synthesize` is `vws.synthesize`: the study stands below the runs that it makes. `strict` also
+    runs the deviance clamp, all records at one public weight, which takes the longest. `exact`
+    makes categories conditional tables of few predictors, whose draws are exact. `copies` is how
+    many times each record stands in the table. `sampling` is how synthetic records are drawn.
+    `others` is a Python interpreter that may have dpmm: the table is then also made by the tools
+    that are installed, synthpop, and MST and AIM of dpmm. Each fit has four chains of 250 draws if
+    `settings` are not given. Raises InputError for a file of no design, for `strict` with `exact`,
+    and for other tools on a table that has more than categories.
     """
     if strict and exact:
         raise InputError("No clamp takes conditional tables. Leave strict or exact out.")

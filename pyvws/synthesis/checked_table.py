@@ -18,6 +18,7 @@ from pyvws.models.model import Model
 from pyvws.models.sequence import DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
+from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.families import (
     family_of,
     first_code,
@@ -75,6 +76,8 @@ def check_table(
         raise InputError(
             "column is for a run on a table in memory. Write its entries in a schema here."
         )
+    if settings.mechanism.takes_table:  # type: ignore[union-attr]
+        return counted_records(table, settings)
     frame = open_frame(table, least=2 if counts is None else 1)
     as_they_are = settings.types == "table" or not (settings.strict or settings.schema)
     by_schema = written if as_they_are else frame.columns

@@ -116,10 +116,10 @@ def refuse_table(
             f"{', '.join(of_one_outcome)} out."
         )
     schema.refuse_unbuilt()
-    if not mechanism.fits_model:
+    if not (mechanism.fits_model or mechanism.takes_table):
         raise InputError(
             f"{mechanism.name} makes a histogram of one outcome, and the cells of several columns "
-            "are too many for its noise. Choose censored for a strict guarantee."
+            "are too many for its noise. Choose noisy-counts, or censored."
         )
     if len(families_of(schema)) > 1:
         if of_one_conditional:

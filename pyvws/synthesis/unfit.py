@@ -10,6 +10,7 @@ from pyvws._base.setting import check_needs, settings_of
 from pyvws.engines.registry import check_table, is_exact
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import mechanisms_that
 from pyvws.models.model import Model
@@ -86,6 +87,42 @@ def refuse_other_mechanisms(run: Any) -> None:
                 f"{name} of a run is for the mechanisms {', '.join(mechanisms_that(only))}. "
                 f"Leave {name} out, or choose one of them."
             )
+
+
+def refuse_counts(run: Any) -> None:
+    """Raise InputError for what a mechanism that counts a whole table cannot have."""
+    mechanism, schema = run.mechanism, run.public_table
+    if not mechanism.takes_table:
+        return
+    if schema is None:
+        raise InputError(
+            f"{mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
+            "proposes. For one number with a range perturbed-histogram does as well."
+        )
+    beside = [
+        ("public columns", schema.public),
+        ("members", schema.members),
+        ("survey_weight", schema.survey_weight),
+        ("keep_order", run.keep_order),
+        ("a noisy number of records, which it has by itself", run.records == "noisy"),
+    ]
+    for what, there in beside:
+        if there:
+            raise InputError(
+                f"{mechanism.name} imputes all records and columns anew, so it cannot have {what}. "
+                "Take it out, or choose another mechanism."
+            )
+    if (schema.unit is None) != (mechanism.cap is None):
+        raise InputError(
+            "A unit of several records needs a cap (--cap), the most records of a unit that are "
+            "counted, and a cap needs a unit in the schema."
+        )
+    if mechanism.neighbours == "replace" and schema.unit is not None:
+        raise InputError(
+            "With a unit the exact number of records tells the size of units. Choose neighbours "
+            "loo, under which the number is noisy, or leave unit out."
+        )
+    counted_table(schema, mechanism.measure)
 
 
 def refuse_targets(run: Any) -> None:

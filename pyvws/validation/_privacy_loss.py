@@ -23,7 +23,6 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
@@ -138,9 +137,11 @@ class Runs(ABC):
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """Log probabilities of one run's possible outputs; `found` records the run's claims."""
 
-    @abstractmethod
     def distance(self, one: Floats, other: Floats) -> float:
-        """The largest |log ratio| of two results of `shown`."""
+        """The largest |log ratio| of two results of `shown`; infinite where one gives no chance."""
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(one - other)
+        return float(np.where(one == other, 0.0, apart).max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,17 +193,6 @@ class _Clamped(Runs):
                 said, datasets = release.privacy, release.datasets
         return said, [made["y"].to_numpy() for made in datasets]
 
-    def distance(self, one: Floats, other: Floats) -> float:
-        """The largest |log ratio|; infinite where only one result gives a point a probability."""
-        return _largest_ratio(one, other)
-
-
-def _largest_ratio(one: Floats, other: Floats) -> float:
-    """The largest |difference| of log probabilities (G,); 0 where both are -inf."""
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(one - other)
-    return float(np.where(one == other, 0.0, apart).max())
-
 
 @dataclass(frozen=True, kw_only=True)
 class TableTargets(Runs):
@@ -232,10 +222,6 @@ class TableTargets(Runs):
         found.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
         target = JointTarget(columns, self.weight * one, Clamp(epsilon, self.clamp))
         return log_posterior(target, self.points)
-
-    def distance(self, one: Floats, other: Floats) -> float:
-        """The largest |log ratio|; infinite where only one result gives a point a probability."""
-        return _largest_ratio(one, other)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,15 +294,8 @@ class _Numbered(EnumeratedGrid):
     """Draw number s is a normal distribution about s times `_APART`, and shows its number so."""
 
     def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
+        self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
-        """As `Engine.sample`."""
         super().sample(target, settings, seed=seed)
         means = _APART * np.arange(settings.draws * settings.chains)
         q = np.column_stack([means, 0.0 * means, 0.0 * means])

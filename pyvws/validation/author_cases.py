@@ -115,9 +115,8 @@ def _values(seed: int, n: int, kind: str) -> Floats:
 def _confidential(
     ours: Callable[..., Floats], kind: str = "counts", known: bool = False
 ) -> Compared:
-    """Risk or pairwise weights of the confidential data.
-
-    The authors' function takes the confidential data as one synthetic dataset.
+    """Risk or pairwise weights of the confidential data, which theirs takes as one synthetic
+    dataset.
     """
 
     def case(seed: int, n: int) -> tuple[AuthorCall, Floats]:

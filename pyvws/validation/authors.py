@@ -57,24 +57,11 @@ Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 
 
 def run(checkout: Path) -> Iterator[Row]:
-    """Compare every function of the authors' scripts with the package.
+    """A row for each quantity of the authors' scripts in the folder `checkout`, compared when asked
+    for.
 
-    Parameters
-    ----------
-    checkout : Path
-        A folder with the authors' R files, at any depth.
-
-    Returns
-    -------
-    iterator of Row
-        One row for each quantity, compared when it is asked for. A row is "skipped" if the
-        checkout lacks the function, or if R is missing.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist, holds no R file, or defines too few of the functions to be
-        a checkout of these scripts.
+    A row is "skipped" if the checkout lacks the function, or if R is missing. Raises InputError for
+    a folder that is no checkout of these scripts.
     """
     _check_checkout(checkout)
     available, missing = bridge.r_available()
@@ -124,9 +111,8 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
 
 
 def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
-    """Largest difference for one seed and size, relative to 1 or a larger value.
-
-    The difference is inf if the authors' function stops.
+    """Largest difference for one seed and size, relative to 1 or a larger value; inf where theirs
+    stops.
     """
     call, ours = case.case(seed, n)
     calls = [call]
@@ -176,10 +162,7 @@ def _check_checkout(checkout: Path) -> None:
 
 
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
-    """Function definitions of all R files by name; the first file wins where two share a name.
-
-    A file that R cannot parse gives no definitions. Needs R.
-    """
+    """Function definitions of all R files by name, the first where two share a name; needs R."""
     found: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:

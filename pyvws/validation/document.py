@@ -42,35 +42,11 @@ def write_report(
     interrupted: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write the document of these rows into `folder`, whole or not at all.
+    """Write the page, the JSON and the XML of these rows into `folder`, whole or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        A folder that does not exist or is empty, unless `overwrite`.
-    rows : sequence of Row
-        The rows of the comparisons, skipped ones included.
-    began : datetime
-        When the run began, with the time zone.
-    seconds : float
-        Duration of the run.
-    command : str
-        The user's command, for the reader of the document.
-    interrupted : bool
-        Whether the run was cut, so that rows are missing.
-    overwrite : bool
-        Replace the folder's content.
-
-    Returns
-    -------
-    list of Path
-        The page, the JSON and the XML.
-
-    Raises
-    ------
-    OutputError
-        If the folder is not empty, or the function cannot write to it. The function then leaves
-        nothing behind.
+    The folder does not exist or is empty, unless `overwrite`. `began` has its time zone, `command`
+    is the user's, and `interrupted` says that rows are missing. Raises OutputError where the folder
+    cannot be written.
     """
     found = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
     with whole_folder(folder, overwrite=overwrite) as partial:
@@ -132,10 +108,8 @@ def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
 
 
 def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
-    """The rows as JUnit XML for build servers: a suite for each level, a test case for each row.
-
-    A skipped row is a skipped test, never a passed test. `began` is the start of the run with its
-    time zone, and `seconds` the run's duration.
+    """The rows as JUnit XML: a suite for each level, and a test case for each row, skipped as it
+    is.
     """
     levels = dict.fromkeys(row.level for row in rows)
     suites = {level: [row for row in rows if row.level == level] for level in levels}

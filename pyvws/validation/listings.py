@@ -116,23 +116,10 @@ _ENGINES: Final = (("rstan", ()), ("pystan", TODAYS_STAN))
 
 
 def run(papers: Path) -> Iterator[Row]:
-    """Run every listing of the papers in a file or folder and compare it with the package.
+    """A row for each listing of the papers in a file or folder, compared when it is asked for.
 
-    Parameters
-    ----------
-    papers : Path
-        Text, HTML or LaTeX source, as a file or a folder.
-
-    Returns
-    -------
-    iterator of Row
-        Each is compared when it is asked for. A listing that the text lacks makes a row "fail";
-        a missing R or Stan makes it "skipped".
-
-    Raises
-    ------
-    InputError
-        If no paper with listings is there.
+    A listing that the text lacks makes a row "fail", and a missing R or Stan makes it "skipped".
+    Raises InputError if no paper with listings is there.
     """
     found = ((paper, find_listings(paper)) for paper in read_papers(papers))
     each = (
@@ -260,10 +247,7 @@ def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator
 
 
 def judged(row: Row, engine: str, judge: Callable[[], tuple[bool, str]]) -> Row:
-    """The row of a Stan program of others: passed or failed, or skipped without the engine.
-
-    `judge` compares the program with the package now: whether both agree, and the differences.
-    """
+    """The row of a Stan program of others, as `judge` compares it now; skipped without engine."""
     row = replace(row, seeds=(1,), shapes=tuple((RECORDS, K) for K in COLUMNS))
     try:
         row = replace(row, source=f"{engine} {engine_version(engine)}")

@@ -34,10 +34,7 @@ _FILES: Final = {
 
 
 def versions() -> dict[str, dict[str, str]]:
-    """Versions by group (Python, R, Stan) and name; "not installed" if a part is missing.
-
-    The function starts R if R is installed.
-    """
+    """Versions by group (Python, R, Stan) and name; "not installed" if a part is missing."""
     return {
         "Python": {
             "Python": platform.python_version(),
@@ -67,10 +64,8 @@ def machine() -> dict[str, str]:
 
 
 def hashes() -> dict[str, str]:
-    """SHA-256 by file of R references, Stan programs, stored results and errata.
-
-    The last entry covers every Python file of the package: the digest of the lines
-    "<SHA-256>  <path>" of its files in order, as ``sha256sum`` prints them.
+    """SHA-256 by file of R references, Stan programs, stored results and errata; the last entry
+    covers every Python file, as the digest of what ``sha256sum`` prints of them.
     """
     found = {}
     for name, patterns in _FILES.items():

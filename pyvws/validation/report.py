@@ -30,13 +30,11 @@ class Measurement:
 class Row:
     """The outcome of one case.
 
-    `largest_difference` is in units in the last place over all seeds and shapes. It is None if the
-    case compared nothing, if shapes differ, or if a NaN meets a number. `source` names the other
-    side of the comparison: "R <version>", "stored R <version>", or "" for none. `measured` is the
-    finding in words, for a comparison with Stan, code of others, a printed figure or a claim;
-    `measurements` is the same finding in numbers. `tolerance` is the largest difference that
-    passes: 0, or more for the reason `why`. `sha256` is the hash of the others' code before the
-    named `edits`. `erratum` is the entry of the errata list that the row shows.
+    `largest_difference` is in ulp over all seeds and shapes; None if nothing was compared, or if
+    shapes or NaNs differ. `source` names the other side, as "stored R <version>". `measured` is the
+    finding in words, and `measurements` in numbers. `tolerance` is the largest difference that
+    passes, for the reason `why`. `sha256` is the hash of others' code before the named `edits`, and
+    `erratum` the entry of the errata list that the row shows.
     """
 
     id: str

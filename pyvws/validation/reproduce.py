@@ -17,10 +17,7 @@ _WIDTH = 200
 def main(
     recompute: Callable[..., Recomputed], about: str, *, arguments: Sequence[str] | None = None
 ) -> int:
-    """Recompute printed tables and print them; return 1 if a printed figure lies outside, else 0.
-
-    `arguments` replace the command line's arguments. The study has a default for each argument.
-    """
+    """Recompute printed tables and print them: 1 if a printed figure lies outside, else 0."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--replicates", type=int, help="at least 2; the study's own without it")
     parser.add_argument("--seed", type=int, default=1)

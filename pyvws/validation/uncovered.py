@@ -46,10 +46,8 @@ _NOT_RUN: Final = ("Protocol", "Error", "Warning")
 
 @cache
 def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...]]:
-    """Functions and classes with functions of their own, without leading underscore.
-
-    Compiled kernels, errors and Protocols are left out, and so is this room. What runs only while a
-    module is loaded counts as not run.
+    """Functions and classes with functions of their own that are public, without compiled kernels,
+    errors, Protocols, and this room.
     """
     found = {}
     for path in sorted(package.rglob("*.py")):

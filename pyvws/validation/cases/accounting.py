@@ -190,7 +190,7 @@ def _in_steps(figures: Any) -> Floats:
 # Arguments
 
 
-def outcomes_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def outcomes_and_draws(seed: int, *shape: int) -> dict[str, Any]:
     """Outcomes about 0, some far out, and draws; some draws make densities above 1."""
     stream, (S, N) = Draws(seed), shape
     outcome = stream.bell(N, 0.0, 1.0)
@@ -202,9 +202,9 @@ def outcomes_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def table_and_draws(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def table_and_draws(seed: int, *shape: int) -> dict[str, Any]:
     """A second outcome that follows the first, and draws of both columns."""
-    made, (S, N) = outcomes_and_draws(seed, shape), shape
+    made, (S, N) = outcomes_and_draws(seed, *shape), shape
     stream = Draws(seed + 100)
     return {
         **made,

@@ -52,31 +52,31 @@ def _in_steps(figures: Floats, steps: float) -> Floats:
 # Arguments
 
 
-def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _counts(seed: int, *shape: int) -> dict[str, Any]:
     stream = Draws(seed)
     outcome = np.floor(stream.counts(shape[0]) * 10.0 ** (stream.whole(shape[0], 5) - 2))
     return {"outcome": outcome}
 
 
-def _amounts(seed: int, shape: tuple[int, ...]) -> Floats:
+def _amounts(seed: int, *shape: int) -> Floats:
     return np.abs(Draws(seed).amounts(shape[0])) + 0.125
 
 
-def _normal(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _normal(seed: int, *shape: int) -> dict[str, Any]:
     return {
         "outcome": Draws(seed).amounts(shape[0]),
         "smallest_sd": (0.05, 1.0, 2.5, 1e-3, 40.0)[seed - 1],
     }
 
 
-def _gamma(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _gamma(seed: int, *shape: int) -> dict[str, Any]:
     return {
-        "outcome": _amounts(seed, shape),
+        "outcome": _amounts(seed, *shape),
         "largest_shape": (100.0, 1.0, 8.5, 0.25, 1e4)[seed - 1],
     }
 
 
-def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _beta(seed: int, *shape: int) -> dict[str, Any]:
     """Places on [0, 1], some near an end and one at it."""
     stream = Draws(seed)
     place = stream.uniform(shape[0])
@@ -85,16 +85,16 @@ def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"outcome": outcome, "largest_kappa": (100.0, 30.0, 8.5, 2.5, 1e3)[seed - 1]}
 
 
-def _terms(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _terms(seed: int, *shape: int) -> dict[str, Any]:
     weights = np.clip(Draws(100 + seed).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
     own = {"epsilon": (3.0, 2.625, 5.25, 1.5625, 8.0)[seed - 1], "smallest_sd": 0.125}
-    return {**outcomes_and_draws(seed, shape), "weights": weights, **own}
+    return {**outcomes_and_draws(seed, *shape), "weights": weights, **own}
 
 
-def _zero_or_one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
     return {"outcome": Draws(seed).whole(shape[0], 2).astype(np.float64)}
 
 
-def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _codes(seed: int, *shape: int) -> dict[str, Any]:
     levels = 2 + seed
     return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}

@@ -12,9 +12,8 @@ from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, N: int) -> dict[str, Any]:
     """Few or many patterns; some have no record, and some records have weight 0 or 1."""
-    (N,) = shape
     draws, P, L = Draws(seed), 1 + 3 * seed, 2 + seed
     weights = draws.uniform(N)
     weights[::4] = 0.0
@@ -37,8 +36,8 @@ def log_likelihood(pattern: Any, level: Any, share: Any) -> Floats:
     return np.asarray(found[0, cells.cell_of_record])
 
 
-def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    records = _records(seed, shape)
+def _drawn(seed: int, *shape: int) -> dict[str, Any]:
+    records = _records(seed, *shape)
     P, L = records["P"], records["L"]
     part = Draws(100 + seed).uniform(P * L, 0.01, 1.0).reshape(P, L)
     return {

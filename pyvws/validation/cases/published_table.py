@@ -90,7 +90,7 @@ def laplace_errors(
     return np.array([one.laplace_noise for one in found.figures[:2]])
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, *shape: int) -> dict[str, Any]:
     """Records of some datasets: each has all cells, and two clusters at least in each stratum."""
     each, cells, strata = shape
     datasets = 2 + seed % 3
@@ -116,7 +116,7 @@ def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**joined, "datasets": datasets, "level": (0.95, 0.9, 0.5, 0.99, 0.8)[seed - 1]}
 
 
-def _noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _noise(seed: int, *shape: int) -> dict[str, Any]:
     """Units of several records for even seeds, weights that were exponents for odd ones."""
     several = seed % 2 == 0
     return {

@@ -232,9 +232,9 @@ def _in_steps(figures: Any) -> Floats:
 # Arguments
 
 
-def _missing(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _missing(seed: int, *shape: int) -> dict[str, Any]:
     """A third of the first numbers are missing, among them one whose second number is far out."""
-    made, stream = table_and_draws(seed, shape), Draws(seed + 200)
+    made, stream = table_and_draws(seed, *shape), Draws(seed + 200)
     (S, N), first = shape, made.pop("outcome")
     first[stream.uniform(N) < 0.3] = np.nan
     first[0], made["second"][0] = np.nan, 6.0
@@ -247,12 +247,12 @@ def _missing(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _units(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _units(seed: int, *shape: int) -> dict[str, Any]:
     """Units of one to three records wherever they stand; a record in three equals one of its unit.
 
     The records far out are among the equal ones.
     """
-    made, stream, N = _missing(seed, shape), Draws(seed + 300), shape[1]
+    made, stream, N = _missing(seed, *shape), Draws(seed + 300), shape[1]
     half = N // 2
     unit = np.concatenate([np.arange(half), stream.whole(N - half, half)]) + 1
     for one in ("first", "second"):
@@ -263,29 +263,29 @@ def _units(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**made, "unit": unit}
 
 
-def _survey(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _survey(seed: int, *shape: int) -> dict[str, Any]:
     """Survey weights about 100, some of them 0; their mean is public but under two seeds."""
     weights = np.floor(Draws(seed + 400).uniform(shape[1], 0.0, 240.0))
     weights[weights < 30.0] = 0.0
     weights[0] = 90.0 + seed
     mean = (0.0, 110.0, 95.5, 0.0, 256.0)[seed - 1]
-    return {**_missing(seed, shape), "survey": weights, "mean_weight": mean}
+    return {**_missing(seed, *shape), "survey": weights, "mean_weight": mean}
 
 
-def _both(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    survey = _survey(seed, shape)
-    return {**_units(seed, shape), **{one: survey[one] for one in ("survey", "mean_weight")}}
+def _both(seed: int, *shape: int) -> dict[str, Any]:
+    survey = _survey(seed, *shape)
+    return {**_units(seed, *shape), **{one: survey[one] for one in ("survey", "mean_weight")}}
 
 
-def _number(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    made = _both(seed, shape)
+def _number(seed: int, *shape: int) -> dict[str, Any]:
+    made = _both(seed, *shape)
     kept = ("mean", "log_scale", "unit", "survey", "mean_weight", "datasets")
     return {"outcome": made["second"], **{one: made[one] for one in kept}}
 
 
-def _members(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _members(seed: int, *shape: int) -> dict[str, Any]:
     """Some units have a second member, equal to the first or not, whose records stand behind."""
-    made, stream, (S, H) = table_and_draws(seed, shape), Draws(seed + 500), shape
+    made, stream, (S, H) = table_and_draws(seed, *shape), Draws(seed + 500), shape
     unit = np.arange(1, H + 1)
     more = np.union1d(np.flatnonzero(stream.uniform(H) < 0.5), [1])
     amount, level = np.clip(made.pop("second"), -15.0, 15.0), made.pop("outcome")
@@ -301,16 +301,16 @@ def _members(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _truncated(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _truncated(seed: int, *shape: int) -> dict[str, Any]:
     """Ranges whose upper end, lower end, both or hardly any cut much off."""
     low, high = ((-8.0, 0.5), (-0.5, 8.0), (-0.75, 0.5), (-8.0, 8.0), (-1.0, 2.0))[seed - 1]
-    made = outcomes_and_draws(seed, shape)
+    made = outcomes_and_draws(seed, *shape)
     made["outcome"] = np.clip(made["outcome"], low, high)
     return {**made, "low": low, "high": high, "datasets": 1 + seed % 3}
 
 
-def _clamped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    made, (S, N) = table_and_draws(seed, shape), shape
+def _clamped(seed: int, *shape: int) -> dict[str, Any]:
+    made, (S, N) = table_and_draws(seed, *shape), shape
     stream = Draws(seed + 600)
     return {
         "count": stream.whole(N, 6).astype(np.float64),

@@ -52,7 +52,7 @@ def _by_cell(statistic: _Statistic, y: Any, cell: Any, design: SurveyDesign) -> 
     return np.array([*(one.estimate for one in found), *errors])
 
 
-def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _sample(seed: int, *shape: int) -> dict[str, Any]:
     """Records in cells, some of them in few clusters, and clusters of unlike sizes in strata."""
     records, cells, strata = shape
     draws = Draws(seed)
@@ -70,5 +70,5 @@ def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _levelled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_sample(seed, shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}
+def _levelled(seed: int, *shape: int) -> dict[str, Any]:
+    return {**_sample(seed, *shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}

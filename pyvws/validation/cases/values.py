@@ -8,11 +8,11 @@ breaks a rule that every synthetic row has to keep.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from scipy import stats
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, MisfitWarning, PyvwsError
+from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
@@ -28,8 +28,9 @@ from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
+from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation.cases.accounting import SEED
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement
 
 _ROWS: Final = 20_000
 _LIMIT: Final = 5.0  # Standard errors: about one in 10^6 right comparisons is farther off.
@@ -38,35 +39,17 @@ _SPREAD: Final = 20.0  # Rows; independent ones are off by a hundred.
 _DRAWS: Final = 4  # The fewest that a run takes; all are equal.
 
 
-class _Drawn:
+@dataclass(frozen=True, kw_only=True)
+class _Drawn(MeasuredRow):
     """What the two kinds of case share: a run with known draws, and its row."""
 
-    id: str
-    kind: str = "statement"
+    kind: ClassVar[str] = "statement"
+    source: ClassVar[str] = "the law of the draws"
+    paper: str = "vws2024, section 2"
 
-    def rows(self) -> Iterator[Row]:
-        """Compute the row now."""
-        try:
-            measured, reason = self.measured(), ""
-        except PyvwsError as error:
-            measured, reason = (), str(error)
-        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
-        if wrong:
-            reason = f"Outside its limits: {', '.join(wrong)}."
-        yield Row(
-            id=self.id,
-            paper="vws2024, section 2",
-            level=self.kind,
-            python_function="pyvws.release.synthesizer:Synthesizer",
-            verdict="fail" if reason else "pass",
-            reason=reason,
-            source="the law of the draws",
-            measured="; ".join(f"{one.what}: {one.value:.3g}" for one in measured),
-            measurements=measured,
-        )
-
-    def measured(self) -> tuple[Measurement, ...]:
-        raise NotImplementedError
+    @property
+    def function(self) -> str:
+        return "pyvws.release.synthesizer:Synthesizer"
 
 
 def _released(
@@ -106,14 +89,13 @@ class DrawnLaw(_Drawn):
     confidential values, and a category has the codes 1, 2, ... of its levels.
     """
 
-    id: str
     column: Column
     q: Sequence[float]
     law: Any
     seen: tuple[Any, Any]
     sampling: str = "independent"
 
-    def measured(self) -> tuple[Measurement, ...]:
+    def found(self) -> Findings:
         """Mean, variance and shares below quantiles, in standard errors of independent rows."""
         made = _released(
             pl.DataFrame({"y": self.seen}),
@@ -142,7 +124,7 @@ class DrawnLaw(_Drawn):
         if self.sampling == "systematic":
             gap = n * float(np.abs(share - below).max())
             found.append(Measurement("rows too many below a quantile", gap, 0.0, _SPREAD))
-        return (Measurement("rows", float(n), float(_ROWS), float(_ROWS)), *found)
+        return Findings((Measurement("rows", float(n), float(_ROWS), float(_ROWS)), *found))
 
 
 class _Mixed:
@@ -173,7 +155,6 @@ class FollowingValues(_Drawn):
     `follows` gives of each column how many released rows do not follow.
     """
 
-    id: str
     table: Callable[[], pl.DataFrame]
     schema: Schema
     draws: Sequence[Floats]
@@ -182,7 +163,7 @@ class FollowingValues(_Drawn):
     in_steps: bool = False
     records: int | None = None
 
-    def measured(self) -> tuple[Measurement, ...]:
+    def found(self) -> Findings:
         """The rows that do not follow, by column."""
         made = _released(
             self.table(),
@@ -192,9 +173,11 @@ class FollowingValues(_Drawn):
             in_steps=self.in_steps,
             records=self.records,
         )
-        return tuple(
-            Measurement(f"rows that do not follow: {what}", float(np.sum(~right)), 0.0, 0.0)
-            for what, right in self.follows(made).items()
+        return Findings(
+            tuple(
+                Measurement(f"rows that do not follow: {what}", float(np.sum(~right)), 0.0, 0.0)
+                for what, right in self.follows(made).items()
+            )
         )
 
 

@@ -55,7 +55,7 @@ class Factor:
     def unused(self) -> tuple[str, ...]:
         """Levels that no record has."""
         seen = np.bincount(self.codes, minlength=len(self.levels)) > 0
-        return tuple(name for name, found in zip(self.levels, seen, strict=True) if not found)
+        return tuple(name for name, occurs in zip(self.levels, seen, strict=True) if not occurs)
 
 
 def make_factor(values: Any) -> Factor:

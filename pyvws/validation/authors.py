@@ -65,7 +65,7 @@ Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 def run(checkout: Path) -> Iterator[Row]:
     """A row for each quantity of the authors' scripts or packages in the folder `checkout`.
 
-    A row is compared when it is asked for. It is "skipped" if the checkout lacks the function, or if
+    A row is compared when it is asked for. It is "skipped" if the checkout lacks the function or
     R is missing. The function raises InputError for a folder that is no checkout of these.
     """
     papers = _papers_of(checkout)

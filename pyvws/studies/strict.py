@@ -108,22 +108,22 @@ _WAGE_FORMULA: Final = (
 
 def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
     """A key for each kind of data, n and replicate; repeated databases and tables have fewer."""
-    found: list[Key] = [
+    all_keys: list[Key] = [
         (data, n, number) for number in _numbers(replicates) for data, n in settings["n"].items()
     ]
-    found += [
+    all_keys += [
         (data + _DATABASES, n, number)
         for number in _numbers(settings["database_share"] * replicates)
         for data in _MODELS
         for n in settings["databases"]
     ]
-    found += [
+    all_keys += [
         (data, n, number)
         for number in _numbers(settings["table_share"] * replicates)
         for data, table in settings.get("files", {}).items()
         for n in table["sizes"]
     ]
-    return found
+    return all_keys
 
 
 def _numbers(count: float) -> range:
@@ -259,9 +259,9 @@ class _Replicate:
         """Add LW with c searched below each epsilon, as the slides' Weighted."""
         claim = LipschitzWeighted().claim
         for epsilon in epsilons:
-            made = searched(self._shared, Request(y=self._y, epsilon=epsilon))
-            self._fit("Weighted", claim, epsilon, self._shared, made.fit)
-            if made.short:
+            search = searched(self._shared, Request(y=self._y, epsilon=epsilon))
+            self._fit("Weighted", claim, epsilon, self._shared, search.fit)
+            if search.short:
                 yield f"Weighted at {epsilon:g}"
 
     def clamped(self, name: str, epsilons: list[float], model: Model | None = None) -> None:
@@ -284,8 +284,8 @@ class _Replicate:
             common = {"epsilon": epsilon, "range": (low, high), "bins": bins, "neighbours": "loo"}
             seeded = PerturbedHistogram(**common, noise="seeded-float", allow_outside=True)
             datasets = []
-            for one in noise.spawn(self._settings["datasets"]):
-                noisy = seeded.perturb(self._y, seed=whole_seed(one))
+            for stream in noise.spawn(self._settings["datasets"]):
+                noisy = seeded.perturb(self._y, seed=whole_seed(stream))
                 drawn = synthesize_from_histogram(noisy, n, rng)
                 datasets.append(drawn if self._place[0] == "beta" else np.floor(drawn))
             claim = PerturbedHistogram(**common).claim
@@ -320,7 +320,7 @@ class _Replicate:
         more: Mapping[str, Any],
     ) -> None:
         each = [ecdf_utility(self._y, [drawn]) for drawn in datasets]
-        u_m, u_a = (float(np.mean([getattr(one, c) for one in each])) for c in _DISTANCES)
+        u_m, u_a = (float(np.mean([getattr(drawn, c) for drawn in each])) for c in _DISTANCES)
         guarantee = "dp" if claim == "dp-if-bounded" else claim
         values = (*self._place, name, guarantee, target, epsilon, u_m, u_a)
         self.rows.append(

@@ -15,12 +15,14 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 
 # The package loads a function with the name of its module at once: importing the module later
 # would otherwise put the module in the function's place.
+from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
 from pyvws.weights.reweight import reweight as reweight
 
 __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
+    "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
     "Censored": "pyvws.mechanisms.censored",
     "ConvergenceError": "pyvws.errors",
@@ -32,6 +34,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "DisclosureWarning": "pyvws.errors",
     "ExistingFit": "pyvws.synthesis.existing_fit",
     "Gamma": "pyvws.models.gamma",
+    "GivenWeights": "pyvws.mechanisms.given_weights",
     "InputError": "pyvws.errors",
     "JointBounds": "pyvws.bounds.joint",
     "LipschitzBounds": "pyvws.bounds.lipschitz",
@@ -41,6 +44,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "MisfitWarning": "pyvws.errors",
     "MissingDependencyError": "pyvws.errors",
     "NegativeBinomial": "pyvws.models.negative_binomial",
+    "NoisyCounts": "pyvws.mechanisms.noisy_counts",
     "NoisyHistogram": "pyvws.mechanisms.histogram.perturbed_histogram",
     "Nominal": "pyvws.models.nominal",
     "Normal": "pyvws.models.normal",
@@ -74,6 +78,9 @@ _PUBLIC: Final[dict[str, str]] = {
     "compare": "pyvws.comparison.compare",
     "downscale": "pyvws.weights.truncation",
     "ecdf_utility": "pyvws.evaluation.ecdf",
+    "four_way_weights": "pyvws.risks.pairwise",
+    "from_arviz": "pyvws.synthesis.existing_fit",
+    "epsilon_per_draw": "pyvws.statement.several_draws",
     "from_cmdstan_csv": "pyvws.synthesis.existing_fit",
     "from_log_lik": "pyvws.synthesis.existing_fit",
     "from_stanfit": "pyvws.synthesis.existing_fit",
@@ -94,6 +101,8 @@ _PUBLIC: Final[dict[str, str]] = {
     "table_risk": "pyvws.evaluation.table_risk",
     "table_utility": "pyvws.evaluation.table_utility",
     "tabulate": "pyvws.evaluation.published_table",
+    "three_way_weights": "pyvws.risks.pairwise",
+    "total_epsilon": "pyvws.statement.several_draws",
     "topcode": "pyvws.evaluation.topcoding",
     "utility_table": "pyvws.evaluation.utility_table",
     "weighted_epsilon_weights": "pyvws.weights.truncation",
@@ -105,7 +114,7 @@ _DOORS: Final = ("judge", "papers", "plots")
 
 __all__ = [
     "__version__",
-    *sorted([*_PUBLIC, "identification_risk", "perturbed_histogram", "reweight"]),
+    *sorted([*_PUBLIC, "attribute_risk", "identification_risk", "perturbed_histogram", "reweight"]),
 ]
 
 

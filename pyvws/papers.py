@@ -11,16 +11,19 @@ from typing import Any, Final
 import pyvws
 
 _NAMES: Final = (
+    "AttributeRisk",
     "JointBounds",
     "LipschitzBounds",
     "NoisyHistogram",
     "RRandom",
+    "attribute_risk",
     "bootstrap_interval",
     "censored_share",
     "clamp_log_likelihood",
     "combine",
     "downscale",
     "ecdf_utility",
+    "four_way_weights",
     "identification_risk",
     "joint_bounds",
     "lipschitz_bounds",
@@ -33,6 +36,7 @@ _NAMES: Final = (
     "risk_weights",
     "scalar_weights",
     "synthesize_from_histogram",
+    "three_way_weights",
     "topcode",
     "utility_table",
     "weighted_epsilon_weights",

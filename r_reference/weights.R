@@ -24,26 +24,33 @@ weights_from_risks <- function(risk, c = 1, g = 0) {
 }
 
 # Algorithm 1, step 3: bounds f_i scaled to risks (f_i - min f) / (max f - min f). A record without a
-# finite bound takes no part in the scaling and has risk 1.
-scaled_bounds <- function(by_record) {
+# finite bound takes no part in the scaling and has risk 1. Two other maps come from the R package
+# LipschitzWeights of Hornby and Hu: softmax, an S-shaped curve of the standardised bound, and
+# logistic, a curve of the bound itself that starts at 0.
+scaled_bounds <- function(by_record, map = "linear") {
   bounded <- is.finite(by_record)
-  lowest <- min(by_record[bounded])
-  highest <- max(by_record[bounded])
-  if (lowest == highest) {
+  f <- by_record[bounded]
+  if (map != "logistic" && min(f) == max(f)) {
     stop("all bounds are equal: LW has no scale")
   }
+  centre <- mean(f)
+  spread <- sd(f)
   risks <- rep(1, length(by_record))
   for (i in seq_along(by_record)) {
     if (bounded[i]) {
-      risks[i] <- (by_record[i] - lowest) / (highest - lowest)
+      risks[i] <- switch(map,
+        linear = (by_record[i] - min(f)) / (max(f) - min(f)),
+        softmax = 1 / (1 + exp(-1.69897 * (by_record[i] - centre) / spread)),
+        logistic = 1 / (1 + exp(-0.5 * by_record[i])) * 2 - 1
+      )
     }
   }
   risks
 }
 
 # Algorithm 1, steps 3 and 4: risks, then weights. A record without a finite bound has weight 0.
-weights_from_bounds <- function(by_record, c = 1, g = 0) {
-  risks <- scaled_bounds(by_record)
+weights_from_bounds <- function(by_record, c = 1, g = 0, map = "linear") {
+  risks <- scaled_bounds(by_record, map)
   weights <- numeric(length(by_record))
   for (i in seq_along(by_record)) {
     if (is.finite(by_record[i])) {
@@ -56,7 +63,7 @@ weights_from_bounds <- function(by_record, c = 1, g = 0) {
 # Algorithm 1, steps 1 to 4: LW weights of an S x N log-likelihood. Draws whose largest absolute
 # value exceeds the quantile at `threshold` are dropped first (Appendix 1, step 2); a record that is
 # not finite at any draw has weight 0.
-lipschitz_weights <- function(log_lik, c = 1, g = 0, threshold = 1) {
+lipschitz_weights <- function(log_lik, c = 1, g = 0, threshold = 1, map = "linear") {
   size <- abs(log_lik)
   size[!is.finite(log_lik)] <- Inf
   by_draw <- numeric(nrow(size))
@@ -72,7 +79,7 @@ lipschitz_weights <- function(log_lik, c = 1, g = 0, threshold = 1) {
   for (i in seq_len(ncol(size))) {
     bounds[i] <- if (all(is.finite(size[, i]))) max(size[stays, i]) else Inf
   }
-  weights_from_bounds(bounds, c, g)
+  weights_from_bounds(bounds, c, g, map)
 }
 
 # Section 3, SW: one weight for all n records, the bound to meet over the unweighted bound.

@@ -221,6 +221,10 @@ ALPHA = [1.0, 0.5, 0.25]
 DELTA = [2.0, 4.0, 1.0]
 HISTOGRAM = {"epsilon": 5.0, "range": (0.0, 8.0), "bins": 2, "noise": "seeded-float", "seed": 1}
 GOOD = {
+    "attribute_risk": (
+        [[[[-1.0, -2.0]], [[-3.0, -1.0]]], [[-4.0], [-5.0]]],
+        {"true": 0, "weights": [0.5], "prior": [1.0, 2.0]},
+    ),
     "bootstrap_interval": ([[Y, Y]], {"n": 3, "replicates": 5, "seed": 1, "level": 0.9}),
     "censored_share": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
     "clamp_log_likelihood": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
@@ -232,9 +236,11 @@ GOOD = {
     "interval_overlap": ([(0.0, 4.0), (3.0, 5.0)], {}),
     "joint_bounds": ([[LOG_LIK, LOG_LIK]], {"weights": ALPHA}),
     "lipschitz_bounds": ([LOG_LIK], {"method": "direct", "threshold": 0.5}),
-    "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0}),
+    "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"}),
     "match_risk": ([Y, [Y]], {"radius": 0.2, "known": ALPHA, "ball": "open"}),
     "pairwise_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
+    "three_way_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
+    "four_way_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
     "perturbed_histogram": ([Y], HISTOGRAM),
     "quantile": ([Y, 0.5], {}),
     "reweight": ([ALPHA, DELTA], {"k": 0.9}),

@@ -93,7 +93,7 @@ def log_lik_matrix(values: Any) -> Floats:
     Dimensions that are named for draws come first, as xarray, arviz and R name them. Raises
     InputError also for a column that counts the rows.
     """
-    values = _draws_first(values)
+    values = draws_first(values)
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -114,13 +114,13 @@ def log_lik_matrix(values: Any) -> Floats:
     return matrix
 
 
-def _draws_first(values: Any) -> Any:
+def draws_first(values: Any) -> Any:
     """A table or array with its dimensions of draws, if any is named so, as rows."""
     variables = list(getattr(values, "data_vars", ()))
     if variables:  # An xarray Dataset.
         if len(variables) > 1:
             raise InputError("log_lik must be one variable. Take one of the Dataset by its name.")
-        return _draws_first(values[variables[0]])
+        return draws_first(values[variables[0]])
     if hasattr(values, "index") and hasattr(values, "columns"):  # A pandas table.
         turned = _of_draws(values.columns.names) and not _of_draws(values.index.names)
         return values.T if turned else values

@@ -140,7 +140,7 @@ def advised(
         "better.",
         *_beside(best, others, compared),
         *_lacking(not_run, epsilon),
-        *(f"Its statement says: {caveat(sentence)}" for sentence in _mechanism(best).caveats),
+        *(f"Its statement says: {caveat(sentence)}" for sentence in _mechanism(best).facts.caveats),
     ]
     strict = [row for row in (best, *others) if row.guarantee.startswith("dp")]
     if strict and strict[0] is not best:

@@ -150,7 +150,7 @@ def _points(
 
 def _effort(point: Point) -> tuple[bool, float]:
     """Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon."""
-    return cast(Mechanism, point.settings.mechanism).clamps, point.epsilon or 0.0
+    return cast(Mechanism, point.settings.mechanism).facts.clamps, point.epsilon or 0.0
 
 
 def refuse_choices(common: Mapping[str, Any]) -> None:

@@ -105,7 +105,9 @@ class Seeds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The rows have each run's R-hat.
             loop = None
-            if mechanism.fits_model and not (mechanism.clamps_every_fit or mechanism.reference):
+            if mechanism.facts.fits_model and not (
+                mechanism.facts.clamps_every_fit or mechanism.facts.reference
+            ):
                 if not earlier:
                     seed = whole_seed(sequence)
                     earlier.append(open_loop(settings, table, seed=seed, listener=listener))

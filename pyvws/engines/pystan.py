@@ -22,6 +22,7 @@ from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines.stan_run import StanJob, variables
 from pyvws.errors import InputError, MissingDependencyError
+from pyvws.posterior.draws import Y_REP
 
 _VERSION = ("MAJOR", "MINOR", "PATCH")
 _DEFAULTS = {
@@ -115,6 +116,12 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
     """Draws of a program, each a dict of its variables, as unconstrained points (P, D)."""
     module = load_module(_module_path(program))
     return np.array([module.transform_inits(data, draw) for draw in draws])
+
+
+def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
+    """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
+    points = unconstrained(program, data, draws)
+    return densities(program, data, points)[2][Y_REP]
 
 
 def pystan_folder() -> Path | None:

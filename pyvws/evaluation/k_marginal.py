@@ -27,9 +27,9 @@ from pyvws.evaluation.original_and_datasets import (
     shared_codes,
 )
 from pyvws.r_numbers import rarith
-from pyvws.tables.files.frame import check_columns, floats_of
+from pyvws.tables.files.frame import check_columns
+from pyvws.tables.files.kinds import distinct, floats_of
 from pyvws.tables.files.labels import as_number
-from pyvws.tables.schema.levels import distinct
 
 
 @dataclass(frozen=True, slots=True)

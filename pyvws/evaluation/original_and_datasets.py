@@ -19,10 +19,10 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.kinds import distinct
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.levels import distinct
-from pyvws.tables.schema.numbers import numbers_and_codes
+from pyvws.tables.schema.read_values import numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
 _TENTHS: Final = np.arange(1, 10) / 10
@@ -270,7 +270,7 @@ def _is_number(column: nw.Series[Any], described: Column) -> bool:
 def _numbers(column: nw.Series[Any], described: Column) -> Floats:
     """A column as numbers (N,), dates as days, NaN where a cell is empty or has a missing code."""
     codes = dict.fromkeys([*described.missing_codes, None])
-    return numbers_and_codes(column, tuple(codes), column.name, start=described.days_since)[0]
+    return numbers_and_codes(column, tuple(codes), start=described.days_since)[0]
 
 
 def _tenths(values: Floats, described: Column) -> Floats:

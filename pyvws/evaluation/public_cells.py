@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.original_and_datasets import named
-from pyvws.tables.files.dates import holds_dates
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.kinds import distinct, holds_dates
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.schema.levels import distinct
-from pyvws.tables.schema.numbers import numbers_and_codes
+from pyvws.tables.schema.read_values import numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
 Names = str | Sequence[str]
@@ -180,11 +179,11 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
             if holds_dates(frame[one.column]):
                 raise _holds_dates(one.column)
             codes = plan.missing.get(one.column, (None,))
-            numbers[one.column] = numbers_and_codes(frame[one.column], codes, one.column)[0]
+            numbers[one.column] = numbers_and_codes(frame[one.column], codes)[0]
     weights = np.ones(len(frame))
     if plan.weights is not None:
         check_columns(frame, [plan.weights], role="weights")
-        weights = numbers_and_codes(frame[plan.weights], (), plan.weights)[0]
+        weights = numbers_and_codes(frame[plan.weights], ())[0]
     of_design = [
         None if name is None else _labels(frame, name, role)
         for name, role in ((plan.strata, "strata"), (plan.clusters, "clusters"))

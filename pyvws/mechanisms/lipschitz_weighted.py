@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyvws._base.checks import finite_number, non_negative
+from pyvws._base.checks import choice, finite_number, non_negative
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.mechanisms.matching import refuse_needless
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import MAPS, weights_from_bounds
 
 SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
 SHIFT = about(
@@ -33,8 +33,10 @@ class Shift:
     share: float
 
     @classmethod
-    def of(cls, loop: Loop, g: float | None, *, by_column: bool = False) -> Shift:
-        return cls(g, 0.0 if g is not None else loop.shift(by_column=by_column))
+    def of(
+        cls, loop: Loop, g: float | None, *, by_column: bool = False, map: str = "linear"
+    ) -> Shift:
+        return cls(g, 0.0 if g is not None else loop.shift(by_column=by_column, map=map))
 
     def at(self, c: float) -> float:
         """g where the scale is c. The default is a share of c, so that small weights stay small."""
@@ -50,7 +52,8 @@ class LipschitzWeighted(MechanismBase):
     """LW: weights fall with the by-record bounds of the unweighted fit (Algorithm 1).
 
     c (at least 0) scales and g shifts the weights; larger = less protected. With `by_column` record
-    i of a table has a weight alpha_ik for each column, from the column's own bounds Delta_ik.
+    i of a table has a weight alpha_ik for each column, from the column's own bounds Delta_ik. `map`
+    makes risks of bounds (`pyvws.lipschitz_weights`).
     """
 
     declared = Facts(
@@ -75,29 +78,43 @@ class LipschitzWeighted(MechanismBase):
         more="A record can then be protected in one column and not in another. Only with `schema`, "
         "and without `reweight`, `downscale` and a searched `epsilon`.",
     )
+    map: str = setting(
+        "linear",
+        "The map of bounds to risks: linear is the paper's, the others LipschitzWeights'.",
+        choices=MAPS,
+    )
 
     def __post_init__(self) -> None:
+        choice(self.map, "map", MAPS)
         non_negative(self.c, "c")
         if self.g is not None:
             finite_number(self.g, "g")
 
     @property
     def facts(self) -> Facts:
-        """Weights by column have a caveat of their own."""
-        caveats = (BY_BOUND, Phrase("weights-by-column")) if self.by_column else (BY_BOUND,)
+        """Weights by column, and another map than the paper's, have a caveat of their own."""
+        caveats: tuple[Phrase, ...] = (BY_BOUND,)
+        if self.by_column:
+            caveats += (Phrase("weights-by-column"),)
+        if self.map != "linear":
+            caveats += (Phrase("map-of-bounds", {"map": self.map}),)
         return replace(super(LipschitzWeighted, self).facts, caveats=caveats)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""
         risk, window = bound_risk(loop), request.window
-        shift = Shift.of(loop, self.g, by_column=self.by_column)
+        shift = Shift.of(loop, self.g, by_column=self.by_column, map=self.map)
         if window is None:
-            fit = loop.lipschitz(c=self.c, g=shift.at(self.c), by_column=self.by_column)
+            fit = loop.lipschitz(
+                c=self.c, g=shift.at(self.c), by_column=self.by_column, map=self.map
+            )
             return Weighting(fit, risk, shift.noted(self.c))
         bounds = loop.unweighted().bounds.by_record
         refuse_needless(loop, window.high)
         fit, c = loop.below(
-            lambda c: weights_from_bounds(bounds, c=c, g=shift.at(c)),
+            lambda c: weights_from_bounds(
+                bounds, c=c, g=shift.at(c), map=self.map, counts=loop.cells.multiplicity
+            ),
             window,
             symbol="c",
             label="LW",

@@ -186,7 +186,7 @@ class Loop(Protocol):
     def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
         """Sizes of the terms that a clamp sees, under an unweighted fit to the run's reference."""
 
-    def shift(self, *, by_column: bool = False) -> float:
+    def shift(self, *, by_column: bool = False, map: str = "linear") -> float:
         """LW's shift by default, as a share of c: above 0 where 0 takes out kinds of records."""
 
     def lost(self, weights: Floats) -> list[str]:
@@ -195,8 +195,10 @@ class Loop(Protocol):
     def lipschitz_weights(self, *, c: float, g: float) -> Floats:
         """LW's weights (N,) from the unweighted fit."""
 
-    def lipschitz(self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False) -> WeightedFit:
-        """The LW fit, made once for each c and g, and for weights by column."""
+    def lipschitz(
+        self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False, map: str = "linear"
+    ) -> WeightedFit:
+        """The LW fit, made once for each c, g and map, and for weights by column."""
 
     def confirmed(self, earlier: WeightedFit) -> WeightedFit:
         """A longer fit under the same weights, with the larger bounds of both."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.mechanism import Mechanism
@@ -60,6 +61,10 @@ class DrawSource(ABC):
 
         `rows` are the records that they stand for, or the number of records or of whole units.
         """
+
+    def public_tables(self) -> dict[str, pl.DataFrame]:
+        """Tables that a release has beside the datasets, by the name of their file."""
+        return {}
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:

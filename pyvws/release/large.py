@@ -80,7 +80,7 @@ def large_release(
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
     mechanism = cast(Mechanism, settings.mechanism)
-    if settings.only_in_memory or not mechanism.in_steps:
+    if settings.only_in_memory or not mechanism.facts.in_steps:
         raise InputError(
             "An own Stan program, column, perturbed-histogram, and a mechanism of your own unless "
             "it says in_steps take a table that fits in memory. Raise --memory (in Python use "
@@ -163,7 +163,7 @@ def _refuse_missing_numbers(
     schema = settings.public_table
     if schema is not None:
         mechanism = cast(Mechanism, settings.mechanism)
-        read = {*mechanism.known, mechanism.weight_column, schema.exponents}
+        read = {*mechanism.facts.known, mechanism.facts.weight_column, schema.exponents}
         refuse_missing(tally, [name for name in columns.modelled if name in read])
 
 

@@ -37,9 +37,9 @@ from pyvws.synthesis.fit_sources import (
     FitSource,
     ModelSource,
     OutsideShares,
-    ProgramSource,
     share_outside,
 )
+from pyvws.synthesis.given_values import OWN_MODEL, brings_values, check_given, given_values
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
@@ -48,6 +48,8 @@ from pyvws.synthesis.judged_fits import (
 )
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.number_of_rows import rows_to_draw
+from pyvws.synthesis.outside_source import UNKNOWN, OutsideSource, fits_by_column, outside_caveats
+from pyvws.synthesis.program_source import UNCHECKED, ProgramSource, program_caveats
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.design.cells import Records
@@ -92,7 +94,9 @@ class FittedRun(DrawSource):
     ) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
-        if table.members is not None:
+        if brings_values(self.settings):
+            yield given_values(table.drawn, stream[0], rows)
+        elif table.members is not None:
             units: Any = {"drawn": table.members, "units": rows}
             yield from unit_steps(table.drawn, *stream, **units)
         else:
@@ -280,17 +284,22 @@ def _statement(
 ) -> PrivacyStatement:
     enforced = weighting.clamp is not None
     from_data = data_weights(mechanism, downscaled=settings.downscale)
+    own = (
+        *program_caveats(settings.program, settings.engine),
+        *outside_caveats(settings.existing_fit),
+    )
+    unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
     return PrivacyStatement(
         **shared_facts(settings, table),
-        claim=mechanism.claim,
-        mechanism_caveats=(*mechanism.caveats, *survey_caveats(settings.public_table)),
+        claim="none" if unknown else mechanism.facts.claim,
+        mechanism_caveats=(*mechanism.facts.caveats, *own, *survey_caveats(settings.public_table)),
         unchecked=settings.unchecked,
         mechanism_words=(
-            {"title": mechanism.title, "explanation": mechanism.explanation}
+            {"title": mechanism.facts.title, "explanation": mechanism.facts.explanation}
             if "mechanism" in settings.unchecked
             else {}
         ),
-        model=loop.model.name,
+        model=OWN_MODEL if brings_values(settings) else loop.model.name,
         reweighted=settings.reweight,
         found=search_caveats(settings, weighting, final),
         searched=bool(loop.tries),
@@ -316,10 +325,14 @@ def _statement(
         draws_per_release=settings.draws_per_release,
         threshold=settings.threshold,
         reads_outcome=loop.model.reads_outcome,
-        model_caveats=loop.model.caveats,
+        model_caveats=() if brings_values(settings) else loop.model.caveats,
         problems=tuple(loop.problems()),
-        uses=(*survey_uses(settings.public_table), *_uses(mechanism, loop, weighting, final)),
-        weights_source=mechanism.weights_source,
+        uses=(
+            *survey_uses(settings.public_table),
+            *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
+            *_uses(mechanism, loop, weighting, final),
+        ),
+        weights_source=mechanism.facts.weights_source,
         stage_epsilon=weighting.spent,
         own_program=_own_program(settings),
         short_seed=seed < _SHORT_SEED,
@@ -348,7 +361,7 @@ def _costs(
     return tuple(
         ColumnCost(
             name=one.name,
-            model=one.model.name,
+            model=OWN_MODEL if brings_values(settings) else one.model.name,
             predictors=one.predictors,
             engine=engine,
             epsilon=float(epsilon),
@@ -379,8 +392,9 @@ def _uses(
     counted = (final, *weighting.stages)
     fits = Counter(fit.label for fit in loop.fits if not any(fit is one for one in counted))
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
-    risks = [Phrase("risks")] if mechanism.counts_in_radius else []
-    return (*risks, *uses)
+    risks = [Phrase("risks")] if mechanism.facts.counts_in_radius else []
+    outside = [Phrase("given-weights")] if mechanism.facts.weights_source == "outside" else []
+    return (*risks, *outside, *uses)
 
 
 def _modelled(
@@ -390,8 +404,14 @@ def _modelled(
     columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
     model = TableModel(columns)
     cells = TableCells.of(columns, table.records, multiplicity)
+    if brings_values(settings):
+        for one in table.outcomes:
+            check_given(one)
+    if settings.existing_fit is not None:
+        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
+        return model, cells, OutsideSource(fits, settings.threshold)
     if settings.program is not None:
-        (outcome,) = table.outcomes
+        (outcome,), own = table.outcomes, columns[0].cells
         program = ProgramSource(
             settings.program,
             find_stan_engine(str(settings.engine), log=log),
@@ -399,6 +419,7 @@ def _modelled(
             outcome.design if outcome.rows is None else outcome.design[outcome.rows],
             outcome.model.predicts_from,
             settings.threshold,
+            lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
         )
         return model, cells, program
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]

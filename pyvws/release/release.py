@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,8 @@ class Release:
     schema, public_schema : str
         The schema of a table as TOML: confidential, and public. The public text has no notes, and
         is empty while the schema is under review.
+    public_tables : mapping of str to polars table
+        What `release/` holds beside the datasets, by the name of its file: noisy counts.
     """
 
     datasets: list[Any]
@@ -70,6 +73,7 @@ class Release:
     config_with_seed: str = ""
     schema: str = ""
     public_schema: str = ""
+    public_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """One line of public figures, so that a notebook or a log shows no record."""

@@ -16,7 +16,7 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
@@ -67,6 +67,7 @@ def once_a_run(
     return {
         "privacy": run.statement.released(),
         "posterior": as_table(run.posterior()),
+        "public_tables": run.public_tables(),
         "summary": summary,
         "console": run.console,
         "config": config_text(settings, seed=None),
@@ -147,6 +148,8 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
         "draw": np.tile(np.arange(1, each + 1), posterior.chains),
     }
     for name, values in posterior.draws.items():
+        if name.rpartition(".")[2] == Y_REP:  # Synthetic values, which are no parameters.
+            continue
         if values.ndim == 1:
             columns[name] = values
             continue

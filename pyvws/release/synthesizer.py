@@ -20,6 +20,7 @@ from pyvws.release.release import Release
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.columns import collected, spelled_out
+from pyvws.synthesis.given_values import refuse_without_order
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.one_column import as_table
 from pyvws.synthesis.settings import RunSettings
@@ -102,6 +103,8 @@ class Synthesizer(RunSettings):
         sweep()
         seed = chosen_seed(seed)
         frame, ordered = collected(frame, settings)
+        if not ordered:
+            refuse_without_order(settings)
         if release_frame is not None and not ordered:
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "

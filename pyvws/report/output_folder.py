@@ -70,6 +70,11 @@ class PublicPart:
         return "lipschitz_bound" not in self.privacy
 
     @property
+    def counts(self) -> bool:
+        """Whether the datasets were imputed from noisy counts of a table."""
+        return "counts" in self.privacy
+
+    @property
     def rows(self) -> str:
         """The number of rows of a dataset, or from which to which number where they differ."""
         found = sorted({file.rows for file in self.files})

@@ -14,8 +14,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.dates import as_days, days_or_empty
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.labels import as_days, as_number, days_or_empty, label_of
 from pyvws.tables.files.read import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

@@ -38,7 +38,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import RError, call
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure import education_groups
+from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
 from pyvws.studies.five_synthesizers import searched
@@ -240,7 +240,7 @@ class _Replicate:
         """Add the mechanisms whose epsilon is measured; give the names of missed searches."""
         loop, request = self._shared, self._request
         lw = LipschitzWeighted()
-        claim = lw.claim
+        claim = lw.facts.claim
         self._fit("unweighted", "none", None, loop, Unweighted().run(loop, request).fit)
         weighted = lw.run(loop, request).fit
         self._fit("LW", claim, None, loop, weighted)
@@ -257,7 +257,7 @@ class _Replicate:
 
     def at_targets(self, epsilons: list[float]) -> Iterator[str]:
         """Add LW with c searched below each epsilon, as the slides' Weighted."""
-        claim = LipschitzWeighted().claim
+        claim = LipschitzWeighted().facts.claim
         for epsilon in epsilons:
             search = searched(self._shared, Request(y=self._y, epsilon=epsilon))
             self._fit("Weighted", claim, epsilon, self._shared, search.fit)
@@ -271,7 +271,7 @@ class _Replicate:
             mechanism = Censored(epsilon=epsilon, weights="none", clamp=kind)
             loop = self._loop(model or self._model)
             fit = mechanism.run(loop, self._request).fit
-            self._fit(name, mechanism.claim, epsilon, loop, fit)
+            self._fit(name, mechanism.facts.claim, epsilon, loop, fit)
 
     def histograms(self, epsilons: list[float]) -> None:
         """Add the perturbed histogram with as many bins as the cube root of n, rounded up."""
@@ -288,7 +288,7 @@ class _Replicate:
                 noisy = seeded.perturb(self._y, seed=whole_seed(stream))
                 drawn = synthesize_from_histogram(noisy, n, rng)
                 datasets.append(drawn if self._place[0] == "beta" else np.floor(drawn))
-            claim = PerturbedHistogram(**common).claim
+            claim = PerturbedHistogram(**common).facts.claim
             self._row("PH", claim, epsilon, epsilon, datasets, {})
 
     def _fit(

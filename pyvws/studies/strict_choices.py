@@ -162,7 +162,7 @@ def _weights(
             sampled = [*weighting.stages, fit]
             yield {
                 "choice": name,
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
                 "spent": weighting.spent + number * mechanism.epsilon,
                 "u_m": _distance(y, loop.synthetic(fit, design, settings["datasets"])),
@@ -193,7 +193,7 @@ def _engines(
             released = not loop.problems()
             yield {
                 "choice": name,
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
                 "spent": m * epsilon,
                 "u_m": _distance(y, loop.synthetic(fit, design, m)) if released else None,
@@ -214,7 +214,7 @@ def _draws(
             datasets = loop.synthetic(fit, design, m, draws=count)
             yield {
                 "choice": str(count),
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
                 "spent": count * epsilon,
                 "u_m": _distance(y, datasets),

@@ -18,6 +18,7 @@ from pyvws.models.model import Model
 from pyvws.models.sequence import DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn, ReleasedColumn
+from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.families import (
     family_of,
     first_code,
@@ -41,9 +42,7 @@ from pyvws.tables.files.frame import (
     unit_codes,
 )
 from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.levels import coded_column, how_many, type_of_levels
 from pyvws.tables.schema.members import places_in
-from pyvws.tables.schema.numbers import released_type
 from pyvws.tables.schema.parts import (
     Follows,
     conditionals,
@@ -52,7 +51,9 @@ from pyvws.tables.schema.parts import (
     is_drawn,
     modelled_schema,
 )
+from pyvws.tables.schema.read_values import coded_column, how_many
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import released_type, type_of_levels
 
 
 def check_table(
@@ -75,6 +76,8 @@ def check_table(
         raise InputError(
             "column is for a run on a table in memory. Write its entries in a schema here."
         )
+    if settings.mechanism.facts.takes_table:  # type: ignore[union-attr]
+        return counted_records(table, settings)
     frame = open_frame(table, least=2 if counts is None else 1)
     as_they_are = settings.types == "table" or not (settings.strict or settings.schema)
     by_schema = written if as_they_are else frame.columns
@@ -100,7 +103,7 @@ def _one_outcome(
     released = [name for name in frame.columns if name in public]
     refuse_unchanged(settings.records, public - {outcome})
     mechanism.check_columns(design.predictors, released)
-    modelled = mechanism.fits_model
+    modelled = mechanism.facts.fits_model
     labels = model.outcome_labels if modelled else None
     coded = None
     if labels is not None:
@@ -120,7 +123,7 @@ def _one_outcome(
     if modelled and settings.program is None:
         refuse_too_many(outcome, prepared, len(design.names))
     known = _known(frame, mechanism)
-    weighed, earlier = mechanism.weight_column, mechanism.reference
+    weighed, earlier = mechanism.facts.weight_column, mechanism.facts.reference
     reference = None
     if earlier is not None:
         of_run: Any = {"outcome": outcome, "model": model, "formula": formula, "round": round}
@@ -220,7 +223,7 @@ def _several_outcomes(
                         "nothing can be fitted. Drop the column, or change its rules."
                     )
                 of = _conditional(whole, one, y, values, has, finish_of(schema, one), counts)
-                if mechanism.by_column:
+                if mechanism.facts.by_column:
                     own = of.y if of.records is None else of.y[of.records]
                     mechanism.check_outcome(own, one, categories=of.categorical)
                 outcomes.append(of)
@@ -231,11 +234,11 @@ def _several_outcomes(
             of_unit += name in schema.of_unit
     if counts is None:  # A tally lacks columns that are not read.
         check_columns(frame, schema.ids, role="The schema")
-    weighed, reference = mechanism.weight_column, None
-    if mechanism.reference is not None:
+    weighed, reference = mechanism.facts.weight_column, None
+    if mechanism.facts.reference is not None:
         (outcome,) = outcomes
         reference = read_coded_reference(
-            mechanism.reference,
+            mechanism.facts.reference,
             schema,
             outcome.name,
             model=family_of(whole, outcome.name),
@@ -358,7 +361,7 @@ def _decoder(
 
 def _known(frame: nw.DataFrame[Any], mechanism: Mechanism) -> list[Any]:
     """The values (N,) of the columns that the mechanism names as known."""
-    known = plain_columns(frame, mechanism.known, role="known")
+    known = plain_columns(frame, mechanism.facts.known, role="known")
     return [np.asarray(column.astype(object)) for column in known.values()]
 
 

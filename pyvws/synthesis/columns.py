@@ -47,7 +47,7 @@ def run_columns(settings: RunSettings, table: HasColumns) -> RunColumns:
     """The columns of a run on a table; InputError for a column that the table lacks."""
     mechanism = cast(Mechanism, settings.mechanism)
     outcomes, predictors = _modelled(settings)
-    known, weighed = list(mechanism.known), mechanism.weight_column
+    known, weighed = list(mechanism.facts.known), mechanism.facts.weight_column
     weights = [] if weighed is None else [weighed]
     units = [] if settings.unit_column is None else [settings.unit_column]
     survey = _survey_weight(settings)
@@ -103,8 +103,10 @@ def columns_used(settings: RunSettings) -> int | None:
     kept = [settings.keep] if isinstance(settings.keep, str) else settings.keep
     mechanism = cast(Mechanism, settings.mechanism)
     outcomes, predictors = _modelled(settings)
-    others = {mechanism.weight_column, settings.unit_column, *_survey_weight(settings)} - {None}
-    return len({*outcomes, *mechanism.known, *predictors, *kept, *others})
+    others = {mechanism.facts.weight_column, settings.unit_column, *_survey_weight(settings)} - {
+        None
+    }
+    return len({*outcomes, *mechanism.facts.known, *predictors, *kept, *others})
 
 
 def collected(table: Any, settings: RunSettings) -> tuple[Any, bool]:

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.posterior.prediction import UnitsDrawn
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.design.cells import make_cells
-from pyvws.tables.files.dates import EPOCH, moved
 from pyvws.tables.files.frame import OutcomeKind, open_frame, with_columns
 from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
+from pyvws.tables.files.labels import EPOCH, moved
 from pyvws.tables.files.row_order import RowNumbers
 
 
@@ -126,6 +127,14 @@ class ReleasedColumn:
         return self.y if self.days_since is None else moved(self.y, self.days_since, EPOCH)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedRecords:
+    """What is counted of a table, and the codes (N, K) of the records that count."""
+
+    table: CountedTable
+    codes: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True)
 class ConfidentialTable:
     """The parts of a confidential table.
@@ -136,7 +145,7 @@ class ConfidentialTable:
     mechanism that names them the public weights (N,) and the public records, each record's unit
     of privacy (N,), 0 to H - 1, where a unit may have several records, the survey weights over
     their mean (N,) where these are exponents, and the levels that a schema gives public columns.
-    `members` is there where whole units are drawn.
+    `members` is there where whole units are drawn, and `counted` where cells are counted.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -153,6 +162,7 @@ class ConfidentialTable:
     exponents: Floats | None = None
     members: UnitsDrawn | None = None
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counted: CountedRecords | None = None
 
     @property
     def records(self) -> int:

@@ -27,7 +27,9 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
     chosen: dict[str, Any] = {}
     for one in settings_of(type(settings)):
         value = getattr(settings, one.name)
-        if one.name == "program" or (settings.schema is not None and one.name in _OF_SCHEMA):
+        if one.name in ("program", "existing_fit") or (
+            settings.schema is not None and one.name in _OF_SCHEMA
+        ):
             continue
         if one.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
@@ -46,9 +48,16 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
     lines += [
         f"# The {part} is the user's own, which runs in Python." for part in settings.unchecked
     ]
+    if settings.existing_fit is not None:
+        lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
+    elif settings.mechanism.facts.weights_source == "outside":  # type: ignore[union-attr]
+        lines.append("# The weights came from outside: they are given in Python.")
     if isinstance(settings.program, UserProgram):
-        lines.append(toml_line("stan_log_lik", settings.program.log_lik))
-        lines.append("# An own Stan program was used: name its file with --stan.")
+        program = settings.program
+        lines.append(toml_line("stan_log_lik", program.log_lik))
+        lines += [toml_line("stan_unread", program.unread)] if program.unread else []
+        further = ", and that of its data with --stan-data" if program.data else ""
+        lines.append(f"# An own Stan program was used: name its file with --stan{further}.")
     return "".join(f"{line}\n" for line in lines)
 
 

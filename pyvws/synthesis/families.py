@@ -116,10 +116,10 @@ def refuse_table(
             f"{', '.join(of_one_outcome)} out."
         )
     schema.refuse_unbuilt()
-    if not mechanism.fits_model:
+    if not (mechanism.facts.fits_model or mechanism.facts.takes_table):
         raise InputError(
             f"{mechanism.name} makes a histogram of one outcome, and the cells of several columns "
-            "are too many for its noise. Choose censored for a strict guarantee."
+            "are too many for its noise. Choose noisy-counts, or censored."
         )
     if len(families_of(schema)) > 1:
         if of_one_conditional:
@@ -144,7 +144,7 @@ def refuse_by_column(mechanism: Mechanism, schema: Any, changing: Sequence[str])
 
     `changing` names settings that were given and that change the one weight of a record.
     """
-    if not mechanism.by_column:
+    if not mechanism.facts.by_column:
         return
     if schema is None:
         raise InputError(
@@ -168,7 +168,7 @@ def refuse_units(mechanism: Mechanism, column: str, *, program: bool, linked: bo
             "With members in the schema no synthetic record stands for one of the table. Leave "
             "keep_order out, and choose labels prior where a model reads the outcome."
         )
-    if not mechanism.takes_units:
+    if not mechanism.facts.takes_units:
         raise InputError(
             f"unit {column!r} makes all records of one id one unit, and mechanism {mechanism.name} "
             "weighs or clamps record by record. Choose lw, sw, unweighted or weighted-epsilon, or "

@@ -32,7 +32,7 @@ from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
 
-_LW = (1.0, 0.0, False)  # c, g and by_column of the papers' LW fit.
+_LW = (1.0, 0.0, False, "linear")  # c, g, by_column and map of the papers' LW fit.
 _LARGEST_C = 1e6
 _LARGEST_K = 0.999
 
@@ -190,7 +190,7 @@ class SynthesisLoop:
             "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
         )
 
-    def shift(self, *, by_column: bool = False) -> float:
+    def shift(self, *, by_column: bool = False, map: str = "linear") -> float:
         """LW's shift g by default, as a share of c; with `by_column` for weights by column.
 
         It is the papers' 0, or `KEEPING_SHIFT` where 0 would take a whole level of a category out
@@ -201,7 +201,7 @@ class SynthesisLoop:
         if by_column and of_run.by_column is not None:
             each = dict(enumerate(of_run.by_column.T))
         for column, bounds in each.items():
-            out = weights_from_bounds(bounds) == 0.0
+            out = weights_from_bounds(bounds, map=map, counts=self.cells.multiplicity) == 0.0
             if loses_much(self.model, self.cells, out, column):
                 where = (
                     "" if column is None else f" in column {self.cells.columns[column].column!r}"
@@ -221,26 +221,32 @@ class SynthesisLoop:
         """
         return [name for _, name in lost_levels(self.model, self.cells, weights == 0.0)]
 
-    def lipschitz(self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False) -> WeightedFit:
-        """The LW fit of Algorithm 1, made once for each c and g, and for weights by column."""
-        return self.once(
-            (c, g, by_column),
-            lambda: self.fit(self.lipschitz_weights(c=c, g=g, by_column=by_column), "LW"),
-        )
+    def lipschitz(
+        self, *, c: float = 1.0, g: float = 0.0, by_column: bool = False, map: str = "linear"
+    ) -> WeightedFit:
+        """The LW fit of Algorithm 1, made once for each c, g and map, and for weights by column."""
 
-    def lipschitz_weights(self, *, c: float, g: float, by_column: bool = False) -> Floats:
+        def made() -> WeightedFit:
+            return self.fit(self.lipschitz_weights(c=c, g=g, by_column=by_column, map=map), "LW")
+
+        return self.once((c, g, by_column, map), made)
+
+    def lipschitz_weights(
+        self, *, c: float, g: float, by_column: bool = False, map: str = "linear"
+    ) -> Floats:
         """LW's weights (N,), from the unweighted fit; tells the listener of many weights of 0.
 
         With `by_column` the weights are (N, K): each column's are made from its own bounds. One
         column has weights (N,).
         """
         bounds = self.unweighted().bounds
+        how: Any = {"c": c, "g": g, "map": map, "counts": self.cells.multiplicity}
         if not by_column or bounds.by_column is None:
-            return self._told(weights_from_bounds(bounds.by_record, c=c, g=g))
+            return self._told(weights_from_bounds(bounds.by_record, **how))
         each = zip(self.cells.columns, bounds.by_column.T, strict=True)
         return np.column_stack(
             [
-                self._told(weights_from_bounds(own, c=c, g=g), f" in column {one.column!r}")
+                self._told(weights_from_bounds(own, **how), f" in column {one.column!r}")
                 for one, own in each
             ]
         )

@@ -18,16 +18,10 @@ import numpy as np
 
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model, is_own
-from pyvws.tables.files.frame import (
-    check_columns,
-    floats_of,
-    holds_numbers,
-    open_frame,
-    plain_columns,
-)
+from pyvws.tables.files.frame import check_columns, open_frame, plain_columns
+from pyvws.tables.files.kinds import distinct, floats_of, holds_numbers
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.formula import read_formula
-from pyvws.tables.schema.levels import distinct
 from pyvws.tables.schema.schema import Schema, read_column
 
 _BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")

@@ -31,7 +31,7 @@ from pyvws.tables.design.public import PublicDesign
 from pyvws.tables.files.frame import check_columns, open_frame, outcome_column
 from pyvws.tables.files.read import FORMATS, read_table
 from pyvws.tables.schema.formula import read_formula
-from pyvws.tables.schema.levels import coded_column
+from pyvws.tables.schema.read_values import coded_column
 from pyvws.tables.schema.schema import Schema
 
 

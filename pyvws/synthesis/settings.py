@@ -33,10 +33,13 @@ from pyvws.synthesis.families import (
     refuse_too_many,
     refuse_units,
 )
+from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.number_of_draws import checked_draws
 from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
 from pyvws.synthesis.one_column import outcome_entries
+from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
 from pyvws.synthesis.unfit import (
+    refuse_counts,
     refuse_design,
     refuse_grid,
     refuse_other_mechanisms,
@@ -247,17 +250,18 @@ class RunSettings:
     program: UserProgram | None = setting(
         None,
         "Your own Stan program instead of the model's, under a Stan engine named by a string.",
-        more="Its log_lik is bounded; its draws predict as the model does, by the same "
-        "parameter names.",
+        more="Its log_lik is bounded. Its y_rep are the synthetic values; without y_rep its draws "
+        "predict as the model does, by the same parameter names.",
         option=False,
         in_steps=False,
     )
+    existing_fit: Fits = EXISTING_FIT
 
     def __post_init__(self) -> None:
         if isinstance(self.schema, str | Path):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "model", find_model(self.model))
-        object.__setattr__(self, "mechanism", make_mechanism(self.mechanism))
+        object.__setattr__(self, "mechanism", make_mechanism(mechanism_of(self)))
         self._check_outcome()
         object.__setattr__(self, "threshold", threshold_level(self.threshold))
         usual = self.datasets is _USUAL_DATASETS and self.public_table is not None
@@ -280,13 +284,14 @@ class RunSettings:
         if self.program is not None and self.engine not in STAN_ENGINES:
             raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
         refuse_other_mechanisms(self)
+        refuse_counts(self)
         self._check_target()
-        if cast(Mechanism, self.mechanism).clamps:
-            for family in self.families:
-                refuse_unclamped(family)
         mechanism = cast(Mechanism, self.mechanism)
+        for family in self.families if mechanism.facts.clamps else ():
+            refuse_unclamped(family)
         refuse_pairs(self)
         self._check_records()
+        refuse_beside_given(self)
         if self.unit_column is not None:
             whole = self.public_table is not None and self.public_table.members is not None
             linked = whole and (self.keep_order or self._reads_outcome)
@@ -300,7 +305,7 @@ class RunSettings:
     def check_design(self, K: int) -> None:
         """Raise InputError for K design columns that no fit to an outcome takes, whatever it is."""
         mechanism, family = cast(Mechanism, self.mechanism), cast(Model, self.model)
-        if mechanism.fits_model and self.program is None:
+        if mechanism.facts.fits_model and self.program is None:
             refuse_too_many(str(self.outcome), family, K)
         refuse_design(self.engine, self.settings, mechanism, family, K)
 
@@ -335,7 +340,7 @@ class RunSettings:
         records, epsilon = checked_rows(
             *(self.records, self.records_epsilon),
             keep_order=self.keep_order,
-            fits_model=cast(Mechanism, self.mechanism).fits_model,
+            fits_model=self.mechanism.facts.fits_model or self.mechanism.facts.takes_table,  # type: ignore[union-attr]
             reads_outcome=self._reads_outcome,
             whole=self.unit_column is None or getattr(self.schema, "members", None) is not None,
         )
@@ -344,9 +349,8 @@ class RunSettings:
 
     def kept(self, columns: Sequence[str]) -> list[str]:
         """The further columns that `keep` names among those of a table."""
-        if self.keep == "all":
-            return list(columns)
-        return [self.keep] if isinstance(self.keep, str) else list(self.keep)
+        names = [self.keep] if isinstance(self.keep, str) else list(self.keep)
+        return list(columns) if self.keep == "all" else names
 
     @property
     def unit_column(self) -> str | None:
@@ -396,7 +400,7 @@ class RunSettings:
     def _clamped_one_by_one(self) -> bool:
         """Whether the run clamps each term, and only the term's record and settings decide it."""
         mechanism = cast(Mechanism, self.mechanism)
-        return mechanism.claim == "dp" and not (
+        return mechanism.facts.claim == "dp" and not (
             self.unchecked
             or self._reads_outcome
             or self.prepared_from_data
@@ -414,8 +418,7 @@ class RunSettings:
         """The columns that the settings name to be released as they are."""
         if self.public_table is not None:
             return set(self.public_table.public)
-        kept = {self.keep} if isinstance(self.keep, str) else {*self.keep}
-        return {*read_formula(self.formula).columns, *kept} - {self.outcome, "all"}
+        return {*read_formula(self.formula).columns, *self.kept(())} - {self.outcome, "all"}
 
     @property
     def only_in_memory(self) -> bool:
@@ -428,7 +431,7 @@ class RunSettings:
     @property
     def target_epsilon(self) -> float | None:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
-        own = cast(Mechanism, self.mechanism).own_epsilon
+        own = cast(Mechanism, self.mechanism).facts.own_epsilon
         return self.epsilon if own is None else own
 
     @property
@@ -444,7 +447,7 @@ class RunSettings:
             own = [one.name for one in fields(family) if "setting" in one.metadata]
             found = {name: getattr(family, name) for name in own}
         mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.weights_source in ("public", "reference", "staged"):
+        if mechanism.facts.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             found |= {name: value for name, value in constants.items() if value is not None}
         if self.sampling != SAMPLINGS[0]:
@@ -453,7 +456,7 @@ class RunSettings:
 
     def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
-        apart = ("model", "mechanism", "settings", "engine", "program", "schema")
+        apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
@@ -461,7 +464,7 @@ class RunSettings:
         return {
             **made.get(self.outcome or "", {"columns": made}),
             "mechanism": mechanism.name,
-            **asdict(mechanism),
+            **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{name: value for name, value in own.items() if value is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
@@ -489,7 +492,7 @@ class RunSettings:
             "threshold": self.threshold != 1.0,
             "round": self.round,
             OF_ALL_RECORDS[0]: self.program is not None,
-            OF_ALL_RECORDS[1]: cast(Mechanism, self.mechanism).reference is not None,
+            OF_ALL_RECORDS[1]: cast(Mechanism, self.mechanism).facts.reference is not None,
         }
         refuse_table(
             *(self.schema, cast(Mechanism, self.mechanism)),

@@ -20,7 +20,7 @@ def refuse_exponents(schema: Schema, mechanism: Mechanism, engine: Any) -> None:
     """Raise InputError for what cannot take survey weights as exponents, where there are any."""
     if schema.exponents is None:
         return
-    if mechanism.clamps:
+    if mechanism.facts.clamps:
         raise InputError(
             f"survey_weight {schema.exponents!r} raises likelihoods to powers, which the clamp of "
             f"mechanism {mechanism.name} is not made for. Choose a mechanism without a clamp, such "

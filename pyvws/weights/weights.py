@@ -6,12 +6,14 @@ protected. Weights of 1 give the ordinary posterior. A weight of 0 takes the rec
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from pyvws._base.checks import (
     Floats,
+    choice,
     finite_number,
     non_negative,
     positive,
@@ -21,18 +23,29 @@ from pyvws._base.checks import (
 )
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
+from pyvws.r_numbers import rarith
+
+MAPS: Final = ("linear", "softmax", "logistic")
+"""The maps of bounds to risks; the second and third are those of [lipschitzweights2020]."""
+
+_STEEPNESS: Final = 1.69897  # Of softmax, for each standard deviation of the bounds.
 
 KEEPING_SHIFT = 0.5
 """The shift g over c by which a run keeps kinds of records that the papers' g = 0 takes out."""
 
 
 def lipschitz_weights(
-    log_lik: Any, *, c: float = 1.0, g: float = 0.0, threshold: float = 1.0
+    log_lik: Any,
+    *,
+    c: float = 1.0,
+    g: float = 0.0,
+    threshold: float = 1.0,
+    map: Literal["linear", "softmax", "logistic"] = "linear",
 ) -> Floats:
     """LW weights from the unweighted fit (Algorithm 1, steps 1 to 4 of [vws2024]).
 
-    The bounds are f_i = max_s |l_i(theta_s)|. The risks are (f_i - min f) / (max f - min f), in
-    [0, 1]. The weights are alpha_i = c (1 - risk_i) + g, kept within [0, 1].
+    The bounds are f_i = max_s |l_i(theta_s)|. `map` makes risks of the bounds, and the weights are
+    alpha_i = c (1 - risk_i) + g, kept within [0, 1].
 
     Parameters
     ----------
@@ -45,6 +58,12 @@ def lipschitz_weights(
     threshold : float
         Level of a quantile of the draws' largest |l_i|. The function first drops the draws above
         the quantile; 1 keeps all draws.
+    map : {"linear", "softmax", "logistic"}
+        The map of bounds to risks in [0, 1]; a larger bound has a larger risk under each.
+        "linear" is the paper's (f_i - min f) / (max f - min f). The other two are those of the R
+        package LipschitzWeights [lipschitzweights2020]: "softmax" is
+        1 / (1 + exp(-1.69897 (f_i - mean f) / sd f)). "logistic" is 2 / (1 + exp(-f_i / 2)) - 1, of
+        the record's own bound alone.
 
     Returns
     -------
@@ -54,48 +73,90 @@ def lipschitz_weights(
     Raises
     ------
     InputError
-        If all bounds are equal, so that no scaling exists, or an argument is out of range.
+        If all bounds are equal, so that "linear" and "softmax" have no scale, or an argument is out
+        of range.
 
     Examples
     --------
-    >>> lipschitz_weights([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]).tolist()
+    >>> log_lik = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]
+    >>> lipschitz_weights(log_lik).tolist()
     [1.0, 0.75, 0.0]
+    >>> lipschitz_weights(log_lik, map="softmax").round(3).tolist()
+    [0.806, 0.622, 0.124]
+    >>> lipschitz_weights(log_lik, map="logistic").round(3).tolist()
+    [0.538, 0.365, 0.095]
     """
-    return weights_from_bounds(lipschitz_bounds(log_lik, threshold=threshold).by_record, c=c, g=g)
+    bounds = lipschitz_bounds(log_lik, threshold=threshold).by_record
+    return weights_from_bounds(bounds, c=c, g=g, map=map)
 
 
-def weights_from_bounds(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+def weights_from_bounds(
+    by_record: Any,
+    *,
+    c: float = 1.0,
+    g: float = 0.0,
+    map: str = "linear",
+    counts: Floats | None = None,
+) -> Floats:
     """LW weights from by-record bounds f_i (N,) in nats: steps 3 and 4 of Algorithm 1.
 
     An infinite bound marks a record with a non-finite log-likelihood. Such a record gets a weight
-    of 0 and does not enter the scaling. The function returns shape (N,), and raises InputError when
-    all finite bounds are equal.
+    of 0 and does not enter the scaling. `map` and `counts` are those of `scaled_bounds`. The
+    function returns shape (N,), and raises InputError when all finite bounds are equal.
     """
     bounds = vector(by_record, "by_record")
-    weights = _scaled(scaled_bounds(bounds), c, g)
+    weights = _scaled(scaled_bounds(bounds, map=map, counts=counts), c, g)
     weights[~np.isfinite(bounds)] = 0.0
     return weights
 
 
-def scaled_bounds(by_record: Any) -> Floats:
+def scaled_bounds(by_record: Any, *, map: str = "linear", counts: Floats | None = None) -> Floats:
     """Risks (N,) in [0, 1] from by-record bounds f_i (N,): step 3 of Algorithm 1; larger = riskier.
 
-    The risks are (f_i - min f) / (max f - min f) over the finite bounds, and 1 where a bound is
-    infinite. The function raises InputError when all finite bounds are equal or none is finite.
+    `map` is that of `lipschitz_weights`, over the finite bounds; a risk is 1 where a bound is
+    infinite. `counts` (N,) says how many records of the table each bound stands for, by default 1;
+    only the mean and the standard deviation of "softmax" read it. The function raises InputError
+    when no bound is finite, or all finite bounds are equal and the map is not "logistic".
     """
     bounds = vector(by_record, "by_record")
+    choice(map, "map", MAPS)
     finite = np.isfinite(bounds)
     if not finite.any():
         raise InputError("Every record has a non-finite log-likelihood: no weight exists.")
-    low, high = bounds[finite].min(), bounds[finite].max()
+    f = bounds[finite]
+    risk = np.ones_like(bounds)
+    if map == "logistic":
+        risk[finite] = (1.0 / (1.0 + _exp(-0.5 * f))) * 2.0 - 1.0
+        return risk
+    low, high = f.min(), f.max()
     if low == high:
         raise InputError(
             "All by-record Lipschitz bounds are equal, so LW has no scale (max f = min f). Use SW "
             "(scalar weights), or check that outcome and predictors vary."
         )
-    risk = np.ones_like(bounds)
-    risk[finite] = (bounds[finite] - low) / (high - low)
+    if map == "linear":
+        risk[finite] = (f - low) / (high - low)
+        return risk
+    each = f if counts is None else np.repeat(f, counts[finite].astype(np.intp))
+    spread = math.sqrt(rarith.var(each))
+    if not 0 < spread < np.inf:
+        raise InputError(
+            "The by-record Lipschitz bounds have no finite standard deviation above 0."
+        )
+    risk[finite] = 1.0 / (1.0 + _exp(-_STEEPNESS * (f - rarith.mean(each)) / spread))
     return risk
+
+
+def _exp(values: Floats) -> Floats:
+    """exp of each value by the C library, as R takes it: NumPy's own may differ in the last bit."""
+
+    def of(value: float) -> float:
+        try:
+            return math.exp(value)
+        except OverflowError:
+            return math.inf
+
+    return np.array([of(value) for value in values.tolist()])
 
 
 def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:

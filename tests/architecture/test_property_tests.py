@@ -68,6 +68,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
+    "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }
@@ -241,6 +242,7 @@ PROPERTY_TESTS = {
     "mechanisms.histogram.bins.public_edges": (
         "mechanisms/test_histogram_bins.py::test_edges_by_range_or_as_they_are_given"
     ),
+    "risks.attribute_risk.attribute_risk": "risks/test_attribute_risk.py::test_against_loops",
     "risks.identification_risk.identification_risk": (
         "risks/test_identification_risk.py::test_against_a_double_loop"
     ),
@@ -271,6 +273,7 @@ PROPERTY_TESTS = {
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "mechanisms.histogram.perturbed_histogram.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),

@@ -30,6 +30,7 @@ OF_NO_PAPER = {
 
 # Names that scripts outside the project rely on: positional parameters, keyword parameters.
 FIXED = {
+    "attribute_risk": (["log_guesses", "log_synthetic"], ["true", "weights", "prior"]),
     "bootstrap_interval": (["datasets", "statistic"], ["n", "replicates", "seed", "level"]),
     "combine": (["estimates", "variances"], ["kind"]),
     "pairwise_weights": (["original"], ["radius", "radius_kind", "known", "c", "g"]),
@@ -37,7 +38,7 @@ FIXED = {
     "identification_risk": (["original", "synthetic"], ["radius", "radius_kind", "known"]),
     "joint_bounds": (["log_liks"], ["weights"]),
     "lipschitz_bounds": (["log_lik"], ["method", "threshold"]),
-    "lipschitz_weights": (["log_lik"], ["c", "g", "threshold"]),
+    "lipschitz_weights": (["log_lik"], ["c", "g", "threshold", "map"]),
     "quantile": (["x", "p"], []),
     "reweight": (["weights", "by_record"], ["k"]),
     "risk_weights": (["risk"], ["c", "g"]),
@@ -64,9 +65,11 @@ FIXED_DEFAULTS = {
     "identification_risk": {"synthetic": None, **_BALL, "norm": "box"},
     "joint_bounds": {"weights": None},
     "lipschitz_bounds": {"method": "direct", "threshold": 1.0},
-    "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0},
+    "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"},
     "match_risk": {**_BALL, "norm": "box", "ball": "open"},
     "pairwise_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
+    "three_way_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
+    "four_way_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
     "perturbed_histogram": {
         **{"neighbours": "replace", "noise": "secret"},
         **{"allow_outside": False, "edges_from_data": False},

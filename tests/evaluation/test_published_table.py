@@ -22,6 +22,8 @@ from pyvws.report.table_page import table_page
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 few = settings(max_examples=8, deadline=None, derandomize=True)
 BY = {"area": ["a", "b", "none"], "sex": ["f", "m"]}
 RANGES = {"pay": (0.0, 100.0), "w": (0.0, 10.0)}

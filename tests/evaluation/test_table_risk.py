@@ -15,6 +15,8 @@ from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 
 def patients(n, seed):
     rng = np.random.default_rng(seed)

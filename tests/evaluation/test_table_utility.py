@@ -17,6 +17,8 @@ from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 
 def people(n=2000, seed=1):
     """Income follows age and school, and is missing for the young."""

@@ -22,12 +22,14 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.statement.words import NOT_COVERED
 
 NAMES = (
-    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
+    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram, "
+    "noisy-counts"
 )
 WITH_EPSILON = {
     "weighted-epsilon": {"epsilon": 5.0},
     "censored": {"epsilon": 5.0},
     "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
+    "noisy-counts": {"epsilon": 5.0},
 }
 
 
@@ -65,8 +67,8 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
     said = {}
     for name, kind in MECHANISMS.items():
         made = kind(**WITH_EPSILON.get(name, {}))
-        if made.claim == "asymptotic-dp" and not made.clamps:
-            said[name] = [caveat.key for caveat in made.caveats]
+        if made.facts.claim == "asymptotic-dp" and not made.facts.clamps:
+            said[name] = [caveat.key for caveat in made.facts.caveats]
     by_bound, by_risk = ["not-sparse-by-bound"], ["not-sparse-by-risk"]
     assert said == {
         **dict.fromkeys(("lw", "weighted-epsilon"), by_bound),
@@ -74,8 +76,11 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
         "sw": ["scalar"],
     }
     assert {key for keys in said.values() for key in keys} <= set(NOT_COVERED)
-    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).caveats]
+    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).facts.caveats]
     assert both == [*by_bound, "weights-by-column"]
+    (_, mapped) = LipschitzWeighted(map="softmax").facts.caveats
+    assert (mapped.key, mapped.values["map"]) == ("map-of-bounds", "softmax")
+    assert mapped.key in NOT_COVERED
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -135,7 +140,7 @@ def test_settings_stay_as_they_were_made(name):
         ),
         (
             lambda: make_mechanism("lw", radius=0.2, known=()),
-            "mechanism 'lw' does not take known, radius. It takes c, g, by_column.",
+            "mechanism 'lw' does not take known, radius. It takes c, g, by_column, map.",
         ),
         (
             lambda: make_mechanism("unweighted", c=1.0),

@@ -122,6 +122,25 @@ def test_lw_takes_its_weights_from_the_unweighted_bounds() -> None:
     assert (made.constants, made.clamp) == ({}, None)
 
 
+@pytest.mark.parametrize("map", ["softmax", "logistic"])
+def test_lw_under_another_map(map: str) -> None:
+    made, _ = run(LipschitzWeighted(c=0.5, g=0.1, map=map))
+    alpha = weights_from_bounds(MAXIMA, c=0.5, g=0.1, map=map)
+    assert made.fit.weights.tolist() == alpha.tolist()
+    assert alpha.tolist() != weights_from_bounds(MAXIMA, c=0.5, g=0.1).tolist()
+    searched, loop = run(LipschitzWeighted(map=map), epsilon=4.0, confirm=False)
+    c = searched.constants["c"]
+    assert loop.fits[-1].weights.tolist() == weights_from_bounds(MAXIMA, c=c, map=map).tolist()
+    assert 2 * searched.fit.bounds.database <= 4.0
+
+
+def test_softmax_counts_equal_records_as_often_as_they_occur() -> None:
+    times = np.array([1.0, 5.0, 2.0, 1.0, 1.0, 3.0])
+    made, _ = run(LipschitzWeighted(map="softmax"), times=times)
+    each = weights_from_bounds(np.repeat(MAXIMA, times.astype(int)), map="softmax")
+    assert np.repeat(made.fit.weights, times.astype(int)).tolist() == each.tolist()
+
+
 @pytest.mark.parametrize(("match", "bound"), [("lw", None), (4.0, 4.0)])
 def test_sw_is_one_ratio_of_bounds(match: Any, bound: float | None) -> None:
     made, _ = run(ScalarWeighted(match=match))

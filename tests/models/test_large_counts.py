@@ -54,6 +54,7 @@ def near(size: float, phi: float | None) -> tuple[list[float], float]:
     return np.floor(np.maximum(size + steps * spread, 0.1 * size)).tolist(), float(np.log(size))
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("phi", [None, *SHAPES])
 @pytest.mark.parametrize("size", SIZES)
 def test_log_likelihoods_keep_their_digits(size: float, phi: float | None) -> None:

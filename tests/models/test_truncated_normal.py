@@ -27,6 +27,7 @@ def test_a_wide_range_is_the_normal_family():
     )
 
 
+@pytest.mark.runs
 @settings(deadline=None)  # The first call compiles.
 @given(
     st.floats(-200.0, 200.0),

@@ -24,6 +24,7 @@ def _drawn(target, S):
     return Posterior(draws, 1, Diagnostics(1.0, 1.0, 1.0, 0), 0.0, "none")
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("model", SAMPLED)
 def test_blocks_of_any_size_on_any_threads_hold_the_same_bits(model, monkeypatch):
     target = seeded_target(model, 60, 2, seed=5)

@@ -21,10 +21,10 @@ from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import (
     ModelSource,
-    ProgramSource,
     clamps_everything,
     share_outside,
 )
+from pyvws.synthesis.program_source import ProgramSource
 from pyvws.tables.design.cells import make_cells
 
 _PROGRAM = """

@@ -394,6 +394,7 @@ CELLS = {  # One record decides what such a column is, although its `review` nee
 }
 
 
+@pytest.mark.runs
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_whatever_differs_between_proposals_of_neighbours_is_under_review(data):

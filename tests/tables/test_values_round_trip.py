@@ -54,6 +54,15 @@ def test_numbers_with_missing_codes_come_back(table: Any, numbers: list[int]) ->
     assert written_again(table({"x": numbers}), column) == numbers
 
 
+@pytest.mark.parametrize("kind", ["int64", "Int64", "uint8", "int64[pyarrow]"])
+def test_fractions_find_a_place_where_the_table_has_whole_numbers_alone(kind: str) -> None:
+    """A released number with decimals and missing codes is as it was drawn, not cut to a whole."""
+    column = Column(model="normal", range=[0, 50], decimals=1, missing=[99, True])
+    like = pd.Series([1, 2, 99], dtype=kind, name="x")
+    drawn = Schema({"x": column}).decoded("x", [0.52, float("nan"), 3.0], like=like)
+    assert drawn.to_list() == [0.5, 99.0, 3.0]
+
+
 @KINDS
 @given(texts=cells(st.integers(0, 500).map(str) | st.just("N")))
 def test_text_of_numbers_and_words_comes_back(table: Any, texts: list[str]) -> None:

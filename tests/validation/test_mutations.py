@@ -138,7 +138,7 @@ def without_draws(function: Any) -> Any:
 
 
 def scaled_by_the_largest(_: Any) -> Any:
-    def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0) -> Any:
+    def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0, **_: Any) -> Any:
         bounds = np.asarray(by_record)
         finite = np.isfinite(bounds)
         risk = np.where(finite, bounds / bounds[finite].max(), 1.0)
@@ -148,11 +148,40 @@ def scaled_by_the_largest(_: Any) -> Any:
 
 
 def shares_of_the_largest(_: Any) -> Any:
-    def shares(by_record: Any) -> Any:
+    def shares(by_record: Any, **_: Any) -> Any:
         bounds = np.asarray(by_record)
         return bounds / np.max(bounds, where=np.isfinite(bounds), initial=0.0)
 
     return shares
+
+
+def population_spread(_: Any) -> Any:
+    return lambda x: float(np.var(x))
+
+
+def steeper_curve(function: Any) -> Any:
+    return lambda values: function(1.01 * values)
+
+
+def without_the_weights_own_sum(function: Any) -> Any:
+    """The importance weights not normalised: the constant cancels only where all sums agree."""
+
+    def posterior(log_w: Any, datasets: Any, log_prior: Any) -> Any:
+        top = log_w.max(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = top + np.log(np.exp(log_w - top).sum(axis=0))
+        extra = np.where(np.isfinite(sums), sums, 0.0) * datasets.shape[1]
+        return function(log_w, datasets, log_prior + extra)
+
+    return posterior
+
+
+def prior_added_to_logs(function: Any) -> Any:
+    return lambda log_w, datasets, log_prior: function(log_w, datasets, np.exp(log_prior))
+
+
+def every_weight_one(function: Any) -> Any:
+    return lambda *given, weights, **named: function(*given, **named)
 
 
 def unlimited_scalar(_: Any) -> Any:
@@ -245,10 +274,7 @@ def root_of_the_average(function: Any) -> Any:
 
 
 def with_the_record_itself(function: Any) -> Any:
-    def covered(ordered: Any, balls: Any, least: int, others: Any) -> Any:
-        return function(ordered, balls, least, lambda outside: others(outside + 1))
-
-    return covered
+    return lambda outside, order: function(outside + 1, order)
 
 
 def half_open_balls(function: Any) -> Any:
@@ -429,6 +455,10 @@ def other_margin(function: Any) -> Any:
     return share
 
 
+def of_one_record_fewer(function: Any) -> Any:
+    return lambda outside, order: function(outside, order - 1)
+
+
 def down_to_the_database(_: Any) -> Any:
     def scaled(weights: Any, by_record: Any, *, epsilon: float, psi: Any = None) -> Any:
         finite = by_record[np.isfinite(by_record)]
@@ -514,6 +544,7 @@ LW, FROM_BOUNDS = (
 SCALED = "pyvws.weights.weights:scaled_bounds"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws.validation.cases.weights:count_weights"
+ATTRIBUTE = "pyvws.validation.cases.attribute_risk:attribute_risk"
 REWEIGHT = "pyvws.weights.reweight:reweight"
 RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
@@ -530,6 +561,7 @@ TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
 RISKS = "pyvws.validation.cases.evaluation:"
 PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
+FOURS = "pyvws.risks.pairwise:four_way_weights"
 BINS, HISTOGRAM = (
     "pyvws.mechanisms.histogram.bins:",
     "pyvws.mechanisms.histogram.perturbed_histogram:",
@@ -595,12 +627,19 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (LW, "pyvws.weights.weights:lipschitz_bounds", one_ulp_more),
     (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
     (SCALED, SCALED, shares_of_the_largest),
+    (SCALED, "pyvws.weights.weights:_exp", steeper_curve),
+    (SCALED, "pyvws.r_numbers.rarith:var", population_spread),
+    (LW, "pyvws.weights.weights:_exp", steeper_curve),
+    (FROM_BOUNDS, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (CW, "pyvws.weights.weights:_scaled", unclipped),
     (CW, "pyvws.weights.weights:_scaled", without_shift),
     (COUNT, CW, one_ulp_more),
     (COUNT, "pyvws.weights.weights:_scaled", unclipped),
     (COUNT, "pyvws.risks.identification_risk:count_inside", open_ball),
     (SW, SW, unlimited_scalar),
+    (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
+    (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
+    (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
     (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),
@@ -613,12 +652,15 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
     (MATCH, "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
     (MATCH, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (PAIRS, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (PAIRS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (PAIRS, "pyvws.risks.pairwise:_covered", half_open_balls),
     (PAIRS, "pyvws.risks.pairwise:pattern_codes", only_the_first_column),
     (PAIRS, PAIRS, without_scale),
-    (TRIPLES, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (TRIPLES, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", of_one_record_fewer),
+    (FOURS, FOURS, without_scale),
     (CLAMP, CLAMP, weights_outside_the_clamp),
     (CLAMP, CLAMP, only_from_below),
     (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),

@@ -74,6 +74,33 @@ def test_order_duplicates_units_and_direction(bounds, scale, seed):
     assert (weights_from_bounds(bounds, c=c, g=g + 0.25) >= found).all()
 
 
+@given(bounds_lists, scales)
+@few
+def test_the_other_maps_against_loops(bounds, scale):
+    """Both rise with the bound; softmax is 1/2 at the mean, logistic reads one bound alone."""
+    c, g = scale
+    middle, spread = np.mean(bounds), np.std(bounds, ddof=1)
+    risks = {
+        "softmax": [1 / (1 + math.exp(-1.69897 * (f - middle) / spread)) for f in bounds],
+        "logistic": [math.tanh(f / 4) for f in bounds],
+    }
+    for map, expected in risks.items():
+        found = scaled_bounds(bounds, map=map)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert (np.diff(found[np.argsort(bounds)]) >= 0).all()
+        weights = weights_from_bounds(bounds, c=c, g=g, map=map)
+        assert weights.tolist() == risk_weights(found, c=c, g=g).tolist()
+        assert (
+            lipschitz_weights(-np.array([bounds]), c=c, g=g, map=map).tolist() == weights.tolist()
+        )
+    first = scaled_bounds(bounds[:1], map="logistic")
+    assert first.tolist() == scaled_bounds(bounds, map="logistic")[:1].tolist()
+    counts = np.arange(1.0, len(bounds) + 1)
+    repeated = scaled_bounds(np.repeat(bounds, counts.astype(int)), map="softmax")
+    once = scaled_bounds(bounds, map="softmax", counts=counts)
+    assert np.repeat(once, counts.astype(int)).tolist() == repeated.tolist()
+
+
 @given(
     st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
         lambda shape: npst.arrays(np.float64, shape, elements=any_terms)
@@ -133,6 +160,19 @@ def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
     by_record = lipschitz_bounds(log_lik).by_record
     assert by_record.tolist() == [2.0, 3.0, 6.0, np.inf, np.inf]
     assert weights_from_bounds(by_record).tolist() == [1.0, 0.75, 0.0, 0.0, 0.0]
+    for map in ("softmax", "logistic"):
+        kept = weights_from_bounds(by_record[:3], map=map).tolist()
+        assert weights_from_bounds(by_record, map=map).tolist() == [*kept, 0.0, 0.0]
+
+
+def test_bounds_far_apart_overflow_no_map():
+    assert scaled_bounds([0.0, *[1.0] * 10**6], map="softmax")[0] == 0.0
+    assert scaled_bounds([0.0, 1e300], map="logistic").tolist() == [0.0, 1.0]
+    with pytest.raises(InputError, match="standard deviation"):
+        scaled_bounds([0.0, 1e300], map="softmax")
+    with pytest.raises(InputError, match="equal"):
+        scaled_bounds([2.0, 2.0], map="softmax")
+    assert scaled_bounds([2.0, 2.0], map="logistic") == pytest.approx([math.tanh(0.5)] * 2)
 
 
 def test_special_values_collapse():

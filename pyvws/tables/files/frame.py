@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, positions
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
+from pyvws.tables.files.kinds import floats_of
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
@@ -179,24 +180,6 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
             "1 would be another unit than '1'. Turn all ids into text."
         )
     return np.asarray(codes, dtype=np.intp)
-
-
-def holds_numbers(column: nw.Series[Any]) -> bool:
-    """Whether a column's type is one of numbers, or of Python's decimals as objects."""
-    if column.dtype == nw.Object and column.implementation.is_pandas():
-        import pandas as pd
-
-        return pd.api.types.infer_dtype(column.to_native(), skipna=True) == "decimal"
-    return column.dtype.is_numeric()
-
-
-def floats_of(column: nw.Series[Any]) -> Floats:
-    """A column of numbers as floats (N,), NaN where empty: of a decimal the float nearest to it."""
-    if column.dtype.is_decimal():
-        column = column.cast(nw.String)  # Arrow's own cast rounds twice.
-    if column.dtype.is_integer() and column.implementation.is_pyarrow():
-        return np.asarray(column.to_numpy(), np.float64)  # Arrow's own cast refuses 2^53 + 1.
-    return np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
 
 
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:

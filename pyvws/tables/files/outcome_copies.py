@@ -16,9 +16,9 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.tables.files.dates import EPOCH, days_or_empty
 from pyvws.tables.files.frame import OutcomeKind, open_frame
 from pyvws.tables.files.headers import named, shown_names
+from pyvws.tables.files.labels import EPOCH, days_or_empty
 from pyvws.tables.files.write import NO_PLACE
 
 _FEWEST: Final = 8  # In fewer records the rank order may arise by chance.

@@ -17,9 +17,15 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.dates import EPOCH, as_days, days_of, days_or_number, holds_dates, iso_of
-from pyvws.tables.files.frame import floats_of, holds_numbers
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.kinds import (
+    days_of,
+    distinct,
+    floats_of,
+    has_labels,
+    holds_dates,
+    holds_numbers,
+)
+from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
     around,
@@ -30,7 +36,7 @@ from pyvws.tables.proposal.numbers import (
 )
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
-from pyvws.tables.schema.levels import distinct, has_labels, native_levels
+from pyvws.tables.schema.write_values import native_levels
 
 _FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
@@ -126,7 +132,7 @@ def _proposed(column: nw.Series[Any]) -> Column:
         return _number(column)
     if holds_dates(column):
         try:
-            days = days_of(column, EPOCH, column.name)
+            days = days_of(column, EPOCH)
         except InputError:
             return _dropped(_TIMES)
         short = getattr(column.dtype, "time_unit", None) == "ns"
@@ -169,7 +175,7 @@ def _category(column: nw.Series[Any]) -> Column:
         return _dropped(spelled or _ID, "role")
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
-    native_levels(levels, column.name, column)  # Refuses categories such as intervals.
+    native_levels(levels, column)  # Refuses categories such as intervals.
     ordered = declared and column.implementation.is_pandas() and not empty
     return Column(
         model="ordinal" if ordered else "nominal",

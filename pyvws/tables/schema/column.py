@@ -11,8 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
-from pyvws.tables.files.dates import as_days, days_or_number, iso_date, iso_of
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
 from pyvws.tables.schema.conditions import level_numbers
 from pyvws.tables.schema.entries import labels, missing_codes, names, pair, refuse_no_text, several
 from pyvws.tables.schema.families import (

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.dates import as_days
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.labels import as_days, as_number, label_of
 
 Bools = NDArray[np.bool_]
 MISSING: Final = "missing"

@@ -25,7 +25,7 @@ from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import Condition, read_condition
 from pyvws.tables.schema.entries import names
-from pyvws.tables.schema.levels import how_many
+from pyvws.tables.schema.read_values import how_many
 
 NONE: Final = "none"
 """The level of the summary "last COLUMN" where no member before counts."""

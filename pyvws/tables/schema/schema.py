@@ -14,11 +14,12 @@ from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import open_frame
-from pyvws.tables.schema.coding import coded_columns, decoded_column
+from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
+from pyvws.tables.schema.read_values import coded_columns
+from pyvws.tables.schema.write_values import written_column
 
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
@@ -372,13 +373,10 @@ class Schema:
         for numbers outside their range. The message counts records: a row stands for `counts` (N,)
         of them, or for one.
         """
-        own = [name for name in self.used if name not in self.derived]
-        return coded_columns(
-            *(self.columns, own, open_frame(frame, least=1)),
-            public=self.public,
-            counts=counts,
-            by_schema=by_schema,
-        )
+        table = open_frame(frame, least=1)
+        own = {name: self.columns[name] for name in self.used if name not in self.derived}
+        check_columns(table, [*self.public, *own], role="The schema")
+        return coded_columns(own, table, counts=counts, by_schema=by_schema)
 
     def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""
@@ -397,7 +395,7 @@ class Schema:
         in. Numbers are rounded to `decimals`; whole numbers stay whole numbers if `like` has them.
         A missing number has the code that its part says, the first code without `parts` (M,).
         """
-        return decoded_column(self.columns[name], name, values, like=like, parts=parts)
+        return written_column(self.columns[name], name, values, like=like, parts=parts)
 
 
 class _named:

@@ -263,7 +263,7 @@ def test_which_sources_are_strict_and_which_fits_clamp() -> None:
     made = {name: Censored(epsilon=1.0, weights=name, **given) for name, given in own.items()}
     assert {one.facts.claim for one in made.values()} == {"dp"}
     assert {one.window.kind for one in made.values()} == {"deviance"}
-    assert {name for name, one in made.items() if not one.clamps_every_fit} == {"reference"}
+    assert {name for name, one in made.items() if not one.facts.clamps_every_fit} == {"reference"}
     assert [one.facts.weights_source for one in made.values()] == list(own)
     assert made["reference"].reference == "old"
     for name in ("lw", "cw"):

@@ -97,7 +97,7 @@ class FormulaPlan(Plan):
         return self.entries is not None
 
     @property
-    def public_settings(self) -> dict[str, Any]:
+    def of_families(self) -> dict[str, Any]:
         (family,) = self.families
         own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
         return {name: getattr(family, name) for name in own}

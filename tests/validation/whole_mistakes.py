@@ -170,7 +170,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "exponents over the largest",
-        (("pyvws.synthesis.checked_table:survey_exponents", over_the_largest),),
+        (("pyvws.plan.reading:survey_exponents", over_the_largest),),
         "statement/release-survey",
     ),
     (

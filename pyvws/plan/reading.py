@@ -63,15 +63,12 @@ def read_roles(
         raise InputError(
             f"Column {plan.unit!r} of unit has one value. A run needs two units or more."
         )
+    exponents = None
+    if weighed is not None:
+        exponents = weighed / (plan.mean_exponent or np.average(weighed, weights=counts))
     return ReadRoles(
         known=[np.asarray(column.astype(object)) for column in known.values()],
         weights=weights,
-        exponents=None if weighed is None else survey_exponents(weighed, plan, counts),
+        exponents=exponents,
         units=units,
     )
-
-
-def survey_exponents(weights: Floats, plan: Plan, counts: Floats | None) -> Floats:
-    """Survey weights (N,) over their public mean, or over the table's without a public one."""
-    mean = plan.mean_exponent or float(np.average(weights, weights=counts))
-    return np.asarray(weights / mean)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
@@ -16,7 +15,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.frame import open_frame, written_as_text
 
 
 def check_table(
@@ -26,20 +25,21 @@ def check_table(
     plan: Plan | None = None,
     counts: Floats | None = None,
     units: NDArray[np.intp] | None = None,
-    written: Collection[str] = (),
+    released: Any = None,
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
 
     `plan` is that of the whole header where the table is a tally, which lacks the columns that are
     only released. `counts` (N,) are the records that each row of a tally stands for, and `units`
-    (N,) the kinds of units that the rows belong to, where there are units. The file has text in the
-    columns `written`, whose types here follow from the cells, so that no type of a released column
-    may follow from them. By a schema, and under a strict claim, that holds for every table.
+    (N,) the kinds of units that the rows belong to, where there are units. Where `released` has the
+    same cells as text, types here follow from the cells, so that no type of a released column may
+    follow from them. By a schema, and under a strict claim, that holds for every table.
     """
     if settings.mechanism.takes_table:  # type: ignore[union-attr]
         return counted_records(table, settings)
     frame = open_frame(table, least=2 if counts is None else 1)
-    plan = settings.planned(frame, plan)
+    plan = (plan or settings.plan.on(frame)).designed(frame)
+    written = () if released is None else written_as_text(frame, released)
     by_schema = frame.columns if plan.types_are_public else written
     roles = read_roles(frame, plan, counts, units)
     coded = plan.coded(frame, counts, roles.units, by_schema)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
@@ -313,10 +312,6 @@ class RunSettings:
 
             check_grid(self.settings, one.family, one.K, mechanism.windows)
         return plan
-
-    def planned(self, frame: nw.DataFrame[Any], plan: Plan | None = None) -> Plan:
-        """The whole plan of a run on a table; `plan` is that of its header, if it was made."""
-        return self.checked((plan or self.plan.on(frame)).designed(frame))
 
     @property
     def sampler(self) -> SamplerSettings:

@@ -42,9 +42,9 @@ def read_roles(
 
     A tally has the `kinds` (N,) of its units, and `counts` (N,) of each row.
     """
-    mechanism = plan.run.mechanism
-    named, survey, units = mechanism.weight_column, plan.exponents, kinds
-    known = plain_columns(frame, mechanism.known, role="known")
+    facts = plan.run.mechanism.facts
+    named, survey, units = facts.weight_column, plan.exponents, kinds
+    known = plain_columns(frame, facts.known, role="known")
     weights = None if named is None else numeric_column(frame, named, role="weight_column")
     weighed = None if survey is None else numeric_column(frame, survey, role="survey_weight")
     if plan.unit is not None and kinds is None:

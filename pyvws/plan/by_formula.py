@@ -97,7 +97,7 @@ class FormulaPlan(Plan):
         return self.entries is not None
 
     @property
-    def public_settings(self) -> dict[str, Any]:
+    def of_families(self) -> dict[str, Any]:
         (family,) = self.families
         own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
         return {name: getattr(family, name) for name in own}
@@ -114,7 +114,8 @@ class FormulaPlan(Plan):
             kept=tuple(table.columns) if self.run.keep == "all" else self.kept,
             written={"formula": formula},
         )
-        return plan.named(table)
+        named: Plan = self.run.checked(plan.named(table))
+        return named
 
     def designed(self, frame: nw.DataFrame[Any]) -> Plan:
         if self.entries is not None:
@@ -122,7 +123,9 @@ class FormulaPlan(Plan):
         design = make_design(frame, self.formula, outcome=self.outcome)
         (one,) = self.conditionals
         made = replace(one, K=len(design.names), design=design)
-        return replace(self, predictors=design.predictors, conditionals=(made,))
+        plan = replace(self, predictors=design.predictors, conditionals=(made,))
+        designed: Plan = self.run.checked(plan)
+        return designed
 
     def _by_schema(self, frame: nw.DataFrame[Any]) -> Plan:
         """The plan by a schema that takes levels and ranges of public columns from the table.
@@ -146,8 +149,10 @@ class FormulaPlan(Plan):
         }
         schema = Schema({**columns, self.outcome: column}, unit=self.unit)
         usual = {one.name: one.default for one in fields(self.run) if one.name in _BY_SCHEMA}
-        plan = SchemaPlan.of(self.run, schema)
-        return replace(plan, header=self.header, written={**usual, "schema": schema})
+        written = {**usual, "schema": schema}
+        plan = replace(SchemaPlan.of(self.run, schema), header=self.header, written=written)
+        checked: Plan = self.run.checked(plan)
+        return checked
 
     def coded(
         self,

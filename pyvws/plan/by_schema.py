@@ -106,7 +106,7 @@ class SchemaPlan(Plan):
         return any(self.schema.columns[name].rules for name in self.schema.synthesized)
 
     @property
-    def public_settings(self) -> dict[str, Any]:
+    def of_families(self) -> dict[str, Any]:
         return {"schema": SCHEMA_FILE}
 
     @property

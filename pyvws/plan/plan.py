@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import Beside, CodedTable
 from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
+
+_OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +227,37 @@ class Plan(ABC):
 
     @property
     @abstractmethod
-    def public_settings(self) -> dict[str, Any]:
+    def of_families(self) -> dict[str, Any]:
         """The settings of families, or the schema, that a guarantee takes as public."""
+
+    @property
+    def public_settings(self) -> dict[str, Any]:
+        """The settings by name that a guarantee takes as chosen without the data.
+
+        They are the families', the constants of strict weights, a public number of rows and
+        systematic sampling. The engine grid's own follow from the formula too.
+        """
+        found, mechanism, records = self.of_families, self.run.mechanism, self.run.records
+        if mechanism.facts.weights_source in ("public", "reference", "staged"):
+            constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
+            found |= {name: value for name, value in constants.items() if value is not None}
+        if self.run.sampling != "independent":
+            found["sampling"] = self.run.sampling
+        return found | ({"records": records} if isinstance(records, int) else {})
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """The caveats of survey weights as exponents; none without them."""
+        if self.exponents is None:
+            return ()
+        by_data = (Phrase("mean-weight-from-data"),) if self.mean_exponent is None else ()
+        return (Phrase("survey-weights", {"column": self.exponents}), *by_data)
+
+    @property
+    def uses(self) -> tuple[Phrase, ...]:
+        """The unaccounted mean of the survey weights, where no public one is given."""
+        by_data = self.exponents is not None and self.mean_exponent is None
+        return (Phrase("mean-weight"),) if by_data else ()
 
     @abstractmethod
     def on(self, table: HasColumns) -> Plan:

@@ -38,7 +38,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally
-from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, written_as_text
+from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes
 from pyvws.tables.files.outcome_copies import OutcomeCopies
 from pyvws.tables.files.row_order import (
     RELEASED_ROW,
@@ -86,7 +86,7 @@ def large_release(
             "fit), or choose other settings."
         )
     _refuse_names(table)
-    plan = settings.checked(settings.plan.on(table))
+    plan = settings.plan.on(table)
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
         if plan.unit is not None:
@@ -112,7 +112,7 @@ def large_release(
         plan=plan,
         counts=counts,
         units=None if kinds.units is None else kinds.units.kinds,
-        written=written_as_text(typed, rows),
+        released=rows,
     )
     predictors = [name for name in plan.modelled if name in plan.public]
     for early, y in _searches(predictors, source.columns, checked):

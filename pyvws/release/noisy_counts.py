@@ -119,7 +119,7 @@ def counts_run(
         rho=noise.rho,
         conversion=noise.conversion,
         public_seed=seed,
-        public_settings={**settings.public(table.plan), "measure": mechanism.measure},
+        public_settings={**table.plan.public_settings, "measure": mechanism.measure},
     )
     return NoisyCountsRun(
         settings=settings,

@@ -43,7 +43,6 @@ from pyvws.synthesis.open_loop import grid_settings, open_loop
 from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
 from pyvws.synthesis.program_source import UNCHECKED, program_caveats
 from pyvws.synthesis.settings import RunSettings
-from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
 from pyvws.tables.files.row_order import RowNumbers
 
 _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
@@ -142,7 +141,8 @@ def fitted_run(
     console: list[str] = []
     if loop is None:
         loop = open_loop(
-            *(settings, table),
+            settings,
+            table,
             seed=seed,
             listener=listener,
             multiplicity=multiplicity,
@@ -255,10 +255,11 @@ def _statement(
         *outside_caveats(settings.existing_fit),
     )
     unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
+    of_columns = _of_columns(table, weighting, final)
     return PrivacyStatement(
         **shared_facts(settings, table),
         claim="none" if unknown else mechanism.facts.claim,
-        mechanism_caveats=(*mechanism.facts.caveats, *own, *survey_caveats(table.plan)),
+        mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
         unchecked=settings.unchecked,
         mechanism_words=(
             {"title": mechanism.facts.title, "explanation": mechanism.facts.explanation}
@@ -275,7 +276,7 @@ def _statement(
         enforced=enforced,
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
-        **_of_columns(table, weighting, final),
+        **of_columns,
         columns_numbered=tuple(table.ids),
         unit=table.plan.unit,
         members=table.members is not None,
@@ -291,7 +292,7 @@ def _statement(
         model_caveats=() if brings_values(settings) else loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=(
-            *survey_uses(table.plan),
+            *table.plan.uses,
             *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
             *_uses(mechanism, loop, weighting, final),
         ),
@@ -306,7 +307,7 @@ def _statement(
         engine=final.posterior.engine,
         exact_draws=settings.is_exact,
         approximated=final.posterior.approximated,
-        public_settings={**settings.public(table.plan), **grid_settings(settings, loop.model)},
+        public_settings={**table.plan.public_settings, **grid_settings(settings, loop.model)},
     )
 
 

@@ -24,7 +24,6 @@ from pyvws.synthesis.given_values import refuse_without_order
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.files.frame import written_as_text
 from pyvws.tables.files.outcome_copies import look_for_copies
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
 from pyvws.tables.files.steps import open_large, open_lazy
@@ -106,8 +105,7 @@ class Synthesizer(RunSettings):
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
             )
-        written = () if release_frame is None else written_as_text(frame, release_frame)
-        table = check_table(frame, self, written=written)
+        table = check_table(frame, self, released=release_frame)
         look_for_copies(frame, table.unchanged, table.sought)
         run = open_draws(self, table, seed=seed, listener=listener)
         drawn = draw_whole(run)

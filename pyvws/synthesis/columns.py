@@ -9,11 +9,11 @@ import narwhals as nw
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
 from pyvws.tables.files.frame import narwhal_view
-from pyvws.tables.files.steps import LargeTable, named_errors, open_lazy
+from pyvws.tables.files.steps import LargeTable, lazy_source, named_errors
 
 
-def collected(table: Any, plan: Plan) -> tuple[Any, bool]:
-    """A lazy frame's columns that the run reads, loaded once, or another table unchanged.
+def collected(table: Any, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
+    """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
 
     The function also says whether the rows have an order of their own. If the frame's engine
     promises no order, the function sorts the rows by their values, public columns first, so that
@@ -21,8 +21,8 @@ def collected(table: Any, plan: Plan) -> tuple[Any, bool]:
     """
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
-        return table, True
-    source = open_lazy(table, keep_order=plan.run.keep_order)
+        return frame, True
+    source = lazy_source(frame, keep_order=plan.run.keep_order)
     plan = plan.on(source)
     columns = [name for name in source.columns if name in {*plan.read, *plan.ids}]
     ordered = isinstance(source, LargeTable)
@@ -36,4 +36,4 @@ def collected(table: Any, plan: Plan) -> tuple[Any, bool]:
         if not ordered:
             units = [] if plan.unit is None else [plan.unit]
             rows = rows.sort(list(dict.fromkeys([*plan.public, *units, *plan.modelled])))
-        return rows.to_native(), ordered
+        return rows, ordered

@@ -37,6 +37,7 @@ def open_loop(
 ) -> SynthesisLoop:
     """A loop on a checked table, before any fit; `log` gets what an engine prints."""
     model, cells, source = _modelled(settings, table, multiplicity, log)
+    reference = _reference(settings, table, log)
     return SynthesisLoop(
         model,
         cells if source.units is None else source.units,
@@ -44,7 +45,7 @@ def open_loop(
         settings=settings.sampler,
         seed=seed,
         listener=listener,
-        reference=_reference(settings, table, log),
+        reference=reference,
         keeps_tries=False,
     )
 

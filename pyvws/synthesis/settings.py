@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
@@ -49,7 +48,6 @@ _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
 _TYPES: Final = ("schema", "table")
 _NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
-_OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +258,9 @@ class RunSettings:
         self._keep("records", plan.rows if self.records is None else self.records)
         self._keep("plan", plan)
         self.checked(plan)
+        mechanism: Any = self.mechanism
+        if mechanism.facts.takes_table:  # Refuses what cannot be counted.
+            counted_table(cast(Schema, plan.schema), mechanism.measure)
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -294,8 +295,6 @@ class RunSettings:
         refuse_plan(plan)
         refuse_beside_given(self)
         mechanism: Any = self.mechanism
-        if mechanism.facts.takes_table:
-            counted_table(cast(Schema, plan.schema), mechanism.measure)
         if mechanism.facts.clamps:
             for family in plan.families:
                 refuse_unclamped(family)
@@ -313,10 +312,6 @@ class RunSettings:
 
             check_grid(self.settings, one.family, one.K, mechanism.facts.windows)
         return plan
-
-    def planned(self, frame: nw.DataFrame[Any], plan: Plan | None = None) -> Plan:
-        """The whole plan of a run on a table; `plan` is that of its header, if it was made."""
-        return self.checked((plan or self.plan.on(frame)).designed(frame))
 
     @property
     def sampler(self) -> SamplerSettings:
@@ -409,21 +404,6 @@ class RunSettings:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
         own = cast(Mechanism, self.mechanism).facts.own_epsilon
         return self.epsilon if own is None else own
-
-    def public(self, plan: Plan) -> dict[str, Any]:
-        """The settings by name that a guarantee takes as chosen without the data.
-
-        They are the family's, the constants of strict weights, a public number of rows and
-        systematic sampling. The engine grid's own follow from the formula too.
-        """
-        found = plan.public_settings
-        mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.facts.weights_source in ("public", "reference", "staged"):
-            constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
-            found |= {name: value for name, value in constants.items() if value is not None}
-        if self.sampling != SAMPLINGS[0]:
-            found["sampling"] = self.sampling
-        return found | ({"records": self.records} if isinstance(self.records, int) else {})
 
     def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""

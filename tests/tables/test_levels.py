@@ -144,9 +144,9 @@ def test_a_copy_of_labels_is_refused(copy: list[str]) -> None:
     table = pl.DataFrame({"y": TEXT * 5, "same": copy * 5, "other": ["a", "b", "c"] * 5})
     coded = coded_column(open_frame(table), "y", role="outcome")
     sought = {"y": (coded.codes, coded.values)}
-    look_for_copies(table, ["y", "other"], sought)
+    look_for_copies(open_frame(table), ["y", "other"], sought)
     with pytest.raises(InputError, match="equal the outcome 'y'"):
-        look_for_copies(table, ["y", "same", "other"], sought)
+        look_for_copies(open_frame(table), ["y", "same", "other"], sought)
 
 
 @pytest.mark.parametrize(

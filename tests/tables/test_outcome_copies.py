@@ -20,6 +20,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import DisclosureWarning, InputError
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.outcome_copies import OutcomeCopies, look_for_copies
 
 pytestmark = pytest.mark.runs
@@ -69,7 +70,9 @@ def told(columns: dict[str, Any], y: Any) -> list[str]:
     table = pl.DataFrame({**columns, "y": y})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        look_for_copies(table, table.columns, {"y": (table["y"].to_numpy().astype(float), "real")})
+        look_for_copies(
+            open_frame(table), table.columns, {"y": (table["y"].to_numpy().astype(float), "real")}
+        )
     assert all(warning.category is DisclosureWarning for warning in caught)
     return [str(warning.message) for warning in caught]
 
@@ -129,10 +132,10 @@ def test_what_is_no_copy_passes_without_a_word() -> None:
     assert told({"share": (_AMOUNT > 5000).astype(int)}, _AMOUNT / 1e5) == []  # Rounds to 0.
     assert told({"lists": [[1]] * _N, "none": [None] * _N}, _AMOUNT) == []
     strange = pd.DataFrame({"y": _AMOUNT, "mixed": ["a", 2, None] * 40})
-    look_for_copies(strange, list(strange.columns), {"y": (_AMOUNT, "real")})
+    look_for_copies(open_frame(strange), list(strange.columns), {"y": (_AMOUNT, "real")})
     odd = pd.DataFrame({"y": _COUNT, "mixed": [*map(str, _COUNT[:60]), *_COUNT[60:]]})
     with pytest.raises(InputError, match="would release the outcome: mixed"):
-        look_for_copies(odd, list(odd.columns), {"y": (_COUNT.astype(float), "real")})
+        look_for_copies(open_frame(odd), list(odd.columns), {"y": (_COUNT.astype(float), "real")})
 
 
 @pytest.mark.parametrize("name", ORDERS)
@@ -223,8 +226,8 @@ def test_types_that_only_pandas_has_are_compared_as_text(column):
     frame = pd.DataFrame({"y": np.arange(20.0), "c": column, "text": column.astype(str)})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DisclosureWarning)
-        look_for_copies(frame, ["c"], {"y": (np.arange(20.0), "real")})
-        look_for_copies(frame, ["text"], {"y": (np.arange(20.0), "real")})
+        look_for_copies(open_frame(frame), ["c"], {"y": (np.arange(20.0), "real")})
+        look_for_copies(open_frame(frame), ["text"], {"y": (np.arange(20.0), "real")})
     told = [str(one.message).replace("text", "c") for one in caught]
     assert told in ([], told[:1] * 2)
 
@@ -232,7 +235,7 @@ def test_types_that_only_pandas_has_are_compared_as_text(column):
 def test_a_first_record_in_place_of_names_is_not_told():
     table = pd.DataFrame({"4711": np.arange(20.0), "99.25": np.arange(20.0) ** 2})
     with pytest.warns(DisclosureWarning) as caught:
-        look_for_copies(table, ["4711"], {"99.25": (table["99.25"].to_numpy(), "real")})
+        look_for_copies(open_frame(table), ["4711"], {"99.25": (table["99.25"].to_numpy(), "real")})
     said = str(caught[0].message)
     assert "outcome 'column 2'" in said
     assert "4711" not in said

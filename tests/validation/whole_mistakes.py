@@ -47,12 +47,13 @@ def values_alone(conditionals: Any) -> Any:
     return wrong
 
 
-def over_the_largest(exponents: Any) -> Any:
+def over_the_largest(read: Any) -> Any:
     """Survey weights over the largest of them, whatever mean is public."""
 
     def wrong(*arguments: Any) -> Any:
-        found = exponents(*arguments)
-        return None if found is None else found / found.max()
+        roles = read(*arguments)
+        e = roles.exponents
+        return roles if e is None else dataclasses.replace(roles, exponents=e / e.max())
 
     return wrong
 
@@ -170,7 +171,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "exponents over the largest",
-        (("pyvws.synthesis.checked_table:survey_exponents", over_the_largest),),
+        (("pyvws.synthesis.checked_table:read_roles", over_the_largest),),
         "statement/release-survey",
     ),
     (

@@ -16,7 +16,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.tables.files.frame import OutcomeKind, open_frame
+from pyvws.tables.files.frame import OutcomeKind
 from pyvws.tables.files.headers import named, shown_names
 from pyvws.tables.files.labels import EPOCH, days_or_empty
 from pyvws.tables.files.write import NO_PLACE
@@ -137,13 +137,14 @@ class OutcomeCopies:
 
 
 def look_for_copies(
-    table: Any, columns: Sequence[str], outcomes: Mapping[str, tuple[Floats, OutcomeKind]]
+    frame: nw.DataFrame[Any],
+    columns: Sequence[str],
+    outcomes: Mapping[str, tuple[Floats, OutcomeKind]],
 ) -> None:
     """Refuse copies, and warn of columns in rank order, in a table in memory.
 
     `outcomes` has the values (N,) of each outcome before any rounding, and their kind.
     """
-    frame = open_frame(table)
     kept = [name for name in columns if name not in outcomes]
     values = {name: _series(frame[name]) for name in kept}
     for outcome, (y, kind) in outcomes.items():

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import column_names, narwhal_view
+from pyvws.tables.files.frame import narwhal_view
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import (
     CSV_NULLS,
@@ -277,13 +277,18 @@ def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable
                 f"table must be a path or a lazy frame. Got {type(table).__name__}, which is in "
                 "memory. For a table in memory use fit(...).write(folder)."
             )
-        name = f"the {frame.implementation.name.lower()} frame"
-        if frame.implementation.is_polars():
-            plan = frame.to_native()
-            return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
-        if keep_order:
-            raise InputError(
-                f"{name}: the frame's engine keeps no order of rows. Take keep_order out, or give "
-                "a file."
-            )
-        return LazyTable(frame, column_names(frame), name)
+        return lazy_source(frame, keep_order=keep_order)
+
+
+def lazy_source(frame: nw.LazyFrame[Any], *, keep_order: bool) -> LargeTable | LazyTable:
+    """A plan to read a lazy frame; InputError for an order that its engine does not keep."""
+    name = f"the {frame.implementation.name.lower()} frame"
+    if frame.implementation.is_polars():
+        plan = frame.to_native()
+        return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
+    if keep_order:
+        raise InputError(
+            f"{name}: the frame's engine keeps no order of rows. Take keep_order out, or give a "
+            "file."
+        )
+    return LazyTable(frame, list(frame.columns), name)

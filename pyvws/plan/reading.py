@@ -1,0 +1,74 @@
+"""Read once what a run takes of a table besides the columns that its plan codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.plan.plan import Plan
+from pyvws.tables.files.frame import numeric_column, plain_columns, unit_codes
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.read_values import how_many
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRoles:
+    """What columns tell by their role in a run.
+
+    They are the known columns' values, the public weights (N,) that a mechanism names, survey
+    weights over their mean (N,) where these are exponents, and each record's unit of privacy (N,),
+    0 to H - 1, where a unit may have several records.
+    """
+
+    known: list[Any]
+    weights: Floats | None
+    exponents: Floats | None
+    units: NDArray[np.intp] | None
+
+
+def read_roles(
+    frame: nw.DataFrame[Any],
+    plan: Plan,
+    counts: Floats | None,
+    kinds: NDArray[np.intp] | None,
+) -> ReadRoles:
+    """The columns with a role; InputError for values that the role cannot have.
+
+    A tally has the `kinds` (N,) of its units, and `counts` (N,) of each row.
+    """
+    facts = plan.run.mechanism.facts
+    named, survey, units = facts.weight_column, plan.exponents, kinds
+    known = plain_columns(frame, facts.known, role="known")
+    weights = None if named is None else numeric_column(frame, named, role="weight_column")
+    weighed = None if survey is None else numeric_column(frame, survey, role="survey_weight")
+    if plan.unit is not None and kinds is None:
+        units = unit_codes(frame, plan.unit)
+    if weights is not None and not ((weights >= 0.0) & (weights <= 1.0)).all():
+        raise InputError(
+            f"Column {named!r} of weight_column has values outside [0, 1]. Scale it by constants "
+            "that are known without the table."
+        )
+    if weighed is not None and ((weighed < 0.0).any() or not (weighed > 0.0).any()):
+        raise InputError(
+            f"Column {survey!r} of survey_weight has negative weights, or none above 0. Check the "
+            "column."
+        )
+    if units is not None and how_many(places_in(units) == 0, counts) < 2:
+        raise InputError(
+            f"Column {plan.unit!r} of unit has one value. A run needs two units or more."
+        )
+    exponents = None
+    if weighed is not None:
+        exponents = weighed / (plan.mean_exponent or np.average(weighed, weights=counts))
+    return ReadRoles(
+        known=[np.asarray(column.astype(object)) for column in known.values()],
+        weights=weights,
+        exponents=exponents,
+        units=units,
+    )

@@ -137,10 +137,7 @@ def _of_draws(names: Iterable[Any]) -> list[int]:
 
 
 def told(value: Any) -> str:
-    """A setting for a message: the setting as given, or the type alone of an array or a column.
-
-    A user may pass an array of data as a setting by mistake, and messages never show data.
-    """
+    """A setting for a message, or the type alone of an array: messages never show data."""
     plain = value is None or isinstance(value, (str, int, float, tuple, list, np.generic))
     return repr(value) if plain else f"a value of type {type(value).__name__}"
 

@@ -63,10 +63,7 @@ def lives(pid: int) -> bool:
 
 
 def _locked(path: Path) -> int | None:
-    """A handle that holds a lock on a folder; None where folders take no locks.
-
-    Raises BlockingIOError where another process holds the lock.
-    """
+    """A handle that holds a folder's lock, or None without locks; BlockingIOError where held."""
     try:
         import fcntl
     except ImportError:

@@ -154,10 +154,7 @@ def _beside(place: Path, mark: str) -> Path:
 
 
 def _sweep(place: Path) -> None:
-    """Remove the folders that dead runs left beside `place`, for any output.
-
-    A folder of `place` itself comes back where a run died between two renames.
-    """
+    """Remove the folders that dead runs left beside `place`; one replaced half-way comes back."""
     pattern = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():
         return

@@ -32,18 +32,11 @@ _PACKAGE = Path(__file__).parents[1]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _TELL: ContextVar[Callable[[], None] | None] = ContextVar("_TELL", default=None)
 _UNUSED_SECONDS = 90 * 24 * 3600
-_OPTIONS: Final[dict[str, Any]] = {
-    "error_model": "numpy",
-    "nogil": True,
-    "no_cfunc_wrapper": True,
-}
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 
 class _Uncollected(event.Listener):
-    """Python's garbage collector waits while numba compiles, which then takes less time.
-
-    What numba makes is mostly kept, so each collection reads all of it and frees little.
-    """
+    """Python's garbage collector waits while numba compiles, which keeps most of what it makes."""
 
     def __init__(self) -> None:
         self._lock, self._compiling, self._paused = Lock(), 0, False
@@ -112,10 +105,7 @@ def summing_kernel(function: _Function) -> _Function:
 
 
 def kernel_of_kernels(function: _Function) -> _Function:
-    """Compile, for this process alone, a function that closes over a kernel.
-
-    numba would take the kernel in each process for another one, and keep a copy of each on disk.
-    """
+    """Compile, for this process alone, a function that closes over a kernel."""
     compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
     kept: _Function = compiled
     return kept
@@ -147,10 +137,7 @@ def _kept(function: Callable[..., Any]) -> bool:
 
 
 class _Kernel:
-    """A function as a part of the kernels that call it, and as one that Python calls.
-
-    Each of the two is compiled where it is first needed.
-    """
+    """A function as a part of kernels that call it, and as one that Python calls."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.py_func, self._options = function, options

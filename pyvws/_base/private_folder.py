@@ -18,10 +18,7 @@ from pyvws._base.claims import abandoned, claimed_folder
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A new, empty folder of mode 0700 in the system's temporary folder, removed in the end.
-
-    A killed process leaves it behind, and the next run on the same machine removes it.
-    """
+    """A new, empty folder of mode 0700 in the system's temporary folder, removed in the end."""
     sweep()
     name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"
     folder = Path(tempfile.gettempdir()) / name

@@ -23,11 +23,7 @@ def opendp_version() -> str:
 
 @contextmanager
 def contributed() -> Iterator[None]:
-    """Turn on OpenDP's "contrib" feature, which its noise needs, during the `with` block.
-
-    Outside the block the feature stays as the user set it. Raises MissingDependencyError where
-    OpenDP is missing.
-    """
+    """Turn on OpenDP's "contrib" feature, which its noise needs, during the `with` block."""
     opendp_version()
     from opendp.mod import OpenDPException, assert_features, disable_features, enable_features
 

@@ -91,10 +91,7 @@ def setting(default: T, said: str | dict[str, Setting], **more: Any) -> T:
 
 
 def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
-    """The settings that a class declares on its fields, in order, with the class as their taker.
-
-    `panel` is the panel of the settings that declare none.
-    """
+    """The settings that a class declares, in order, with a `panel` for those without one."""
     hints = get_type_hints(owner)
     name = getattr(owner, "name", None)
     return [

@@ -102,11 +102,7 @@ def _value(name: str, text: str) -> Any:
 def planned(
     frame: Any, common: Mapping[str, Any], choices: Sequence[str] | None, epsilons: Sequence[float]
 ) -> tuple[list[Point], dict[str, str]]:
-    """The points to run, cheap ones first, and the reason of each usual choice that has none.
-
-    A choice that the user names must have a point; a usual choice that the table or the settings
-    refuse is left out.
-    """
+    """The points to run, cheap ones first, and the reason of each usual choice that has none."""
     asked = sorted({positive(float(epsilon), "epsilons") for epsilon in epsilons})
     usual = OF_OUTCOME if common.get("schema") is None else OF_TABLE
     texts = [" ".join(text.split()) for text in (usual if choices is None else choices)]

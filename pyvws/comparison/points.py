@@ -53,10 +53,7 @@ def point_key(point: Point, seed: int) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """What the points of each seed need; other processes get it as it is.
-
-    `points` are all points in their order, `end` the time at which no fit goes on.
-    """
+    """What the points of each seed need; `end` is the time at which no fit goes on."""
 
     frame: Any
     points: Sequence[Point]

@@ -69,10 +69,7 @@ class ChainEngine(StanEngine):
 
 
 def run_chains(
-    commands: list[list[str]],
-    folder: Path,
-    settings: SamplerSettings,
-    progress: Progress | None,
+    commands: list[list[str]], folder: Path, settings: SamplerSettings, progress: Progress | None
 ) -> list[int]:
     """Run one command a chain in `folder`; chain c prints to c.console.log; their exit codes.
 

@@ -47,10 +47,7 @@ class CompiledTarget:
         self.density, self.draw = _functions(self.arguments.kinds, *names)
 
     def moves(self, z: Floats) -> bool:
-        """Whether the density at z (D,) is finite, and its gradient finite and nowhere near 0.
-
-        A sampler that scales its first steps by this gradient goes astray from any other point.
-        """
+        """Whether density and gradient are finite at z (D,), and the gradient nowhere near 0."""
         gradient, value = np.zeros(len(z)), np.zeros(1)
         call, words = self.density.ctypes, self.arguments.words
         doubles = (array.ctypes.data_as(call.argtypes[1]) for array in (z, gradient, value))

@@ -23,9 +23,8 @@ _FLOAT, _WHOLE = "d", "l"
 class PackedArguments:
     """Groups of arguments as `words` in memory, and the text `kinds` that says how to read them.
 
-    Letters in `kinds` give the kind of each argument: f or i with the number of dimensions for an
-    array of doubles or whole numbers, d or l for one double or whole number. Commas part the
-    arguments and semicolons the groups. One word before the arguments holds a count.
+    A letter is an argument's kind: f or i with its dimensions for an array of doubles or whole
+    numbers, d or l for one of them; commas part arguments, semicolons groups.
     """
 
     def __init__(self, groups: Groups) -> None:

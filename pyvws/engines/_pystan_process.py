@@ -34,11 +34,7 @@ def load_module(path: str | Path) -> Any:
 
 
 def build(program: str, folder: str) -> int:
-    """Compile a program: 0 when FOLDER/model.so is written, 1 when the program does not compile.
-
-    httpstan builds in a cache of its own: this function moves the module out and removes the rest.
-    Python's own compiler flags ask for debug symbols, which take a quarter of the time.
-    """
+    """Compile a program into FOLDER/model.so: 0, or 1 where it does not compile."""
     target = Path(folder)
     os.environ["XDG_CACHE_HOME"] = str(target / "build")
     for name in ("CFLAGS", "CXXFLAGS"):

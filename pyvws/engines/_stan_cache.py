@@ -37,12 +37,11 @@ def cache_folder() -> Path:
 
 
 def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Path:
-    """The complete folder that holds the compiled program, built unless it is there.
+    """The complete folder that holds the program compiled by a `version` of Stan, built unless
+    there.
 
-    `version` names the Stan that compiles the program: each version has its own folder. `build`
-    writes into an empty folder; an error in `build` is passed on, and the cache keeps nothing. The
-    folder's mark is written last, so a build that was cut short does not count. Where another
-    process builds the program, this one waits for it.
+    `build` writes into an empty folder. The folder's mark is written last, so a build that was cut
+    short does not count. Where another process builds the program, this one waits.
     """
     key = json.dumps([version, platform.system(), platform.machine(), program])
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()

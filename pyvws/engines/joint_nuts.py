@@ -40,11 +40,7 @@ _REMEDY = (
 
 
 def sample_joint(
-    target: JointTarget,
-    settings: SamplerSettings,
-    *,
-    seed: int,
-    progress: Progress | None = None,
+    target: JointTarget, settings: SamplerSettings, *, seed: int, progress: Progress | None = None
 ) -> Posterior:
     """S = chains x draws of a table's clamped target; the same seed gives the same on any core
     count.

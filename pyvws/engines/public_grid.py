@@ -82,9 +82,8 @@ class PublicGrid:
         return np.ascontiguousarray(np.column_stack([*columns[:K], between, *columns[K:]]))
 
     def log_prior(self) -> Floats:
-        """Log prior probability (G,) of each cell, up to a constant, in nats.
-
-        It is -inf or not a number where no number holds a cell's probability.
+        """Log prior probability (G,) of each cell, up to a constant, in nats; not finite out of
+        range.
         """
         K = self.coefficients
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -100,11 +99,7 @@ class PublicGrid:
 
 
 def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
-    """The grid that the settings and the family decide, for K coefficients.
-
-    Raises InputError for a family that is no regression, more than three parameters, more than a
-    million points, logarithms beyond any float, or settings of another number of parameters.
-    """
+    """The grid that the settings and the family decide, for K coefficients, or InputError."""
     if not isinstance(model, Regression) or (model.own_entries and model.own_prior is None):
         raise InputError(
             f"Engine grid takes regressions with few parameters, and {model.name} is none. "

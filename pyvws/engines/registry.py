@@ -59,9 +59,8 @@ def check_table(engine: str | Engine) -> None:
 def find_engine(name: str, *, log: Log | None = None) -> Engine:
     """The engine of that name, ready to sample; all sample the same density.
 
-    `log` is called with the console text of each fit by Stan. The text can hold data values: keep
-    it with the confidential files. Raises InputError for another name, and MissingDependencyError
-    if the engine is not installed; its message says what to install.
+    `log` is called with the console text of Stan, which can hold data values. Raises InputError for
+    another name, and MissingDependencyError for one that is not installed.
     """
     choice(name, "engine", ENGINES)
     if name in STAN_ENGINES:

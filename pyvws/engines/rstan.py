@@ -49,11 +49,7 @@ def rstan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class RStanEngine(StanEngine):
-    """NUTS as rstan runs it on the papers' program, chain after chain in R's one thread.
-
-    The first fit of a model takes a minute to compile. When a fit fails, `log` is called with R's
-    console text; that text can hold data values.
-    """
+    """NUTS as rstan runs it on the papers' program; `log` gets the text of a fit that fails."""
 
     name: ClassVar[str] = "rstan"
 

@@ -58,11 +58,7 @@ class StanJob:
 
 @dataclass(frozen=True, slots=True)
 class StanEngine(ABC):
-    """NUTS as one Stan runs it; it can also run any Stan program.
-
-    The first fit of a model compiles its program, which takes a minute. `log` is called with the
-    console text of each fit.
-    """
+    """NUTS as one Stan runs it; `log` gets the console text of each fit."""
 
     name: ClassVar[str]
     log: Log | None = None
@@ -223,10 +219,7 @@ def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
 def _initial(
     target: PseudoPosterior, chains: int, seed: int, previous: Posterior | None
 ) -> list[dict[str, Any]]:
-    """First values of each chain: a draw of the previous fit, if there is one.
-
-    Else within a standard error of a rough fit of beta, and of 1 elsewhere.
-    """
+    """First values of each chain: a draw of the previous fit, else near a rough fit of beta."""
     rng = np.random.default_rng(seed)
     z = rng.uniform(-_JITTER, _JITTER, (chains, target.dimension))
     draws = target.model.constrain(target.start().scattered(z), target.cells.n_coefficients)

@@ -32,11 +32,7 @@ _DECLARED: Final = re.compile(r" ?(array )?[a-z]\w* +(?P<name>[A-Za-z]\w*) ?")
 
 @dataclass(frozen=True, slots=True)
 class UserFit:
-    """Draws of a user's program, chain after chain.
-
-    log_lik (S, N) is in nats as the program writes it; `draws` holds its other variables by name,
-    each of shape (S, ...). Divergences are those after warm-up.
-    """
+    """Draws of a user's program, chain after chain: log_lik (S, N) in nats, and others by name."""
 
     log_lik: Floats
     draws: dict[str, Floats]
@@ -178,11 +174,8 @@ def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
 
 
 def check_program(text: str, further: Collection[str] = ()) -> tuple[str, ...]:
-    """Check a program's declarations and return the names of the data that the program declares.
-
-    `further` are the names of the data that the user gives. Raises InputError, naming what is
-    missing, unless the data block declares weights, all of `further` and nothing that is not
-    supplied, and generated quantities declare log_lik.
+    """The names of the data that a program declares; InputError unless it declares weights, log_lik
+    and nothing that the package cannot supply.
     """
     plain = _without_comments(text)
     if "#include" in plain:

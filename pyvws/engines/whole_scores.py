@@ -83,11 +83,7 @@ def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float]
 
 
 def whole_prior(log_prior: Floats) -> Scores:
-    """A log prior (G,), in nats, in units below its largest value: none is below `LOWEST`.
-
-    Raises InputError for a prior that is not finite or too low. The prior is public, so the refusal
-    tells nothing of a table.
-    """
+    """A log prior (G,), in nats, in units below its largest value: none is below `LOWEST`."""
     with np.errstate(invalid="ignore"):
         units = np.rint((log_prior - log_prior.max()) * UNITS_A_NAT)
     if not (units >= LOWEST).all():  # Nor is a value that is not a number.

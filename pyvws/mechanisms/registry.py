@@ -51,10 +51,9 @@ def is_own(mechanism: Mechanism) -> bool:
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
-    """A mechanism by its short name with its settings; settings of others raise InputError.
+    """A mechanism by its short name with its settings, or an instance as it is.
 
-    A setting of None counts as not given. The function returns an instance as it is: one of the
-    package's mechanisms, or a user's own that meets the Protocol `Mechanism` under a new name.
+    A setting of None counts as not given. Raises InputError for settings of others.
     """
     if not isinstance(mechanism, str):
         one_of_a_kind(mechanism, Mechanism, "mechanism", MECHANISMS)

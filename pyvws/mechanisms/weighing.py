@@ -38,9 +38,8 @@ class WeightedFit:
     clamp: Clamp | None = None
 
     def confirming(self, earlier: WeightedFit) -> WeightedFit:
-        """This fit with the larger bounds, in nats, of this fit and of an earlier fit.
-
-        The earlier fit has the same weights. All draws of this fit lie below the bounds.
+        """This fit with the larger bounds, in nats, of it and of an earlier fit of the same
+        weights.
         """
         before, own = earlier.bounds, self.bounds
         by_column = None
@@ -124,10 +123,7 @@ class Request:
 
 
 def target_window(epsilon: float, tolerance: float) -> Window:
-    """The window of Delta_{alpha,x}: epsilon / 2, or less by at most a share `tolerance` of it.
-
-    The bound ends lower where its noise asks for more room (`pyvws.weights.search.stay_below`).
-    """
+    """The window of Delta_{alpha,x}: epsilon / 2, or less by at most a share `tolerance` of it."""
     return Window.below(0.5 * epsilon, tolerance)
 
 
@@ -169,9 +165,8 @@ class Loop(Protocol):
     def fit(
         self, weights: Floats, label: str, *, clamp: Clamp | None = None, longer: int = 1
     ) -> WeightedFit:
-        """Sample the pseudo posterior under weights (N,); with a `clamp` each term is clamped.
-
-        A table of K columns also takes weights (N, K).
+        """Sample the pseudo posterior under weights (N,), or (N, K) of a table; a `clamp` clamps
+        terms.
         """
 
     def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
@@ -222,10 +217,7 @@ class Loop(Protocol):
 
 
 def downscaled(loop: Loop, fit: WeightedFit, rule: Downscaling, *, confirm: bool) -> WeightedFit:
-    """The last of at most `passes` refits under lower weights, made once for each fit and rule.
-
-    With `confirm` a longer fit confirms a fit that meets the bound.
-    """
+    """The last of at most `passes` refits under lower weights, made once for a fit and rule."""
 
     def lowered() -> WeightedFit:
         last, half = fit, 0.5 * rule.epsilon

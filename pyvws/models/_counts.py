@@ -39,10 +39,8 @@ def check_counts(outcome: Floats, column: str, *, model: str) -> None:
 
 
 def count_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float) -> Start:
-    """A rough fit of counts' beta by Fisher scoring, and its information.
-
-    `extra` parameters follow the coefficients' own; `dispersion` is a guess at 1/phi (0 for
-    Poisson).
+    """A rough fit of counts' beta by Fisher scoring, and its information, for 1/phi near
+    `dispersion`.
     """
     count, total = row_sums(cells, weights)
 

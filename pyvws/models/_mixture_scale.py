@@ -48,10 +48,8 @@ def _log_total(t: float, gamma: float) -> tuple[float, float]:
 def _restore_mixture(
     z: Any, offset: Any, H: Any, pull: Any, large: int, q: Any
 ) -> tuple[float, Any]:
-    """Fill q (D,) from z (D,); the log Jacobian and a state.
-
-    The first C K entries of z are z_k; those of log sizes are t at component `large`, elsewhere
-    v_k less v of that component.
+    """Fill q (D,) from z (D,), whose log sizes are t at component `large`, elsewhere v_k less v of
+    it.
     """
     C, K = pull.shape
     for d in range(len(z)):

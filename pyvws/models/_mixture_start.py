@@ -40,11 +40,7 @@ class RoughMixture:
 
 
 def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: float) -> RoughMixture:
-    """Weighted EM from groups of neighbouring outcomes; components of under one record go empty.
-
-    Records have weights (N,); no standard deviation is under `floor`. Of very many cells, some
-    evenly placed among the ordered outcomes stand for all, and fewer while groupings compete.
-    """
+    """Weighted EM from groups of neighbouring outcomes; components of under one record go empty."""
     C, K = components, cells.n_coefficients
     w = cells.weight_sums(weights)
     if w.sum() < 1.0:

@@ -26,10 +26,7 @@ _EXPONENT = 52  # Where a double keeps the exponent of 2.
 
 @inlined_kernel
 def _exponentials(x: Any, out: Any, n: int) -> None:
-    """exp(x) (n,) for x between -700 and 0, within one ulp and a half.
-
-    exp(x) = 2^k exp(r) for a whole k and |r| below log(2) / 2, by the series of exp(r).
-    """
+    """exp(x) = 2^k exp(r) (n,), |r| < log(2) / 2, x from -700 to 0, within 1.5 ulp."""
     for i in range(n):
         shifted = x[i] * _LOG2_E + _TO_WHOLE
         k = shifted - _TO_WHOLE
@@ -86,10 +83,7 @@ def _moments(part: Any, z: Any, n: int) -> tuple[float, float, float]:
 
 @inlined_kernel
 def _near(y: Any, lines: Any, near: Any) -> int:
-    """Fill `near` with the components that count somewhere in the range of y; their number.
-
-    A log height is highest at the component's mean, and least at an end of the range.
-    """
+    """Fill `near` with the components that count somewhere in the range of y; their number."""
     inverse, scaled, log_height = lines
     C = len(inverse)
     low, high = y[0], y[0]

@@ -160,10 +160,7 @@ def log_density(
     sd: float,
     grad: Any,
 ) -> float:
-    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level.
-
-    With an sd above 0 the coefficients are all of q; else q has their scales and correlations too.
-    """
+    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
     grad[:] = 0.0
     logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
     eta, p = np.empty(n + 1), np.empty(n + 1)

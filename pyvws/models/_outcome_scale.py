@@ -30,7 +30,7 @@ DECLARED: Final = about(
 
 CENTRE: Final = about(
     "Public number that is taken off the outcome before the scale, known without looking at the "
-    "data.",
+    "data."
 )
 """The setting `outcome_centre` of each family with an outcome scale."""
 
@@ -87,11 +87,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeScale:
-    """The outcome y as v = s((y - centre) / unit), s the scale `name`, one of OUTCOME_SCALES.
-
-    Raises InputError for another name, a centre that is no finite number and a unit not above 0.
-    Underscores of the name count as hyphens.
-    """
+    """The outcome y as v = s((y - centre) / unit), s the scale `name`, one of OUTCOME_SCALES."""
 
     name: str = "identity"
     centre: float = 0.0
@@ -157,10 +153,7 @@ def representable(outcome: Floats) -> Floats:
 
 
 def highest_normal(cells: Cells, smallest_sd: float) -> Floats:
-    """The largest normal log density (C,), in nats, of any mean and an sd of at least smallest_sd.
-
-    Raises InputError for a smallest_sd of 0, under which no density is the largest.
-    """
+    """The largest normal log density (C,), in nats, at an sd of at least smallest_sd."""
     if smallest_sd == 0.0:
         raise InputError(
             "The deviance clamp needs a public smallest standard deviation above 0. Set "

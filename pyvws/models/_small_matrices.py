@@ -37,10 +37,7 @@ def solve_upper(R: Any, right: Any) -> None:
 
 @kernel
 def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
-    """R with R R' = I + B' H B, H B, both (K, K), and R^-1 B' pull (K,).
-
-    R is lower-triangular; NaN where I + B' H B is not positive definite.
-    """
+    """Lower-triangular R with R R' = I + B' H B, H B and R^-1 B' pull; NaN without a root."""
     K = len(B)
     R, HB, centre = np.empty((K, K)), np.empty((K, K)), np.empty(K)
     for i in range(K):

@@ -85,9 +85,8 @@ def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float
 
 @kernel
 def _log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad: Any) -> float:
-    """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), up to a constant.
-
-    weight, and the weighted means log_v of log v and log_rest of log(1 - v), are by design row.
+    """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), from means by design
+    row.
     """
     grad[:] = 0.0
     logp = log_coefficient_prior(q, rows.shape[1], grad)

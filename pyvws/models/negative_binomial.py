@@ -12,23 +12,10 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
-from pyvws.models._gamma import (
-    LARGE_COUNT,
-    log_factorial,
-    log_gamma,
-    log_rising,
-    log_rising_sum,
-)
+from pyvws.models._gamma import LARGE_COUNT, log_factorial, log_gamma, log_rising, log_rising_sum
 from pyvws.models.model import Draws, Start
 from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
-from pyvws.models.regression import (
-    Regression,
-    add_slope,
-    linear,
-    predictors,
-    row_sums,
-    value_sums,
-)
+from pyvws.models.regression import Regression, add_slope, linear, predictors, row_sums, value_sums
 from pyvws.tables.design.cells import Cells
 
 _CAUCHY_SCALE = 5.0  # 1/phi ~ half-Cauchy(0, 5)
@@ -85,9 +72,8 @@ def _log_density(
 
 @kernel
 def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-    """log NB(y | mu, phi) of each cell, and its derivatives in eta and in u = log 1/phi.
-
-    eta, mu = exp(eta) and none = log1p(mu / phi) are by row.
+    """log NB(y | mu, phi) of each cell, and its derivatives in eta and in u = log 1/phi; eta by
+    row.
     """
     eta, mu, log_ratio, phi, u = parts
     values, value_of_cell, log_factorial = data

@@ -224,11 +224,7 @@ def _sparse(rows: Floats) -> tuple[Any, Any, Any]:
 
 
 def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Floats]:
-    """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations.
-
-    Newton's method finds beta for given scales; then each scale takes the best value for the
-    expected squares of its coefficients, unless the family's setting gives it.
-    """
+    """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations."""
     K, n, start, column, value, total, first, level, weight, sd = data
     R, m, X = len(total), K * n, cells.rows
     seen = np.zeros((R, n + 1))

@@ -134,10 +134,7 @@ def _log_prior(
 def _add_terms(
     q: Any, C: int, parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, grad: Any
 ) -> float:
-    """The weighted sum of cells' log-likelihoods, without constants; adds its gradient.
-
-    `parts` are those of `_components`. Cells come row by row.
-    """
+    """The weighted sum of cells' log-likelihoods, without constants; adds its gradient."""
     s, L, beta, above, inverse = parts
     K = rows.shape[1]
     scales, partials, sigmas, sizes, last = _places(C, K)
@@ -185,11 +182,7 @@ def _log_density(
     rate: float,
     grad: Any,
 ) -> float:
-    """Log density at q (D,) up to a constant, with all log Jacobians; overwrites grad (D,).
-
-    Cells (those with weight) come row by row. Where a scale overflows the result is not finite,
-    which a sampler treats as a rejection.
-    """
+    """Log density at q (D,) up to a constant, with all log Jacobians; overwrites grad (D,)."""
     K = rows.shape[1]
     parts = _components(q, C, K, floor)
     logp = _log_prior(q, C, K, parts[0], parts[3], floor, shape, rate, grad)

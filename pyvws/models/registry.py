@@ -39,11 +39,9 @@ MODELS: dict[str, Model] = {model.name: model for model in _FAMILIES}
 
 
 def find_model(model: str | Model, **settings: Any) -> Model:
-    """The model of that name with the settings that it takes; underscores count as hyphens.
+    """The model of that name with the settings that it takes, or an instance as it is.
 
-    A setting of None counts as not given. An instance is returned as it is: a family of the
-    package, or a user's own family that meets the Protocol `Model` under a name of its own. Raises
-    InputError for other names and settings.
+    A setting of None counts as not given. Raises InputError for other names and settings.
     """
     if not isinstance(model, str):
         one_of_a_kind(model, Model, "model", {name: type(known) for name, known in MODELS.items()})

@@ -58,10 +58,7 @@ def predictors(q: Any, rows: Any) -> Any:
 
 @kernel
 def log_sigmoid(eta: float) -> tuple[float, float]:
-    """log p for p = 1 / (1 + exp(-eta)), and its derivative 1 - p.
-
-    Small tails keep their digits, and nothing overflows.
-    """
+    """log p for p = 1 / (1 + exp(-eta)), to the digits of its tails, and 1 - p, its slope."""
     small = math.exp(-abs(eta))
     if eta >= 0.0:
         return -math.log1p(small), small / (1.0 + small)
@@ -107,10 +104,7 @@ LOGIT: Final = Link(logit, expit, 30.0)
 
 
 def row_totals(cells: Cells, weights: Floats, *amounts: Floats) -> tuple[Floats, ...]:
-    """Sums of alpha and of alpha times each amount (C,) over the design rows, each (R,).
-
-    A cell whose weights are 0 adds 0, whatever its amount.
-    """
+    """Sums of alpha and of alpha times each amount (C,) by row (R,); weights of 0 add 0."""
     sums = cells.weight_sums(weights)
     rows, R = cells.row_of_cell, len(cells.rows)
     weighed = (np.multiply(sums, a, out=np.zeros(len(sums)), where=sums > 0) for a in amounts)

@@ -85,11 +85,7 @@ def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, floa
 def _log_density(
     q: Any, rows: Any, sums: Any, all_weight: float, low: float, high: float, grad: Any
 ) -> float:
-    """log prior + sum_i alpha_i log f(v_i), up to a constant.
-
-    sums (7, R) are by design row: the weight, the weighted mean of v, the weighted squares around
-    it, and the weighted distances from each end of the range and their squares.
-    """
+    """log prior + sum_i alpha_i log f(v_i) up to a constant, from sums (7, R) by design row."""
     grad[:] = 0.0
     logp = log_coefficient_prior(q, rows.shape[1], grad)
     u = q[-1]

@@ -28,12 +28,7 @@ from pyvws.plots.records import (
     weights_before_and_after,
     whack_a_mole_scatter,
 )
-from pyvws.plots.tables import (
-    association_matrices,
-    bound_shares,
-    column_densities,
-    level_shares,
-)
+from pyvws.plots.tables import association_matrices, bound_shares, column_densities, level_shares
 
 __all__ = [
     "association_matrices",

@@ -165,10 +165,7 @@ _STATISTICS = ("15th quantile", "90th quantile", "mean", "median")
 
 
 def utility(
-    statistics: Mapping[str, Any],
-    data: Any = None,
-    *,
-    names: Sequence[str] = _STATISTICS,
+    statistics: Mapping[str, Any], data: Any = None, *, names: Sequence[str] = _STATISTICS
 ) -> Figure:
     """Violins of statistics over synthetic datasets; the papers draw Q15, Q90, mean and median.
 

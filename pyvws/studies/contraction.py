@@ -125,10 +125,7 @@ _LABELS = {
     "reweighted": "LW_final",
     "weighted-epsilon": "Weighted-e",
 }
-_TITLES = {
-    "poisson": "Poisson(100)",
-    "mixture": "0.2 NB(100, 5) + 0.8 NB(100, 20)",
-}
+_TITLES = {"poisson": "Poisson(100)", "mixture": "0.2 NB(100, 5) + 0.8 NB(100, 20)"}
 _PAPER_SIZE = 1000  # n in section 6 of the paper.
 
 

@@ -167,9 +167,7 @@ class _Rows:
     ) -> None:
         utility = ecdf_utility(self._y, [drawn])
         values = (name, epsilon, self._number, downscaled, bound, utility.maximum, utility.average)
-        self.made.append(
-            {**dict(zip(COLUMNS, values, strict=False)), **statistics(drawn)},
-        )
+        self.made.append({**dict(zip(COLUMNS, values, strict=False)), **statistics(drawn)})
 
 
 def _curve(y: Floats, fit: WeightedFit) -> float:

@@ -80,10 +80,8 @@ def verdict(pair: PairedDifference) -> str:
 
 
 def check_censored(cases: Cases) -> tuple[float, float]:
-    """The largest censored term, and the largest effect of one record on a sampled density.
-
-    The term is a share of epsilon / 2. The effect is a share of the window's far end. Raises
-    PyvwsError where either share is above 1 at any draw.
+    """The largest censored term as a share of epsilon / 2, and one record's effect as a share of
+    the window's far end; PyvwsError for one above 1.
     """
     clamped = [row for row in cases.rows if "largest_term" in row]
     term = max(row["largest_term"] / (0.5 * row["epsilon"]) for row in clamped)
@@ -230,10 +228,7 @@ def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
 
 
 def _paired(
-    cases: Cases,
-    first: tuple[str, float, bool],
-    second: tuple[str, float, bool],
-    column: str,
+    cases: Cases, first: tuple[str, float, bool], second: tuple[str, float, bool], column: str
 ) -> PairedDifference:
     """The second case's distance minus the first case's distance."""
     values = (cases.values(column, *case) for case in (first, second))

@@ -153,9 +153,5 @@ def _number(value: Any) -> Any:
 
 
 STUDY: Final = ReplicatedStudy(
-    name="mixture-table",
-    settings=SETTINGS,
-    replicates=REPLICATES,
-    keys=keys,
-    replicate=replicate,
+    name="mixture-table", settings=SETTINGS, replicates=REPLICATES, keys=keys, replicate=replicate
 )

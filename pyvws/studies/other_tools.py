@@ -62,9 +62,8 @@ print("\\n", time.process_time(), peak[0] * 1024 / 1e9 if peak else "nan")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A way of another tool: its name with the version, its program, and what it promises.
-
-    `epsilon` is that of all tables together; larger = less private. None goes with no guarantee.
+    """A way of another tool: its name, program and promise; `epsilon` is that of all tables
+    together.
     """
 
     name: str
@@ -114,10 +113,7 @@ def made_by(
     seed: int,
     minutes: float = 60.0,
 ) -> tuple[list[pl.DataFrame], float, float] | str:
-    """The tables of a tool, its processor seconds and peak gigabytes; or why there are none.
-
-    `table` has categories as text, `levels` their labels. The tool gets codes from 0 on.
-    """
+    """The tables of a tool, its processor seconds and peak gigabytes; or why there are none."""
     kinds = {name: pl.Enum(list(levels[name])) for name in table.columns}
     with private_folder() as folder:
         codes = [pl.col(name).cast(kind).to_physical() for name, kind in kinds.items()]

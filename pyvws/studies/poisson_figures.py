@@ -59,9 +59,5 @@ def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = No
 
 
 STUDY: Final = ReplicatedStudy(
-    name="poisson-figures",
-    settings=SETTINGS,
-    replicates=8,
-    keys=keys,
-    replicate=replicate,
+    name="poisson-figures", settings=SETTINGS, replicates=8, keys=keys, replicate=replicate
 )

@@ -201,9 +201,7 @@ def same_data(row: Mapping[str, float]) -> int:
 
 
 def explanation(
-    settings: Mapping[str, Any],
-    rows: Rows,
-    risks: Mapping[int, Mapping[str, Floats]],
+    settings: Mapping[str, Any], rows: Rows, risks: Mapping[int, Mapping[str, Floats]]
 ) -> list[str]:
     """Paragraphs on the figures outside the replicates' range, and the measured causes."""
     described = data_rows(settings)

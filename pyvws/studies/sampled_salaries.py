@@ -44,10 +44,7 @@ def run(
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> SampledSalaries:
-    """Fit the six mechanisms to 1000 records of a file, or to all records of a smaller file.
-
-    Without a file the function raises InputError, which says where to get the survey.
-    """
+    """Fit the six mechanisms to 1000 records of a file, or to all records of a smaller file."""
     if file is None:
         raise InputError(WHERE)
     frame = filtered(open_frame(read_table(file).frame), filters)

@@ -334,9 +334,8 @@ _DISTANCES: Final = ("maximum", "average")
 def database(
     settings: Mapping[str, Any], data: str, n: int, seed: int
 ) -> tuple[Floats, Floats, Model]:
-    """Outcomes (n,), the design (n, K) and the model of one database.
-
-    The counts of "poisson" and "mixture" are those of R's seed 123; others differ by replicate.
+    """Outcomes (n,), the design (n, K) and the model of one database; "poisson" and "mixture" have
+    R's seed 123.
     """
     kind = data.removesuffix(_DATABASES)
     if kind in _MODELS:

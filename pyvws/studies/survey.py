@@ -77,10 +77,7 @@ MECHANISMS: Final = {
 
 @cache
 def population(kind: str) -> pl.DataFrame:
-    """The schools: stype, awards, api as the middle of its class, and size, the enrolment cut.
-
-    "apipop" comes from R; "simulated" has 6000 schools and no model that the study fits.
-    """
+    """The schools: stype, awards, api as the middle of its class, and size, the enrolment cut."""
     if kind == "simulated":
         rng = np.random.default_rng(2000)
         stype = rng.choice(_TYPES, 6000, p=[0.71, 0.17, 0.12])
@@ -327,10 +324,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 def survey_study(
     synthesize: Callable[..., Any], *, simulated: bool = False, small: bool = False
 ) -> ReplicatedStudy:
-    """The study of runs by `vws.synthesize`, below which it stands.
-
-    `simulated` takes the population that needs no R, `small` that population and few runs.
-    """
+    """The study of runs by `vws.synthesize`; `simulated` needs no R, and `small` makes few runs."""
     settings = dict(SMALL if small else SETTINGS)
     if simulated:
         settings["population"] = "simulated"

@@ -163,10 +163,7 @@ _CE: Final = {
         decimals=0,
     ),
     "Expenditure": Column(
-        model="normal",
-        outcome_scale="signed-log",
-        settings={"outcome_unit": 1000.0},
-        decimals=0,
+        model="normal", outcome_scale="signed-log", settings={"outcome_unit": 1000.0}, decimals=0
     ),
 }
 

@@ -242,16 +242,10 @@ WHOLE_SCORES: Final[dict[str, WholeScoreRuns]] = {
     ),
     "normal": _scored(_NORMAL, (_FAR, (_LEAST_SD, _LEAST_SD + 2.0, _LEAST_SD + 4.0)), _REALS),
     "gamma": _scored(
-        _GAMMA,
-        ((-_LOG_1000, 0.0, _LOG_1000), (_LEAST_1_SHAPE, _LEAST_1_SHAPE + 4.0)),
-        _AMOUNTS,
+        _GAMMA, ((-_LOG_1000, 0.0, _LOG_1000), (_LEAST_1_SHAPE, _LEAST_1_SHAPE + 4.0)), _AMOUNTS
     ),
     "logistic": _scored(Logistic(), ((-30.0, -10.0, 10.0, 30.0),), _TRUTHS),
-    "beta": _scored(
-        _BETA,
-        ((-10.0, 0.0, 10.0), (_LEAST_1_KAPPA, _LEAST_1_KAPPA + 4.0)),
-        _PLACES,
-    ),
+    "beta": _scored(_BETA, ((-10.0, 0.0, 10.0), (_LEAST_1_KAPPA, _LEAST_1_KAPPA + 4.0)), _PLACES),
     "ordinal": _scored(
         Ordinal(levels=(1, 2, 3, 4)),
         ((-29.0, 27.0, 83.0, 139.0), (-4.0, 4.0), (-4.0, 4.0)),

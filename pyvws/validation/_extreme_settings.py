@@ -37,10 +37,7 @@ _SCALES: Final[dict[str, tuple[Model, ...]]] = {
     "normal": (Normal(smallest_sd=_TINY), Normal(smallest_sd=_HUGE, outcome_unit=1e200)),
     "normal-log": (Normal(outcome_scale="log", smallest_sd=_TINY, outcome_unit=1e-7),),
     "gamma": (Gamma(largest_shape=_TINY), Gamma(largest_shape=_HUGE)),
-    "beta": (
-        Beta(largest_kappa=_TINY),
-        Beta(range=(-8e307, 8e307), largest_kappa=_HUGE),
-    ),
+    "beta": (Beta(largest_kappa=_TINY), Beta(range=(-8e307, 8e307), largest_kappa=_HUGE)),
     "truncated-normal": (
         TruncatedNormal(range=(-1e150, 1e150)),
         TruncatedNormal(range=(0.0, 1.0), outcome_unit=1e-150),

@@ -62,10 +62,7 @@ _RELATIONS: Final = {"replace": "replace-one", "loo": "leave-one-out"}
 
 @dataclass
 class Losses:
-    """The largest losses found so far, and the smallest claims of the same releases, in nats.
-
-    `words` holds the releases' guarantees, each with the neighbours that the certificate covers.
-    """
+    """The largest losses so far, the smallest claims of the same releases, and their words."""
 
     by_neighbours: dict[str, float] = field(default_factory=dict)
     claims: dict[str, float] = field(default_factory=dict)
@@ -101,20 +98,14 @@ def word(statement: dict[str, Any]) -> Word:
 
 
 def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outcomes], ...]:
-    """All databases with one record fewer, and all databases with one extreme record more.
-
-    Two records are the fewest that a table may have.
-    """
+    """All databases with one record fewer, of 2 or more, and with one extreme record more."""
     without = [base[:i] + base[i + 1 :] for i in range(len(base))] if len(base) > 2 else []
     return sorted(set(without)), [(*base, extreme) for extreme in extremes]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs(ABC):
-    """Runs on every base and on all its neighbours; the runs accept every outcome in them.
-
-    `function` is what they run.
-    """
+    """Runs of `function` on every base and on all its neighbours."""
 
     function: ClassVar[str] = "pyvws.release.synthesize:synthesize"
     bases: tuple[Outcomes, ...]
@@ -146,10 +137,7 @@ class Runs(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class _Clamped(Runs):
-    """Runs of Censored with one model and clamp. The runs fit a slope to records with a predictor.
-
-    `in_steps` takes the path of large tables.
-    """
+    """Runs of Censored with one model and clamp, with a slope where records have a predictor."""
 
     model: Model
     clamp: str

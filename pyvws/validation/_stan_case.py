@@ -46,11 +46,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StanCase:
-    """One model to compare with one Stan engine.
-
-    `judge` compares them now. `cached` takes the stored answers of Stan, which the `judge` of a
-    density case takes as its argument.
-    """
+    """One model to compare with one Stan engine by `judge`, or with stored answers if `cached`."""
 
     id: str
     kind: str

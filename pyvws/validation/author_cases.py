@@ -61,15 +61,8 @@ class InputEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorCase:
-    """One quantity: a call of the authors' function and the package's numbers, by seed and size.
-
-    `case(seed, n)` returns the call and the package's result. `expect="differs"` fails when both
-    agree. If the authors' function stops, the case counts a difference.
-
-    `needs` names the authors' functions that theirs calls. `given` is R code of the package's own
-    that stands beside them: stand-ins for what other packages define, and perhaps `called`, which
-    is then called in the function's place. `limit` is the largest difference, relative to 1 or a
-    larger value.
+    """One quantity by seed and size: `case(seed, n)` is a call of the authors' function and the
+    package's numbers; a call that stops counts as a difference.
     """
 
     id: str

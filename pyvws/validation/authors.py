@@ -219,10 +219,7 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
 
 @dataclass(frozen=True, slots=True)
 class _Slip:
-    """A slip of structure: `find` gives the slip's place, or None when the slip has gone.
-
-    `function` is the function that has the slip, if one has.
-    """
+    """A slip of structure in a `function`: `find` gives its place, or None when it has gone."""
 
     id: str
     erratum: str

@@ -64,11 +64,7 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
-    """A point on which sources differ and no source is wrong, with the package's choice.
-
-    `quotes` are word for word, as in `Erratum`. `test` is the pytest node that shows the
-    difference, or "" if there is none.
-    """
+    """A point on which sources differ and no source is wrong, with the package's choice."""
 
     id: str
     sources: tuple[str, ...]

@@ -64,9 +64,7 @@ def load(case: Case, folder: Path | None = None) -> Stored:
     if entry["arguments_sha256"] != arguments_hash(case):
         raise StaleError(f"The arguments have changed since the result was stored. {REFRESH}")
     return Stored(
-        tuple(decode(line) for line in entry["results"]),
-        content["r"],
-        content["long_double_bits"],
+        tuple(decode(line) for line in entry["results"]), content["r"], content["long_double_bits"]
     )
 
 

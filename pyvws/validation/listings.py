@@ -56,16 +56,10 @@ _KEPT: Final = Edit(
     r"\2 <- log_ratio[log_ratio_theta <= L, , drop = FALSE]\n\1\2",
 )
 _CLOSED: Final = Edit(
-    "functions-block-closed",
-    "functions-block-open",
-    r"(return \w+; ?\})\n(data ?\{)",
-    r"\1\n}\n\2",
+    "functions-block-closed", "functions-block-open", r"(return \w+; ?\})\n(data ?\{)", r"\1\n}\n\2"
 )
 _OF_A_RECORD: Final = Edit(
-    "function-of-one-record",
-    "record-function-name",
-    r"(log_lik\[i\] ?= ?wt_pois)(_lpmf)",
-    r"\1i\2",
+    "function-of-one-record", "record-function-name", r"(log_lik\[i\] ?= ?wt_pois)(_lpmf)", r"\1i\2"
 )
 
 LISTING_EDITS: Final[dict[tuple[str, str], tuple[Edit, ...]]] = {

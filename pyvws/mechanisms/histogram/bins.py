@@ -24,11 +24,7 @@ UNKNOWN_NUMBER: Final = (
 
 
 def public_edges(edges: Any, range: Any, bins: Any, public_n: int | None, n: int | None) -> Floats:
-    """Edges (B + 1,) as given, or edges of equal bins of the range; the rule reads public_n or n.
-
-    n is None where the number of records is protected. The function raises InputError for arguments
-    that do not go together.
-    """
+    """Edges (B + 1,) as given, or of equal bins of the range; the rule reads public_n or n."""
     if edges is None:
         return equal_edges(*_pair(range), bins=_number(bins, public_n, n))
     if bins is not None or public_n is not None:
@@ -49,10 +45,7 @@ def cube_root_bins(n: int) -> int:
 
 
 def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
-    """Edges (bins + 1,) of equal bins: lower + (upper - lower) (b / bins); the last edge is upper.
-
-    Raises InputError unless lower < upper with room for so many bins.
-    """
+    """Edges (bins + 1,) of equal bins: lower + (upper - lower) (b / bins), and upper."""
     low, high = finite_number(lower, "lower"), finite_number(upper, "upper")
     parts = whole_number(bins, "bins", least=1)
     if not low < high or math.isinf(high - low):
@@ -65,11 +58,7 @@ def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
 
 
 def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
-    """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end.
-
-    The function raises InputError where any value of `outcome` (N,) is outside the edges. The
-    message gives the number of such values, and no value.
-    """
+    """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end."""
     y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
     outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
     if outside:

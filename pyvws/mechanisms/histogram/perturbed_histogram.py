@@ -243,10 +243,8 @@ def noise_scale(epsilon: float, neighbours: Literal["replace", "loo"] = "replace
 
 
 def seeded_laplace(size: int, *, scale: float, seed: int) -> Floats:
-    """Laplace noise (size,) of R's ``runif`` after ``set.seed(seed)``, never for release.
-
-    The noise is -scale sign(v) log(1 - 2 |v|) for v = u - 1/2 and uniform u. The function raises
-    InputError for a bad size, scale or seed.
+    """Laplace noise (size,) of R's ``runif`` after ``set.seed(seed)``, never for release: -scale
+    sign(v) log(1 - 2 |v|) for v = u - 1/2 and uniform u.
     """
     # This import loads numba, and only this function needs numba.
     from pyvws.r_numbers.r_random import RRandom

@@ -154,10 +154,7 @@ def censored_releases(
 def histogram_releases(
     database: tuple[float, ...], count: int, seed: int
 ) -> tuple[Floats, set[Word]]:
-    """The distance of each of `count` noisy histograms of two bins from the second database.
-
-    The histograms' noise is secret: `seed` decides only the records drawn from the histograms.
-    """
+    """The distance of each of `count` noisy histograms of two bins from the second database."""
     distances, words = [], set()
     synthesizer = Synthesizer(
         outcome="y",
@@ -223,11 +220,7 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
     ),
     *(
         ComputedLoss(
-            id=f"guarantee/staged-{name}",
-            paper=_CENSORED,
-            runs=runs,
-            share=_JOINT,
-            epsilons=(4.0,),
+            id=f"guarantee/staged-{name}", paper=_CENSORED, runs=runs, share=_JOINT, epsilons=(4.0,)
         )
         for name, runs in STAGED.items()
     ),

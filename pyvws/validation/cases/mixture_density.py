@@ -64,10 +64,8 @@ def _posterior(engine: str) -> Judgement:
 
 
 def _quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
-    """Quantities without labels, shape (chains, draws, Q).
-
-    The quantities are the list of `diagnosed`, the mixture's mean and sd at an average row, and the
-    weighted log-likelihood.
+    """Quantities without labels, (chains, draws, Q): those of `diagnosed`, the mixture's mean and
+    sd at an average row, and the weighted log-likelihood.
     """
     model, cells, draws = target.model, target.cells, posterior.draws
     sums = cells.weight_sums(target.weights)

@@ -66,9 +66,6 @@ CASES: Final = tuple(
     for name, function, paper in (
         ("poisson", "poisson_figures:poisson_figures", "vws2024, section 3.1"),
         ("mixture", "mixture_table:table_1", "vws2024, Table 1"),
-        (
-            *("risk-efficient", "risk_efficient:risk_efficient_tables"),
-            "risk2024, Tables 5 and 6",
-        ),
+        (*("risk-efficient", "risk_efficient:risk_efficient_tables"), "risk2024, Tables 5 and 6"),
     )
 )

@@ -29,10 +29,7 @@ def published_figures(
     datasets: int,
     level: float,
 ) -> Floats:
-    """Counts, totals, means and shares by cell of a table, each part of the figures after another.
-
-    The arrays hold the records of the datasets, one dataset after the other.
-    """
+    """Counts, totals, means and shares by cell of a table of datasets, part after part."""
     records = pl.DataFrame(
         {"y": y, "group": group, "cell": cell, "w": weights, "h": strata, "c": clusters}
     )

@@ -53,10 +53,7 @@ _BELOW: Final = (1000, 1, 65536, 65537, 2147483646)
 
 
 def _drawn(method: str) -> Callable[..., Floats]:
-    """The numbers of one method of `RRandom`, by a seed and the method's arguments in their order.
-
-    Vectors of counts stand one after the other.
-    """
+    """The numbers of one method of `RRandom`, by a seed and the method's arguments."""
 
     def draw(seed: int, **arguments: Any) -> Floats:
         numbers = getattr(RRandom(seed), method)(*arguments.values())

@@ -211,10 +211,7 @@ def _figures(release: Release, engine: KnownByWidth) -> Floats:
 
 
 def _fitted(engine: KnownByWidth, q: Floats) -> Floats:
-    """The weighted terms of a column's last fit at each draw, above those at the first draw.
-
-    None of a conditional table, whose draws are exact without a density.
-    """
+    """The weighted terms of a column's last fit at each draw, above those at the first draw."""
     target = engine.targets[q.shape[1]]
     if target.model.name == "table":
         return np.empty(0)

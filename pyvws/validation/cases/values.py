@@ -154,10 +154,7 @@ class _Mixed:
 
 @dataclass(frozen=True, kw_only=True)
 class FollowingValues(_Drawn):
-    """The values of columns each of which the synthetic values before it decide.
-
-    `follows` gives of each column how many released rows do not follow.
-    """
+    """The values of columns that follow from synthetic values before, as `follows` says."""
 
     table: Callable[[], pl.DataFrame]
     schema: Schema
@@ -312,14 +309,7 @@ _CHAIN: Final = Schema(
 )
 _OF_CHAIN: Final = (
     # Under u and v two levels each, so that a is not known from z alone; under w the fourth.
-    np.concatenate(
-        [
-            np.log([0.5, 0.5]),
-            [_NEVER] * 4,
-            np.log([0.5, 0.5]),
-            *([_NEVER] * 3, [0.0]),
-        ]
-    ),
+    np.concatenate([np.log([0.5, 0.5]), [_NEVER] * 4, np.log([0.5, 0.5]), *([_NEVER] * 3, [0.0])]),
     _sure(1, 2, 3, 0, levels=4),
     _number(10.0, 10.0, 20.0, 30.0),
     _number(3.0, 2.0),

@@ -60,9 +60,7 @@ def _own(kind: type) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class LostWord(MeasuredRow):
-    """A run that may not say its strict `word` for one reason, beside the run without that reason.
-
-    `base` are the settings of the strict run on `table`, `more()` those that take the word away.
+    """A run on `table` that may not say its strict `word` under `more()`, beside the run without;
     `key` is the caveat of the reason.
     """
 
@@ -103,10 +101,7 @@ _SAMPLED: Final = {"mechanism": Censored(**_STRICT), "draws": _DRAWS, "chains": 
 _OF_PAY: Final = {**_SAMPLED, "outcome": "pay", "model": "normal"}
 _LEVELS: Final = ("yes", "no")
 _OF_JOB: Final = {**_SAMPLED, "outcome": "job", "model": Nominal(levels=_LEVELS)}
-_BY_SCHEMA: Final = {
-    **_SAMPLED,
-    "schema": Schema({"job": Column(model="nominal", levels=_LEVELS)}),
-}
+_BY_SCHEMA: Final = {**_SAMPLED, "schema": Schema({"job": Column(model="nominal", levels=_LEVELS)})}
 
 
 def _histogram(**more: Any) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def four_way_weights(
     Examples
     --------
     >>> four_way_weights([100.0, 110.0, 400.0, 900.0, 990.0], radius=0.2).round(4).tolist()
-    [0.9, 0.9, 0.95, 0.9, 0.9]
+    [0.95, 0.95, 1.0, 0.95, 0.95]
     """
     return _weights(original, radius, radius_kind, known, c, g, singletons, order=4)
 

@@ -139,7 +139,8 @@ def exhibits(result: ExpenditureStudy) -> list[Exhibit]:
         Exhibit(
             "findings.csv",
             "Findings of the paper on this file",
-            "Each row is a finding of the paper's confidential sample, and whether it holds here.",
+            "Each row is a finding of the paper's confidential sample, and whether it holds here. "
+            "Largest risks, and risks above 0.5, are those of outcomes other than 0.",
             [{**asdict(one), "holds": "yes" if one.holds else "no"} for one in findings(result)],
         ),
         *_of_the_paper(result),

@@ -1,4 +1,8 @@
-"""What [risk2024] finds of its own sample, and whether the study's file agrees."""
+"""What [risk2024] finds of its own sample, and whether the study's file agrees.
+
+The largest risk, and the number of risks above 0.5, are those of outcomes other than 0. The ball of
+a 0 is one point, so a mixture that keeps the zeros keeps their risk under any weights.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from pyvws.studies.consumer_expenditure_fits import (
     FOUR_WAY,
     MARGINAL,
     PAIRWISE,
+    POLICY,
     SYNTHESIZER,
     THREE_WAY,
     ExpenditureStudy,
@@ -193,11 +198,13 @@ def _mean(result: ExpenditureStudy, name: str) -> float:
 
 
 def _largest(result: ExpenditureStudy, name: str) -> float:
-    return result.results[name].moles.weighted.maximum
+    """The largest risk of outcomes other than 0; 0 where there are none."""
+    return float(result.results[name].risk[result.y != 0].max(initial=0.0))
 
 
 def _above(result: ExpenditureStudy, name: str) -> int:
-    return round(result.results[name].moles.weighted.share_above * len(result.y))
+    """How many outcomes other than 0 have a risk above the policy's."""
+    return int((result.results[name].risk[result.y != 0] > POLICY).sum())
 
 
 def _change(result: ExpenditureStudy, chosen: NDArray[np.bool_]) -> tuple[float, float]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
-from pyvws.evaluation.original_and_datasets import named
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.schema.read_values import numbers_and_codes
@@ -153,7 +153,7 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
     that are no numbers, and for weights, strata or clusters that are missing.
     """
-    with named(name):
+    with about(name):
         return _read(open_frame(table, least=1), plan)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import Floats, whole_number
+from pyvws._base.checks import whole_number
 from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.studies._tables import terminal_table
@@ -133,22 +133,15 @@ def _scores(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> tuple[f
 
 def _distance(original: pl.DataFrame, made: pl.DataFrame) -> float:
     """The mean distance of the joint shares of all triples of columns, from 0 to 2."""
-    found: list[float] = []
-    columns = [
-        np.unique(
-            np.concatenate([original[name].to_numpy(), made[name].to_numpy().astype(str)]),
-            return_inverse=True,
-        )[1]
-        for name in original.columns
-    ]
-    n = len(original)
-    for triple in combinations(columns, 3):
-        _, cells = np.unique(np.column_stack(triple), axis=0, return_inverse=True)
-        of: list[Floats] = [
-            np.bincount(part, minlength=cells.max() + 1) / len(part)
-            for part in (cells[:n], cells[n:])
-        ]
-        found.append(float(np.abs(of[0] - of[1]).sum()))
+    coded = []
+    for name in original.columns:
+        cells = [*original[name].cast(pl.String), *made[name].cast(pl.String)]
+        coded.append(np.unique(cells, return_inverse=True)[1])
+    n, found = len(original), []
+    for a, b, c in combinations(coded, 3):
+        cells = (a * (b.max() + 1) + b) * (c.max() + 1) + c
+        of = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
+        found.append(float(np.abs(of[0] / n - of[1] / (len(cells) - n)).sum()))
     return float(np.mean(found))
 
 

@@ -303,6 +303,24 @@ def _tables(
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
 
 
+def _noisy_counts(
+    file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
+    runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
+    copies: Annotated[
+        int, typer.Option(help="How many times each record stands in the table.", min=1)
+    ] = 1,
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Noisy counts of a whole table: scores of pairs and triples against the budget."""
+    from pyvws.release.synthesize import synthesize
+    from pyvws.studies import noisy_counts as study
+
+    own = {"runs": runs, "copies": copies}
+    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
+
+
 def _run(
     study: Any,
     file: Path | None,
@@ -344,3 +362,4 @@ study.command("sdr-2024")(_sdr_2024)
 study.command("consumer-expenditure")(_consumer_expenditure)
 study.command("tables")(_tables)
 study.command("survey")(_survey)
+study.command("noisy-counts")(_noisy_counts)

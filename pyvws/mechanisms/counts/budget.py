@@ -122,7 +122,7 @@ class Noise:
         return self.scales * (math.sqrt(2.0) if self.kind == "laplace" else 1.0)
 
 
-def noise_of(budget: Budget, shares: Sequence[float]) -> Noise:
+def noise_of(budget: Budget, shares: Sequence[float] | Floats) -> Noise:
     """The noise of sets of counts that have `shares` (Q,) of the budget.
 
     A share is of epsilon for Laplace noise and of rho for Gaussian noise. Raises InputError for

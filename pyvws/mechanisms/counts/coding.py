@@ -114,7 +114,7 @@ class CountedColumn:
         neighbouring cells say. It keeps the column's decimals and is no point of mass.
         """
         if self.column.categorical:
-            return {self.name: codes + 1.0}
+            return {self.name: codes.astype(np.float64) + 1.0}
         cells = codes - len(self.parts)
         numbers = np.full(len(codes), np.nan)
         inside = cells >= 0

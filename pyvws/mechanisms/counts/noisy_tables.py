@@ -57,7 +57,7 @@ def measured(
     where neighbours have as many, and else one more count: it gets the share of an average set.
     """
     hidden = records is None and budget.neighbours == "loo"
-    noise = noise_of(budget, [*shares, np.mean(shares)] if hidden else shares)
+    noise = noise_of(budget, np.append(shares, shares.mean()) if hidden else shares)
     counts = table.counts(codes)
     noisy = np.zeros_like(counts)
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):

@@ -136,7 +136,7 @@ def _skip(
 def _value_of(column: CountedColumn, codes: NDArray[np.intp], *, high: bool) -> Floats:
     """A value (n,) in each code's cell, its lowest or its highest, as `Schema.coded` gives it."""
     if column.column.categorical:
-        return codes + 1.0
+        return codes.astype(np.float64) + 1.0
     parts = [
         np.nan
         if label is None or label in column.column.missing_codes

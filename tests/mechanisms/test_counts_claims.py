@@ -1,0 +1,208 @@
+"""The claim of noisy counts, as an adversary would test it: every neighbour of small tables.
+
+What leaves is a function of the noisy counts, so the loss of a pair of neighbours is that of their
+counts under the noise. It is computed here from the counts that the package makes of each table, by
+the noise's own probabilities, and not from the sensitivity that the package assumes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.mechanisms.counts.budget import Budget, noise_of
+from pyvws.mechanisms.counts.discrete_gaussian import composed_delta
+from pyvws.mechanisms.counts.noisy_tables import measured
+from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shares
+from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.settings import RunSettings
+
+_KEPT = 0.985  # The least share of a claim that the worst neighbours must reach.
+_DELTA = 1e-4
+
+SCHEMA = vws.Schema(
+    {
+        "sex": vws.Column(model="logistic", levels=("f", "m")),
+        "age": vws.Column(model="normal", range=(0, 40), cuts=(15, 30), decimals=0),
+        "job": vws.Column(
+            model="nominal", levels=("1", "2"), missing="N", rule="N only where age < 15"
+        ),
+    }
+)
+RECORDS = [
+    ("f", "3", "N"),
+    ("m", "20", "1"),
+    ("m", "20", "2"),
+    ("f", "39", "1"),
+    ("f", "3", "1"),  # Breaks the rule.
+    ("x", "99", "1"),  # Values that the schema does not know.
+    (None, "?", None),
+]
+
+Counted = Callable[[list[Any]], np.ndarray]
+
+
+def frame(records: Iterable[Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(records), schema=["sex", "age", "job"], orient="row")
+
+
+def counts_of(counted: CountedTable, hidden: bool) -> Counted:
+    """The exact numbers (C,) that the noise is added to, the number of records among them."""
+    import narwhals as nw
+
+    known: dict[str, np.ndarray] = {}
+
+    def of(records: list[Any]) -> np.ndarray:
+        key = repr(sorted(map(repr, records)))
+        if key not in known:
+            known[key] = made(records)
+        return known[key]
+
+    def made(records: list[Any]) -> np.ndarray:
+        if not records:
+            return np.zeros(counted.possible.sum() + hidden)
+        codes, _ = counted.read(nw.from_native(frame(records), eager_only=True))
+        cells = counted.counts(codes)
+        assert cells[~counted.possible].sum() == 0
+        return np.concatenate([cells[counted.possible], [len(records)] * hidden])
+
+    return of
+
+
+def neighbours(kind: str) -> Iterable[tuple[list[Any], list[Any]]]:
+    """Every pair of neighbours among the tables of up to three of the records."""
+    for n in range(4):
+        for records in itertools.combinations_with_replacement(RECORDS, n):
+            for i in range(n):
+                rest = [*records[:i], *records[i + 1 :]]
+                if kind == "loo":
+                    yield list(records), rest
+                else:
+                    yield from ((list(records), [*rest, other]) for other in RECORDS)
+
+
+def scales_by_cell(counted: CountedTable, budget: Budget, hidden: bool) -> np.ndarray:
+    shares = usual_shares(counted, pure=budget.pure, power=None)
+    noise = noise_of(budget, [*shares, shares.mean()] if hidden else shares)
+    by_cell = np.repeat(noise.scales[: len(counted.sets)], counted.sizes)[counted.possible]
+    return np.concatenate([by_cell, noise.scales[-1:]]) if hidden else by_cell
+
+
+def worst_loss(budget: Budget, of: Counted | None = None) -> float:
+    """The largest loss, as epsilon at the budget's delta, over all neighbours."""
+    counted, hidden = counted_table(SCHEMA, ("pairs",)), budget.neighbours == "loo"
+    of = of or counts_of(counted, hidden)
+    scales = scales_by_cell(counted, budget, hidden)
+    moves = {tuple(of(one) - of(other)) for one, other in neighbours(budget.neighbours)}
+    if budget.pure:  # The largest log ratio of discrete Laplace noise at a count that moves by v.
+        return max(float((np.abs(move) / scales).sum()) for move in map(np.array, moves))
+    return max(_gaussian_epsilon(np.array(move), scales) for move in moves)
+
+
+def _gaussian_epsilon(move: np.ndarray, scales: np.ndarray) -> float:
+    """Epsilon at delta of a move, of counts that move by 1: the noise's losses add up."""
+    assert (np.abs(move) <= 1).all()
+    precision = scales[move != 0] ** -2.0
+    if not len(precision):
+        return 0.0
+    ratios = precision / precision.min()  # Precisions are whole multiples of one number.
+    part = next(d for d in range(1, 99) if np.allclose(d * ratios, np.rint(d * ratios), atol=1e-6))
+    u, weights = precision.min() / part, np.rint(part * ratios).astype(int)
+    low, high = 0.0, 2.0
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        if composed_delta(u, weights.tolist(), middle) > _DELTA:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@pytest.mark.parametrize("kind", ["loo", "replace"])
+def test_no_neighbour_costs_more_than_the_pure_claim_and_one_costs_nearly_all_of_it(kind):
+    budget = Budget(epsilon=0.7, neighbours=kind)
+    assert _KEPT * 0.7 <= worst_loss(budget) <= 0.7 * (1 + 1e-12)
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("kind", ["loo", "replace"])
+def test_no_neighbour_costs_more_than_the_claim_with_delta(kind):
+    budget = Budget(epsilon=1.0, delta=_DELTA, neighbours=kind)
+    assert _KEPT <= worst_loss(budget) <= 1.0 + 2e-3
+
+
+def test_a_record_counted_twice_in_a_set_would_be_caught():
+    counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7)
+    of = counts_of(counted, True)
+    twice = np.ones(len(of([])))
+    twice[: counted.possible[: counted.offsets[1]].sum()] = 2.0
+    assert worst_loss(budget, lambda records: of(records) * twice) > 0.7
+
+
+def test_noise_of_one_set_less_would_be_caught():
+    """Shares of two sets spread over three: the third has no part in the sum."""
+    counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
+    short = noise_of(budget, usual_shares(counted, pure=True, power=None)[:2]).scales
+    assert 2 * (1 / short).sum() + 2 / short[-1] > 0.7
+
+
+def test_an_exact_number_of_records_would_be_caught():
+    """Under loo the number of records is one more count: without noise its loss is infinite."""
+    counted = counted_table(SCHEMA, ("pairs",))
+    records = [RECORDS[0], RECORDS[1], RECORDS[4]]
+    import narwhals as nw
+
+    codes, _ = counted.read(nw.from_native(frame(records), eager_only=True))
+    shares = usual_shares(counted, pure=True, power=None)
+    made = [measured(counted, codes, Budget(epsilon=0.05), shares)[0].records for _ in range(20)]
+    assert len(set(made)) > 1
+    exact = Budget(epsilon=0.05, neighbours="replace")
+    assert {measured(counted, codes, exact, shares)[0].records for _ in range(3)} == {3}
+    assert {measured(counted, codes, Budget(epsilon=0.05), shares, records=9)[0].records} == {9}
+
+
+def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit():
+    """What is kept of a large unit follows from that unit alone, in any company."""
+    columns = {"house": vws.Column(role="id"), **SCHEMA.columns}
+    run = RunSettings(
+        schema=vws.Schema(columns, unit="house"),
+        mechanism=vws.NoisyCounts(epsilon=1, cap=2),
+    )
+    rng = np.random.default_rng(3)
+    houses = rng.integers(0, 12, 60)
+    houses[::7] = 99
+    records = [RECORDS[k] for k in rng.integers(0, len(RECORDS), 60)]
+    whole = frame(records).with_columns(pl.Series("house", houses))
+
+    def counts(of: pl.DataFrame) -> np.ndarray:
+        counted = counted_records(of, run).counted
+        assert counted is not None
+        return counted.table.counts(counted.codes)
+
+    for house in set(houses.tolist()):
+        alone = whole.filter(pl.col("house") == house)
+        rest = whole.filter(pl.col("house") != house)
+        assert (counts(whole) - counts(rest) == counts(alone)).all()
+        counted = counted_records(whole, run).counted
+        assert counted is not None
+        for q in range(len(counted.table.sets)):
+            own = slice(counted.table.offsets[q], counted.table.offsets[q + 1])
+            assert counts(alone)[own].sum() <= 2
+
+
+def test_counts_reach_the_model_below_zero_too():
+    counted = counted_table(SCHEMA, ("pairs",))
+    codes = np.zeros((0, 3), dtype=np.int32)
+    shares = usual_shares(counted, pure=True, power=None)
+    noisy, _ = measured(counted, codes, Budget(epsilon=0.2), shares)
+    own = noisy.counts[counted.possible]
+    assert (own < 0).any()
+    assert abs(own.mean()) < 5 * noisy.deviations.max() / math.sqrt(len(own))
+    assert (noisy.counts[~counted.possible] == 0).all()

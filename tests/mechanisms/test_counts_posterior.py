@@ -1,0 +1,107 @@
+"""The posterior given noisy counts, against sums over all tables of five records."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import betaln, gammaln
+from scipy.stats import gamma
+
+import pyvws as vws
+from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.sets import counted_table
+
+pytestmark = [pytest.mark.runs, pytest.mark.draws]
+
+N = 5
+_BATCHES = 40
+_FAR = 5.0  # Batch standard errors.
+
+PLAIN = {
+    "a": vws.Column(model="logistic", levels=("0", "1")),
+    "b": vws.Column(model="logistic", levels=("0", "1")),
+}
+RULED = {
+    "a": vws.Column(model="logistic", levels=("0", "1")),
+    "b": vws.Column(model="nominal", levels=("1", "2"), missing="N", rule="N only where a == '0'"),
+}
+
+
+def log_shares(n_1: int, n_2: int) -> float:
+    """log p(z) of two classes: V ~ Beta(1, alpha), alpha ~ Gamma(1/4, 1/4), both integrated out."""
+
+    def term(alpha: float) -> float:
+        return math.exp(betaln(1 + n_1, alpha + n_2) - betaln(1, alpha)) * gamma.pdf(
+            alpha, 0.25, scale=4.0
+        )
+
+    return math.log(quad(term, 0, 1)[0] + quad(term, 1, np.inf)[0])
+
+
+def log_dirichlet(counts: list[int], levels: int) -> float:
+    """log p of codes of one class whose shares are Dirichlet(1 / levels, ...) over these codes."""
+    a = 1.0 / levels
+    return float(
+        gammaln(a * len(counts))
+        - gammaln(a * len(counts) + sum(counts))
+        + sum(gammaln(a + c) - gammaln(a) for c in counts)
+    )
+
+
+def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
+    """E[number of records in each state | S] by all tables of N records and all classes."""
+    share = {n: log_shares(n, N - n) for n in range(N + 1)}
+    log_p, tables = [], []
+    for members in itertools.product(range(2 * len(states)), repeat=N):
+        if list(members) != sorted(members):
+            continue
+        times = math.lgamma(N + 1) - sum(
+            math.lgamma(members.count(one) + 1) for one in set(members)
+        )
+        records = [(one % 2, *states[one // 2]) for one in members]
+        value = times + share[sum(h == 0 for h, *_ in records)]
+        for h in (0, 1):
+            own = [record for record in records if record[0] == h]
+            value += log_dirichlet([sum(a == c for _, a, _ in own) for c in (0, 1)], 2)
+            active = [b for _, a, b in own if not (ruled and a == 0)]
+            value += log_dirichlet([active.count(c) for c in (0, 1)], 3 if ruled else 2)
+        x = np.array([state[1:] for state in records], dtype=np.int32)
+        gap = (noisy.counts - noisy.table.counts(x))[noisy.table.possible]
+        scale = np.repeat(noisy.scales, noisy.table.sizes)[noisy.table.possible]
+        value -= (np.abs(gap) / scale if noisy.laplace else gap**2 / (2 * scale**2)).sum()
+        log_p.append(value)
+        tables.append([sum(record[1:] == state for record in records) for state in states])
+    p = np.exp(np.array(log_p) - max(log_p))
+    return p @ np.array(tables) / p.sum()
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+@pytest.mark.parametrize("ruled", [False, True])
+def test_imputed_records_are_those_of_the_posterior(laplace, ruled):
+    table = counted_table(vws.Schema(RULED if ruled else PLAIN), ("pairs", "a"))
+    states = [(0, 2), (1, 0), (1, 1)] if ruled else list(itertools.product((0, 1), repeat=2))
+    truth = np.array([states[k] for k in (0, 0, 1, 1, 2)], dtype=np.int32)
+    counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
+    counts[~table.possible] = 0
+    noisy = NoisyTables(
+        table=table,
+        counts=counts,
+        scales=np.array([1.5, 2.5]),
+        laplace=laplace,
+        records=N,
+    )
+    made = impute(noisy, datasets=6000, classes=2, sweeps=12_000, seed=11).codes
+    found = np.array(
+        [[sum(tuple(record) == state for record in x.tolist()) for state in states] for x in made]
+    )
+    assert (found.sum(axis=1) == N).all()  # No record breaks the rule.
+    batches = found.reshape(_BATCHES, -1, len(states)).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / math.sqrt(_BATCHES)
+    expected = exact_means(noisy, states, ruled)
+    assert (np.abs(batches.mean(axis=0) - expected) < _FAR * error).all()
+    assert (error < 0.05).all()

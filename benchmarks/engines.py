@@ -29,7 +29,7 @@ from pyvws.engines.registry import engine_version, find_engine
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 __all__ = ["counts", "run"]
 

@@ -20,13 +20,14 @@ from pyvws import LipschitzWeighted, NormalMixture, SamplerSettings
 from pyvws.mechanisms.mechanism import Request
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure import FORMULA, education_groups
-from pyvws.tables.design import make_design
-from pyvws.tables.frame import open_frame
+from pyvws.studies.consumer_expenditure_fits import education_groups
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import open_frame
 
 __all__ = ["FILE", "mixture_figures", "run"]
 
 FILE: Final = Path(__file__).parents[2] / "shared" / "data" / "ce_2017.csv"
+FORMULA: Final = "~ factor(Urban) + factor(Marital) + factor(Education)"
 _PLACES: Final = 100
 
 

@@ -24,7 +24,7 @@ from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Schema, Synthesizer
 from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
-from pyvws.tables.column import Column
+from pyvws.tables.schema.column import Column
 
 __all__ = ["run", "survey_figures", "survey_schema", "violations"]
 

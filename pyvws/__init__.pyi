@@ -51,6 +51,7 @@ from pyvws.mechanisms.censored import Censored as Censored
 from pyvws.mechanisms.count_weighted import CountWeighted as CountWeighted
 from pyvws.mechanisms.count_weighted import MarginalWeighted as MarginalWeighted
 from pyvws.mechanisms.count_weighted import PairwiseWeighted as PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights as GivenWeights
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram as NoisyHistogram
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     perturbed_histogram as perturbed_histogram,
@@ -60,6 +61,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 )
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted as ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted as Unweighted
@@ -85,13 +87,18 @@ from pyvws.release.synthesizer import Synthesizer as Synthesizer
 from pyvws.risks.attribute_risk import AttributeRisk as AttributeRisk
 from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
+from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
+from pyvws.risks.pairwise import three_way_weights as three_way_weights
+from pyvws.statement.several_draws import epsilon_per_draw as epsilon_per_draw
+from pyvws.statement.several_draws import total_epsilon as total_epsilon
 from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
+from pyvws.synthesis.existing_fit import from_arviz as from_arviz
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
-from pyvws.tables.column import Column as Column
-from pyvws.tables.schema import Schema as Schema
+from pyvws.tables.schema.column import Column as Column
+from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
@@ -134,6 +141,7 @@ def synthesize(
     passes: int | None = None,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
+    existing_fit: ExistingFit | Mapping[str, ExistingFit] | None = None,
     outcome_scale: str | None = None,
     outcome_centre: float | None = None,
     outcome_unit: float | None = None,
@@ -168,6 +176,12 @@ def synthesize(
     edges_from_data: bool | None = None,
     allow_outside: bool | None = None,
     noise: str | None = None,
+    delta: float | None = None,
+    measure: Sequence[str] | str | None = None,
+    cap: int | None = None,
+    size_power: float | None = None,
+    classes: int | None = None,
+    sweeps: int | None = None,
     draws: int = 1000,
     warmup: int = 1000,
     chains: int = 4,

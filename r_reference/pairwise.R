@@ -107,3 +107,33 @@ three_way_weights <- function(original, radius = 0.2, radius_kind = "percentage"
   }
   weights
 }
+
+# Quantity: weights from groups of four, with whole numbers up to one last division, then c and g.
+four_way_weights <- function(original, radius = 0.2, radius_kind = "percentage", known = NULL,
+                             c = 1, g = 0, singletons = "refuse") {
+  weights <- numeric(length(original))
+  for (members in patterns(known, length(original))) {
+    size <- length(members)
+    outside <- outside_balls(original[members], radius, radius_kind)
+    for (i in seq_len(size)) {
+      if (size < 4) {
+        weights[members[i]] <- lonely_weight(singletons)
+        next
+      }
+      covered <- 0
+      groups <- 0
+      others <- seq_len(size)[-i]
+      for (j in others) {
+        for (k in others[others > j]) {
+          for (m in others[others > k]) {
+            all_outside <- outside[, i] & outside[, j] & outside[, k] & outside[, m]
+            covered <- covered + sum(!all_outside)
+            groups <- groups + 1
+          }
+        }
+      }
+      weights[members[i]] <- within_unit(c * (covered / (size * groups)) + g)
+    }
+  }
+  weights
+}

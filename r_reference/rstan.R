@@ -112,12 +112,59 @@ unconstrained <- function(file, data, vectors, draws) {
   }))
 }
 
-# log_lik (draws, records) of a fit that was saved with saveRDS, chain after chain.
-saved_log_lik <- function(file) {
-  fit <- readRDS(file)
-  if (!inherits(fit, "stanfit") || !("log_lik" %in% fit@model_pars)) {
-    return(NULL)
+# y_rep at each row of `draws`, whose columns are the program's variables by name. The seed is one, so
+# the random numbers are the same for any data.
+predictions <- function(file, data, vectors, names, draws) {
+  colnames(draws) <- names
+  made <- rstan::gqs(load_program(file), data = shaped(data, vectors), draws = draws, seed = 1)
+  flat_draws(made, "y_rep")
+}
+
+# A fit in a file of saveRDS or save: log_lik (draws, records) chain after chain and the number of
+# chains, with the fit's own weights and y_rep where it has them. NULL for what is not known. brms and
+# rstanarm multiply their log-likelihoods by their weights.
+saved_fit <- function(file, name) {
+  fit <- stored(file, name)
+  if (inherits(fit, "stanfit")) {
+    if (!("log_lik" %in% fit@model_pars)) return(NULL)
+    found <- list(log_lik = flat_draws(fit, "log_lik"), chains = fit@sim$chains)
+    if ("y_rep" %in% fit@model_pars) found$y_rep <- flat_draws(fit, "y_rep")
+    return(found)
   }
-  columns <- rstan::extract(fit, pars = "log_lik", permuted = FALSE, inc_warmup = FALSE)
+  package <- c(brmsfit = "brms", stanreg = "rstanarm")[intersect(class(fit), c("brmsfit", "stanreg"))]
+  if (length(package) == 1) return(fit_of(fit, function(name) getExportedValue(package, name)))
+  if (is.data.frame(fit)) fit <- as.matrix(fit)
+  if (!is.numeric(fit) || !(length(dim(fit)) %in% 2:3)) return(NULL)
+  chains <- if (length(dim(fit)) == 3) dim(fit)[2] else 1
+  list(log_lik = matrix(fit, ncol = rev(dim(fit))[1]), chains = chains)
+}
+
+# The object of a file: of an RDS file the one that it has, of others the one of that name or the only.
+stored <- function(file, name) {
+  found <- tryCatch(list(readRDS(file)), error = function(e) NULL)
+  if (!is.null(found)) return(found[[1]])
+  home <- new.env()
+  names <- load(file, home)
+  if (nzchar(name)) names <- intersect(names, name)
+  if (length(names) != 1) return(NULL)
+  home[[names]]
+}
+
+# A quantity of a stanfit as (draws, columns), chain after chain and without warm-up.
+flat_draws <- function(fit, name) {
+  columns <- rstan::extract(fit, pars = name, permuted = FALSE, inc_warmup = FALSE)
   matrix(columns, dim(columns)[1] * dim(columns)[2], dim(columns)[3])
+}
+
+# A fit of brms or rstanarm, by that package's own functions, which `own` gives by name.
+fit_of <- function(fit, own) {
+  of_stan <- if (is.null(fit$stanfit)) fit$fit else fit$stanfit
+  weights <- if (is.null(fit$stanfit)) own("standata")(fit)$weights else fit$weights
+  plain <- function(values) matrix(as.numeric(values), nrow(values))
+  found <- list(
+    log_lik = plain(own("log_lik")(fit)), chains = of_stan@sim$chains,
+    y_rep = plain(own("posterior_predict")(fit))
+  )
+  if (length(weights) > 0) found$weights <- as.numeric(weights)
+  found
 }

@@ -8,7 +8,7 @@ A warning of convergence is no error in tests marked `draws`.
 
 `make quick` takes the tests of pure functions and of the architecture: those in QUICK_ROOMS, but
 for tests with a mark or a fixture of NOT_QUICK. A quick test that samples, starts R or compiles a
-Stan program fails. Under `make quick` a property test tries a quarter of its examples.
+Stan program fails. Under `make quick` a property test tries five examples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pyvws.posterior import prediction
 from pyvws.r.bridge import r_available
 from pyvws.r.session import Session
 from pyvws.release import large
-from pyvws.tables import table_writers
+from pyvws.tables.files import write as table_writers
 
 QUICK_ROOMS = (
     *("architecture", "r_numbers", "tables", "models", "posterior", "bounds", "risks", "weights"),
@@ -77,7 +77,7 @@ def _try_fewer_examples(test: Any) -> None:
     """A parametrized property test is one function, whose examples are cut once."""
     if is_hypothesis_test(test) and not hasattr(test, "all_examples"):
         test.all_examples = test._hypothesis_internal_use_settings
-        fewer = test.all_examples.max_examples // 4
+        fewer = min(test.all_examples.max_examples, 5)
         test._hypothesis_internal_use_settings = settings(test.all_examples, max_examples=fewer)
 
 

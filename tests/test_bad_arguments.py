@@ -239,6 +239,8 @@ GOOD = {
     "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"}),
     "match_risk": ([Y, [Y]], {"radius": 0.2, "known": ALPHA, "ball": "open"}),
     "pairwise_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
+    "three_way_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
+    "four_way_weights": ([Y], {"radius": 0.2, "c": 1.0, "g": 0.0, "singletons": "weight-one"}),
     "perturbed_histogram": ([Y], HISTOGRAM),
     "quantile": ([Y, 0.5], {}),
     "reweight": ([ALPHA, DELTA], {"k": 0.9}),

@@ -11,8 +11,8 @@ import pytest
 from documents import ROOT
 
 import pyvws as vws
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.runs,

@@ -263,6 +263,11 @@ def test_the_table_of_mechanisms_states_what_the_package_states() -> None:
             assert guarantee in get_args(get_type_hints(NoisyHistogram)["guarantee"])
             assert neighbours.split(", or ") == ["replace", "leave-one-out"]
             continue
+        if name == "noisy-counts":
+            with_delta = {"delta": 1e-5} if "delta" in given else {}
+            assert guarantee == pyvws.NoisyCounts(epsilon=1, **with_delta).facts.claim
+            assert neighbours.split(", or ") == ["leave-one-out", "replace"]
+            continue
         statement = PrivacyStatement(
             mechanism=name,
             claim="none" if name == "unweighted" else "dp",

@@ -39,9 +39,8 @@ def one_core() -> Iterator[None]:
 def steady_sums() -> Iterator[None]:
     """Give matrix products in the `with` block the same bits on any number of processors.
 
-    BLAS adds up long columns in as many parts as BLAS has threads, so the function sets one thread.
-    The number of threads is a setting of the whole process. So only one thread at a time changes
-    the setting and puts it back.
+    BLAS adds up long columns in as many parts as it has threads, so one thread is set. This setting
+    is the whole process's, so one thread at a time changes it.
     """
     from threadpoolctl import threadpool_limits
 
@@ -51,10 +50,8 @@ def steady_sums() -> Iterator[None]:
 
 @contextmanager
 def quietly(category: type[Warning] = Warning) -> Iterator[None]:
-    """Ignore a category of warnings in the `with` block.
-
-    The filters of warnings are the whole process's. So only one thread at a time changes them and
-    puts them back.
+    """Ignore a category of warnings in the `with` block, in one thread at a time: filters are the
+    process's.
     """
     with _WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore", category)
@@ -62,10 +59,7 @@ def quietly(category: type[Warning] = Warning) -> Iterator[None]:
 
 
 def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
-    """Do `work` on every task, with a thread for each usable core; threads draw tasks as needed.
-
-    Results must not depend on the order. An error of one task ends all work and is raised again.
-    """
+    """Do `work` on every task in any order, one thread a usable core; an error ends all work."""
     cores = usable_cores()
     waiting = iter(tasks)
     if cores == 1:

@@ -25,15 +25,9 @@ Share = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], int | None], Ge
 def on_cluster(scheduler: str) -> Iterator[Share]:
     """A function that calls another function on the cluster's workers, `jobs` calls at once.
 
-    The yielded function takes a function, a list of arguments and `jobs`. It yields each result as
-    soon as a worker returns the result. The workers make all calls, however few threads they have.
-
-    Raises
-    ------
-    ClusterError
-        If no scheduler answers at that address, or no worker is there, now or later.
-    MissingDependencyError
-        If Dask is not installed.
+    It takes a function, a list of arguments and `jobs`, and yields each result as soon as a worker
+    returns it. Raises ClusterError without a scheduler or workers, now or later, and
+    MissingDependencyError without Dask.
     """
     try:
         from distributed import Client

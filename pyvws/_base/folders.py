@@ -158,22 +158,22 @@ def _sweep(place: Path) -> None:
 
     A folder of `place` itself comes back where a run died between two renames.
     """
-    made = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
+    pattern = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():
         return
     for left in list(place.parent.iterdir()):
-        found = made.fullmatch(left.name)
-        if found is None:
+        match = pattern.fullmatch(left.name)
+        if match is None:
             continue
-        ours = found[1] == place.name
-        if not (ours or found[3] == _PARTIAL):
+        ours = match[1] == place.name
+        if not (ours or match[3] == _PARTIAL):
             continue  # This folder may be the only copy of another output.
-        if not abandoned(left, int(found[2]), surely=not ours):
+        if not abandoned(left, int(match[2]), surely=not ours):
             continue
-        if found[3] == _OLD and not place.exists():
+        if match[3] == _OLD and not place.exists():
             with suppress(OSError):
                 left.rename(place)
-        elif found[3] == _OLD:
+        elif match[3] == _OLD:
             _remove(left)
         else:
             shutil.rmtree(left, ignore_errors=True)
@@ -222,10 +222,7 @@ def private_write(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write a file under another name and rename it, so that no reader meets half of the file.
-
-    A `private` file can be read by its owner alone (mode 0600).
-    """
+    """Write a file under another name and rename it, whole; a `private` one has mode 0600."""
     rights = 0o600 if private else FILE_RIGHTS
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{_PARTIAL}")
     try:

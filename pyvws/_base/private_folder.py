@@ -18,11 +18,9 @@ from pyvws._base.claims import abandoned, claimed_folder
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A new, empty folder of mode 0700 in the system's temporary folder.
+    """A new, empty folder of mode 0700 in the system's temporary folder, removed in the end.
 
-    The function removes the folder on success, failure and interrupt. A killed process leaves its
-    folder behind; the next run on the same machine removes that folder. The variable TMPDIR moves
-    the folder to another disk.
+    A killed process leaves it behind, and the next run on the same machine removes it.
     """
     sweep()
     name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"

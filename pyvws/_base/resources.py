@@ -15,9 +15,8 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 def folder(name: str) -> Path:
     """The existing folder `name` of `RESOURCES`: a wheel's packaged copy, else the checkout's.
 
-    The folder may be read-only: the package compiles and caches nothing in it. The function raises
-    InputError for another name. It raises MissingDependencyError if neither folder exists, which
-    means that the installation is incomplete.
+    It may be read-only. Raises InputError for another name, and MissingDependencyError where an
+    incomplete installation has neither.
     """
     if name not in RESOURCES:
         raise InputError(f"A resource is one of {', '.join(RESOURCES)}. Got {name!r}.")

@@ -23,7 +23,7 @@ from scipy.sparse import csc_array, csr_array
 from pyvws._base.checks import Floats
 from pyvws.bounds.joint import ColumnTerms
 from pyvws.bounds.lipschitz import Block
-from pyvws.tables.units import UnitKinds
+from pyvws.tables.design.units import UnitKinds
 
 ENTRIES: Final = 1 << 20  # Log-likelihoods of records at once, 8 MB.
 

@@ -201,6 +201,8 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
+        if "counts" in privacy:
+            print(f"one cost for all datasets, at delta {privacy['delta']:g}")
         if privacy["certified"]:
             for neighbours, figures in privacy["epsilon_by_neighbours"].items():
                 if neighbours != claimed["neighbours"] and figures["total"] is not None:

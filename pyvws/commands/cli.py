@@ -20,6 +20,7 @@ from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.init import init
 from pyvws.commands.report import report
+from pyvws.commands.reproduce import reproduce
 from pyvws.commands.risk import risk
 from pyvws.commands.schema import schema
 from pyvws.commands.study import study
@@ -74,6 +75,7 @@ def _options(
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(init, schema, risk, utility, combine, tabulate, report, demo),
+    reproduce,
 )
 
 for _declared in (synthesize, compare):

@@ -72,8 +72,8 @@ def compare(
     """
     from pyvws.comparison.compare import compare as compared
     from pyvws.comparison.page import LOOKED, headings, notes, shown_row
-    from pyvws.tables.files import read_table
-    from pyvws.tables.schema import Schema
+    from pyvws.tables.files.read import read_table
+    from pyvws.tables.schema.schema import Schema
 
     settings: dict[str, Any] = given_settings(context)
     source = read_table(table)

@@ -124,7 +124,7 @@ def _native() -> tuple[str, str]:
     from pyvws.engines.registry import engine_version
     from pyvws.models.registry import find_model
     from pyvws.posterior.pseudo_posterior import PseudoPosterior
-    from pyvws.tables.cells import make_cells
+    from pyvws.tables.design.cells import make_cells
 
     cells = make_cells(np.ones(1), np.ones((1, 1)))
     target = PseudoPosterior(find_model("poisson"), cells, np.ones(1))

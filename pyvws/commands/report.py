@@ -131,8 +131,8 @@ def _evidence(
     from pyvws.report.margins import pairs_of
     from pyvws.report.output_folder import output_part
     from pyvws.report.released_columns import ColumnValues
-    from pyvws.tables.files import file_digest, file_kind
-    from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
+    from pyvws.tables.files.read import file_digest, file_kind
+    from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
 
     summary = confidential.summary
     if not original.exists():

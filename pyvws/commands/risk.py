@@ -146,7 +146,7 @@ def _tell_table(
     from pyvws.commands._options import names
     from pyvws.commands._tables import read_tables
     from pyvws.evaluation.table_risk import table_risk
-    from pyvws.tables.files import read_table
+    from pyvws.tables.files.read import read_table
 
     table, datasets, said = read_tables(original, synthetic, schema)
     held = read_table(holdout).spelled if holdout else None

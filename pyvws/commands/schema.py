@@ -30,9 +30,9 @@ def schema(
 
     Example: pyvws schema people.csv --out schema.toml
     """
-    from pyvws.tables.files import read_table
-    from pyvws.tables.headers import record_instead, shown_names
-    from pyvws.tables.schema import Schema
+    from pyvws.tables.files.headers import record_instead, shown_names
+    from pyvws.tables.files.read import read_table
+    from pyvws.tables.schema.schema import Schema
 
     if out.exists():
         if table.exists() and out.samefile(table):

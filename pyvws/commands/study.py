@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from pyvws.commands._options import read_numbers
+from pyvws.commands._options import names, read_numbers
 from pyvws.commands._output import counted_progress
 from pyvws.studies.registry import STUDIES
 
@@ -189,7 +189,7 @@ def _sdr(
     """Five synthesizers of salaries on your own file beside the slides' table (SDR 2017)."""
     from pyvws.studies import doctorate_salaries as study
 
-    given = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
+    given: dict[str, Any] = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
     _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or (), **given)
 
 
@@ -208,17 +208,62 @@ def _sdr_2024(
 
 
 def _consumer_expenditure(
-    file: Annotated[
-        Path, typer.Option(help="Your csv or parquet file with Income, Urban, Marital and Educ.")
-    ],
+    file: Annotated[Path, typer.Option(help="Your csv or parquet file.")],
+    outcome: Annotated[str, typer.Option(help="Column to synthesize.")] = "Income",
+    formula: Annotated[
+        str | None,
+        typer.Option(help="Public predictors, as '~ factor(Region) + Age'; ce_2017.csv's if none."),
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option(help="Columns that an intruder knows.", metavar="COL,COL")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="COLUMN=NUMBER,NUMBER: the column becomes groups, which begin there; repeatable.",
+            metavar="GROUPS",
+        ),
+    ] = None,
+    regression: Annotated[
+        str | None, typer.Option(help="Predictors of Table 4's regression; the formula if none.")
+    ] = None,
+    coefficient: Annotated[
+        str | None, typer.Option(help="R's name of Table 4's coefficient, as 'factor(Earner)2'.")
+    ] = None,
+    radius: Annotated[float, typer.Option(help="Share of the value; larger = risks fall.")] = 0.2,
+    components: Annotated[int, typer.Option(help="Components of the mixture.")] = 5,
+    datasets: Annotated[int, typer.Option(help="Synthetic datasets, at least 2.")] = 20,
+    topcode: Annotated[
+        float, typer.Option(help="Threshold: a level in (0, 1) of a quantile, else a value.")
+    ] = 0.94,
+    c: Annotated[float, typer.Option(help="Scale of Pairwise weights, supplement 7.")] = 1.5,
+    g: Annotated[float, typer.Option(help="Shift of Pairwise weights, supplement 7.")] = 0.1,
+    labels: Annotated[
+        Literal["full-conditional", "prior"],
+        typer.Option(help="How a record's component is drawn; the paper's is the first."),
+    ] = "full-conditional",
+    draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 500,
+    warmup: Annotated[int, typer.Option(help="Steps of warm-up of each chain.")] = 500,
+    chains: Annotated[int, typer.Option(help="Chains of each fit.")] = 2,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,
 ) -> None:
-    """Mixture synthesizers of income on your own Consumer Expenditure file (risk-efficient)."""
+    """Risk-weighted mixture synthesizers of one column of your own file (risk-efficient paper)."""
+    from pyvws.engines.sampler_settings import SamplerSettings
+    from pyvws.report.study_page import study_page
     from pyvws.studies import consumer_expenditure as study
 
-    _run(study, file, out, overwrite, seed=seed)
+    def write(result: Any, folder: Path) -> list[str]:
+        return study.write(result, folder, page=study_page)
+
+    known_names = None if known is None else names(known)
+    columns = {"outcome": outcome, "formula": formula, "known": known_names, "groups": group}
+    shown = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
+    fits = {"radius": radius, "components": components, "datasets": datasets, "labels": labels}
+    settings = SamplerSettings(draws=draws, warmup=warmup, chains=chains)
+    given: dict[str, Any] = {**columns, **shown, **fits, "c": c, "g": g, "settings": settings}
+    _run(study, file, out, overwrite, seed=seed, write=write, **given)
 
 
 def _tables(
@@ -254,11 +299,20 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
+    own: dict[str, Any] = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
 
 
-def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **given: Any) -> None:
+def _run(
+    study: Any,
+    file: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    *,
+    write: Callable[[Any, Path], list[str]] | None = None,
+    **given: Any,
+) -> None:
+    """Run a study on a file, show its table, and write its files, by `write` or by its own way."""
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.commands._output import console_listener, plain_console
 
@@ -271,8 +325,8 @@ def _run(study: Any, file: Path | None, out: Path | None, overwrite: bool, **giv
         print(f"Warning: {problem}", file=sys.stderr)
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
-            names = study.write(result, folder)
-        for name in names:
+            written = (write or study.write)(result, folder)
+        for name in written:
             print(out / name)
 
 

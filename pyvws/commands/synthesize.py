@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from enum import StrEnum
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._options import given_settings, template_options, wrong_usage
+from pyvws.commands._options import given_settings, names, template_options, wrong_usage
 from pyvws.commands._output import (
     AsJson,
     Original,
@@ -69,6 +70,14 @@ def synthesize(
     stan_log_lik: Annotated[
         LogLik, _fit(help="Whether the program's log_lik holds l_i times its weight, or l_i.")
     ] = LogLik.weighted,
+    stan_data: Annotated[
+        Path | None,
+        _fit(help="JSON file of further public data for the program, such as group indices."),
+    ] = None,
+    stan_unread: Annotated[
+        str | None,
+        _fit(help="The program's parameters that --model does not predict from.", metavar="A,B"),
+    ] = None,
     seed: Annotated[
         int | None,
         _fit(help="Seed that repeats the run. It is drawn if not given, as a release needs."),
@@ -91,16 +100,18 @@ def synthesize(
     from pyvws._base.seeds import chosen_seed
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.synthesis.columns import columns_used
     from pyvws.synthesis.settings_by_name import arranged
-    from pyvws.tables.files import read_table
-    from pyvws.tables.large_files import run_bytes
-    from pyvws.tables.schema import Schema
+    from pyvws.tables.files.read import read_table
+    from pyvws.tables.files.steps import run_bytes
+    from pyvws.tables.schema.schema import Schema
 
     check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
-        given["program"] = UserProgram(_file_text(stan), stan_log_lik.value)
+        text, further = _file_text(stan), {} if stan_data is None else _json_data(stan_data)
+        given["program"] = UserProgram(text, stan_log_lik.value, further, names(stan_unread))
+    elif stan_data is not None or stan_unread is not None:
+        raise UsageError("--stan-data and --stan-unread are of a program. Name it with --stan.")
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
@@ -108,7 +119,7 @@ def synthesize(
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
-        used=columns_used(settings),
+        used=settings.plan.used,
         datasets=settings.datasets,
         draws=settings.settings.draws * settings.settings.chains,
     ) > _size_in_bytes(memory)
@@ -127,7 +138,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.spelled if settings.schema or settings.column else source.frame,
+                source.spelled if settings.plan.reads_spelled else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,
@@ -152,4 +163,15 @@ def _file_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path} cannot be read as text. Name a Stan program.") from None
+        raise InputError(f"{path} cannot be read as text. Name a text file.") from None
+
+
+def _json_data(path: Path) -> dict[str, Any]:
+    """The data in a JSON file, as CmdStan reads them; InputError, without a value, for another."""
+    try:
+        found = json.loads(_file_text(path))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name}: not a JSON object of data by name, as CmdStan reads it.")
+    return found

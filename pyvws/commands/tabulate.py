@@ -70,7 +70,7 @@ def tabulate(
     from pyvws.commands._tables import read_synthetic
     from pyvws.evaluation.published_table import tabulate as estimates
     from pyvws.report.output_folder import draws_behind, refuse_systematic
-    from pyvws.tables.files import read_table
+    from pyvws.tables.files.read import read_table
 
     choice(kind, "--kind", ("partial", "full"))
     if out is not None:

@@ -68,7 +68,7 @@ def utility(
     if outcome is None:
         from pyvws.commands._options import names
         from pyvws.evaluation.table_utility import table_utility
-        from pyvws.tables.headers import shown_names
+        from pyvws.tables.files.headers import shown_names
 
         table, datasets, said = read_tables(original, synthetic, schema)
         found = table_utility(
@@ -102,7 +102,7 @@ def _tell_regression(
     from pyvws.commands._tables import left_out, read_synthetic
     from pyvws.evaluation.regression_utility import regression_utility
     from pyvws.report.output_folder import draws_behind
-    from pyvws.tables.files import read_table
+    from pyvws.tables.files.read import read_table
 
     files, datasets, said = read_synthetic(synthetic, schema)
     chosen: Any = family

@@ -25,8 +25,7 @@ from pyvws.comparison.page import write_comparison
 from pyvws.comparison.points import Seeds, point_key, run_seeds
 from pyvws.evaluation.table_utility import Score
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.columns import spelled_out
-from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.config import config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 
@@ -113,10 +112,8 @@ def compare(
     refuse_choices(settings)
     common = {name: value for name, value in settings.items() if value is not None}
     plain = RunSettings(**arranged({**common, "mechanism": "unweighted"}))
-    plain = spelled_out(plain, nw.from_native(frame, eager_only=True).columns)
-    common["formula"] = plain.formula if plain.public_table is None else None
-    if plain.public_table is not None:
-        common["schema"] = plain.public_table
+    plan = plain.plan.on(nw.from_native(frame, eager_only=True))
+    common |= plan.written
     points, left_out = planned(frame, common, choices, epsilons)
     table = check_table(frame, plain)
     several = len([name for name in table.released if name not in table.ids]) > 1
@@ -124,8 +121,8 @@ def compare(
     by = choice(score or allowed[0], "score", allowed)
     about = {
         "table": table.sha256,
-        "common": config_text(plain, seed=None),
-        "schema": schema_texts(plain)["schema"],
+        "common": config_text(plain, seed=None, plan=plan),
+        "schema": plan.texts["schema"],
     }
     path = Path(folder) / "confidential"
     kept = open_folder(
@@ -134,9 +131,9 @@ def compare(
     path.chmod(0o700)  # An older folder, or an empty one of the user's, may be open to others.
     work = Seeds(nw.from_native(frame, eager_only=True).to_native(), points, kept, seed, end)
     run_seeds(work, count, jobs=jobs, progress=progress)
-    found = _found(points, left_out, kept, count, by, epsilons)
-    write_comparison(found, path)
-    return found
+    comparison = _found(points, left_out, kept, count, by, epsilons)
+    write_comparison(comparison, path)
+    return comparison
 
 
 def _found(
@@ -182,20 +179,22 @@ def _three_digits(epsilon: float) -> float:
 
 
 def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
-    made = [result for result in results if "scores" in result]
-    weights = [result["mean_weight"] for result in made if result["mean_weight"] is not None]
-    worst = [result["rhat"] for result in made if result["rhat"] is not None]
+    scored = [result for result in results if "scores" in result]
+    weights = [result["mean_weight"] for result in scored if result["mean_weight"] is not None]
+    worst = [result["rhat"] for result in scored if result["rhat"] is not None]
     return ComparedRow(
         point=point,
-        guarantee=made[0]["guarantee"] if made else "none",
+        guarantee=scored[0]["guarantee"] if scored else "none",
         epsilons=tuple(
-            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in made
+            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in scored
         ),
-        scores=tuple(tuple(_score(one) for one in result["scores"]) for result in made),
+        scores=tuple(tuple(_score(score) for score in result["scores"]) for result in scored),
         mean_weight=float(np.mean(weights)) if weights else None,
         rhat=max(worst, default=None),
         seconds=float(np.mean([result["seconds"] for result in results])),
-        problems=tuple(dict.fromkeys(one["problem"] for one in results if "problem" in one)),
+        problems=tuple(
+            dict.fromkeys(result["problem"] for result in results if "problem" in result)
+        ),
     )
 
 

@@ -15,10 +15,7 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def bound_command(command: list[str]) -> list[str]:
-    """The command line that makes a command end with this process, which has to start the command.
-
-    The command ends with the thread that starts it, so that thread has to wait for the command.
-    """
+    """The command line that makes a command end with the thread that starts it and waits for it."""
     if sys.platform != "linux":
         return command
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]

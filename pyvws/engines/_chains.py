@@ -74,10 +74,9 @@ def run_chains(
     settings: SamplerSettings,
     progress: Progress | None,
 ) -> list[int]:
-    """Run one command a chain in `folder`; chain c prints to the file c.console.log there.
+    """Run one command a chain in `folder`; chain c prints to c.console.log; their exit codes.
 
-    Returns the exit codes in the order of the commands. An exception, an interrupt included, kills
-    the chains that still run and is passed on. The chains also end when this process is killed.
+    Any exception kills the chains that still run, which also end with this process.
     """
     total = settings.chains * (settings.draws + settings.warmup)
     waiting = list(enumerate(commands))
@@ -113,6 +112,6 @@ def iterations_done(logs: list[Path]) -> int:
     """Iterations that the chains' console texts report, summed over chains."""
     done = 0
     for path in logs:
-        found = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
-        done += int(found[-1]) if found else 0
+        counts = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
+        done += int(counts[-1]) if counts else 0
     return done

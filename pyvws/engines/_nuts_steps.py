@@ -27,9 +27,8 @@ _NARROWEST, _WIDEST = 1e-8, 1e4
 
 @dataclass(frozen=True, slots=True)
 class PhasePoint:
-    """A point z (D,), its log density and slope (D,), and what else the density has `seen` there.
-
-    Where density or slope are not finite, `value` is -inf.
+    """A point z (D,), its log density (-inf where not finite) and slope (D,), and what it has
+    `seen`.
     """
 
     z: Floats
@@ -168,13 +167,8 @@ class _Tree:
 
 
 class Adaptation:
-    """The step size and variances of a chain, from points near its start on and while it warms up.
-
-    Attributes
-    ----------
-    variances : ndarray, shape (D,)
-    size : float
-        Of the next step.
+    """The next step `size` and the `variances` (D,) of a chain, from points near its start on and
+    while it warms up.
     """
 
     size: float

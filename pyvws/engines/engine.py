@@ -30,10 +30,7 @@ class Engine(Protocol):
         progress: Progress | None = None,
         previous: Posterior | None = None,
     ) -> Posterior:
-        """Draw from the target.
-
-        `previous` is a fit of the same model and table under other weights: chains start from it.
-        """
+        """Draw from the target; chains start from `previous`, a fit of it under other weights."""
 
 
 @runtime_checkable

@@ -97,31 +97,25 @@ class GridEngine:
     def drawn(
         self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
     ) -> Floats:
-        """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units).
-
-        Nothing else of the engine depends on chance. Raises MissingDependencyError without OpenDP.
-        """
+        """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units)."""
         return points[noisy_maximum(scores, draws, told)]
 
 
 def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
-    """Warn the agency of steps wider than the posterior, and of a posterior at a range's end.
-
-    Both are found with the confidential data, so neither goes into a release.
-    """
+    """Warn the agency alone of steps wider than the posterior, and of one at a range's end."""
     share = np.exp((scores - scores.max()) / UNITS_A_NAT).reshape(shape)
     share /= share.sum()
     for axis, steps in enumerate(shape):
         along = share.sum(axis=tuple(other for other in range(len(shape)) if other != axis))
-        said = []
+        problems = []
         if steps > 2 and along.max() > _COARSE:
-            said.append("The posterior is narrower than the steps of its grid.")
+            problems.append("The posterior is narrower than the steps of its grid.")
         if steps > 2 and along[0] + along[-1] > _AT_AN_END:
-            said.append("The posterior lies at an end of its grid.")
-        if said:
+            problems.append("The posterior lies at an end of its grid.")
+        if problems:
             warnings.warn(
-                f"Parameter {axis + 1}: {' '.join(said)} Choose grid_range and grid_steps again, "
-                "by what is public and not by this table: a grid chosen by the data has no "
+                f"Parameter {axis + 1}: {' '.join(problems)} Choose grid_range and grid_steps "
+                "again, by what is public and not by this table: a grid chosen by the data has no "
                 "guarantee.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -131,18 +125,15 @@ def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
 def noisy_maximum(
     scores: Scores, draws: int, told: Callable[[float], None] = lambda _: None
 ) -> NDArray[np.intp]:
-    """Places (S,) of independent draws with probability proportional to exp(score / units).
-
-    The scores (G,) are in units of 2^-24 nats. Raises MissingDependencyError without OpenDP.
-    """
+    """Places (S,) of independent draws, with chances proportional to exp(score / 2^24)."""
     measurement = noisy_maximum_measurement()
     values = scores.tolist()
     with ThreadPoolExecutor(usable_cores()) as pool:
-        found = []
+        places = []
         for place in pool.map(lambda _: measurement(values), range(draws)):
-            found.append(place)
-            told(len(found) / draws)
-    return np.array(found, dtype=np.intp)
+            places.append(place)
+            told(len(places) / draws)
+    return np.array(places, dtype=np.intp)
 
 
 def noisy_maximum_measurement() -> Any:

@@ -94,8 +94,8 @@ class NativeEngine:
                 if progress is not None:
                     progress(before + at.arguments.count, total)
 
-            found, bad = read_chains(run_chains(model, part, own_seed, tick, remedy), part)
-            parts.append(found)
+            chains, bad = read_chains(run_chains(model, part, own_seed, tick, remedy), part)
+            parts.append(chains)
             diverging += bad
             done += part.chains * (part.draws + part.warmup)
         if progress is not None:
@@ -184,9 +184,8 @@ def _first_points(
 
 
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
-    """nutpie's model: densities on the sampled scale, draws on Stan's unconstrained one.
-
-    Raises MissingDependencyError for a nutpie whose model may read other fields.
+    """nutpie's model: densities on the sampled scale, draws on Stan's; an unknown nutpie is
+    refused.
     """
     known, install = _NUTPIE
     try:

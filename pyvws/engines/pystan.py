@@ -22,6 +22,7 @@ from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
 from pyvws.engines.stan_run import StanJob, variables
 from pyvws.errors import InputError, MissingDependencyError
+from pyvws.posterior.draws import Y_REP
 
 _VERSION = ("MAJOR", "MINOR", "PATCH")
 _DEFAULTS = {
@@ -55,10 +56,7 @@ def pystan_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PyStanEngine(ChainEngine):
-    """NUTS as PyStan 3 runs it. The first fit of a model takes a minute to compile.
-
-    `log` is called with the console text of each fit; that text can hold data values.
-    """
+    """NUTS as PyStan 3 runs it; `log` gets each fit's console text, which can hold data values."""
 
     name: ClassVar[str] = "pystan"
 
@@ -71,8 +69,8 @@ class PyStanEngine(ChainEngine):
             "num_samples": settings.draws,
             "delta": settings.target_accept,
         }
-        told = {"module": str(_module_path(job.program)), "arguments": arguments}
-        (folder / "job.json").write_text(json.dumps(told))
+        job_file = {"module": str(_module_path(job.program)), "arguments": arguments}
+        (folder / "job.json").write_text(json.dumps(job_file))
         np.savez(folder / "data.npz", **job.data)
         for chain in range(settings.chains):
             values = job.initial[chain] if job.initial else {}
@@ -102,10 +100,8 @@ def _stored(path: Path) -> dict[str, Any]:
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density (P,), its gradient (P, D) and the variables (P, ...) of a program.
-
-    The points (P, D) are unconstrained. The log density has Stan's Jacobians and is up to a
-    constant; variables are constrained and include generated quantities.
+    """Log density (P,) with Stan's Jacobians up to a constant, its gradient (P, D) and the
+    constrained variables (P, ...) of a program at unconstrained points (P, D).
     """
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]
@@ -120,6 +116,12 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
     """Draws of a program, each a dict of its variables, as unconstrained points (P, D)."""
     module = load_module(_module_path(program))
     return np.array([module.transform_inits(data, draw) for draw in draws])
+
+
+def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
+    """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
+    points = unconstrained(program, data, draws)
+    return densities(program, data, points)[2][Y_REP]
 
 
 def pystan_folder() -> Path | None:

@@ -30,9 +30,8 @@ def is_own(engine: str | Engine) -> bool:
 
 
 def is_exact(engine: str | Engine) -> bool:
-    """Whether the package's engine draws independently from a clamped target itself.
-
-    No chain has to converge then, and a run needs no more draws than it releases.
+    """Whether the package's engine draws independently from a clamped target, so that no chain has
+    to converge.
     """
     kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
     return not is_own(engine) and bool(getattr(kind, "exact", False))
@@ -83,9 +82,8 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
 
 
 def engine_version(name: str) -> str:
-    """The software that the engine runs, with its version.
-
-    Raises MissingDependencyError where it is missing. Asking for rstan starts R.
+    """The software that the engine runs, with its version; MissingDependencyError where it is
+    missing.
     """
     choice(name, "engine", ENGINES)
     software: str = _named(name, 1)()

@@ -22,11 +22,13 @@ from pyvws.engines.stan_run import (
     StanJob,
     StanRun,
     clamp_data,
+    flat_draw,
     paper_program,
     stan_data,
     variables,
 )
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
+from pyvws.posterior.draws import Y_REP
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 _LARGEST = 2**31 - 1  # The largest whole number of R and Stan.
@@ -59,7 +61,7 @@ class RStanEngine(StanEngine):
         data = stan_data(target)
         if target.clamp is None:
             return paper_program(target.model), data
-        clamp = {name: of for name, of in clamp_data(target).items() if name != "censored"}
+        clamp = {name: value for name, value in clamp_data(target).items() if name != "censored"}
         return paper_program(target.model, censored=True), {**data, **clamp}
 
     def run_job(self, job: StanJob) -> StanRun:
@@ -117,39 +119,50 @@ def _asked(
 def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density, its gradient and log_lik of a program at unconstrained points (P, D).
-
-    Works as `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars.
-    """
-    found = _asked("densities", program, data, {}, points=points)
-    return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
+    """As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars."""
+    answer = _asked("densities", program, data, {}, points=points)
+    return answer["value"], answer["gradient"], {"log_lik": answer["log_lik"]}
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """Draws of a program as unconstrained points (P, D), by rstan's unconstrain_pars."""
-    found: Floats = _asked("unconstrained", program, data, {"draws": draws})
-    return found.reshape(len(draws), -1)
+    answer: Floats = _asked("unconstrained", program, data, {"draws": draws})
+    return answer.reshape(len(draws), -1)
 
 
-def saved_log_lik(path: Path) -> Floats | None:
-    """log_lik (S, N) of a stanfit in an RDS file, chain after chain; None if the file has none."""
+def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
+    """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
+    rows = [flat_draw({name: x for name, x in draw.items() if name != Y_REP}) for draw in draws]
+    names = list(rows[0])
+    values = np.array([[row[name] for name in names] for row in rows])
+    found: Floats = _asked("predictions", program, data, {}, names=names, draws=values)
+    return found
+
+
+def saved_fit(path: Path, name: str | None = None) -> dict[str, Any] | None:
+    """log_lik (S, N) in a file of R, chain after chain, with the number of `chains` (1,).
+
+    Also the fit's own `weights` (N,) and `y_rep` (S, N), where it has them. `name` is the object in
+    a file of several. None if the file has nothing that is known.
+    """
     from pyvws.r.bridge import RError, call
 
     rstan_version()
     try:
-        return call("rstan", "saved_log_lik", {"file": str(path.resolve())})
+        found = call("rstan", "saved_fit", {"file": str(path.resolve()), "name": name or ""})
     except RError:
         return None
+    return found if isinstance(found, dict) else None
 
 
-def object_log_lik(fit: Any) -> Floats | None:
-    """log_lik (S, N) of a stanfit that rpy2 holds. Raises InputError for any other object."""
+def object_fit(fit: Any) -> dict[str, Any] | None:
+    """As `saved_fit`, of what rpy2 holds. Raises InputError for any other object."""
     from pyvws.r.bridge import save_object
 
     rstan_version()
     with private_folder() as folder:
         save_object(fit, folder / "fit.rds")
-        return saved_log_lik(folder / "fit.rds")
+        return saved_fit(folder / "fit.rds")
 
 
 @cache

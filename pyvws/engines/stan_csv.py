@@ -16,8 +16,7 @@ from pyvws.errors import InputError
 def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Floats]:
     """Names and values (draws, columns) of the wanted columns of one chain, warm-up left out.
 
-    Where no column is wanted, the values are empty. Raises InputError for a file that is missing
-    or was cut short.
+    Raises InputError for a file that is missing or was cut short.
     """
     if not path.is_file():
         raise InputError(f"There is no file {path}. Check its name.")

@@ -34,10 +34,7 @@ _JITTER = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StanRun:
-    """Stan's draws after warm-up: variables by name, each of shape (chains, draws, ...).
-
-    `divergences` counts after warm-up; `seconds` covers warm-up and sampling, and no compilation.
-    """
+    """Stan's draws after warm-up by variable, (chains, draws, ...) each; and `divergences`."""
 
     draws: dict[str, Floats]
     divergences: int
@@ -140,10 +137,7 @@ def shipped_program(model: Model) -> str:
 
 
 def paper_program(model: Model, *, censored: bool = False) -> str:
-    """Text of the model's program in the papers' Stan dialect, which rstan 2.21 reads.
-
-    Raises InputError where a censored program is asked for and the model has none.
-    """
+    """Text of the model's program in the papers' Stan dialect; InputError where there is none."""
     return _text("r_reference/stan", model, "_censored" if censored else "")
 
 
@@ -164,10 +158,7 @@ def _text(where: str, model: Model, ending: str = "") -> str:
 
 
 def stan_data(target: PseudoPosterior) -> dict[str, Any]:
-    """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, record by record.
-
-    Other data that the model needs go with them.
-    """
+    """n, K, y (n,), X (n, K) and weights (n,) in the papers' names, and what the model needs."""
     cells = target.cells
     each = cells.one_by_one()
     cell = cells.cell_of_record[each]
@@ -188,10 +179,9 @@ def stan_seed(seed: int) -> int:
 
 
 def variables(names: list[str], values: Floats) -> dict[str, Floats]:
-    """Columns such as `L_beta.2.1` or `L_beta[2,1]` as arrays by variable.
+    """Columns such as `L_beta.2.1` or `L_beta[2,1]` as arrays by variable, without Stan's own.
 
-    values (..., columns) gives arrays (..., *the variable's own shape). Stan's own columns, which
-    end in two underscores, are left out.
+    values (..., columns) gives arrays (..., *the variable's own shape).
     """
     places: dict[str, list[tuple[tuple[int, ...], int]]] = {}
     for column, label in enumerate(names):
@@ -200,13 +190,24 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
             continue
         index = tuple(int(part) - 1 for part in re.findall(r"\d+", match["places"] or ""))
         places.setdefault(match["name"], []).append((index, column))
-    found = {}
+    by_name = {}
     for name, entries in places.items():
         shape = tuple(1 + np.max([index for index, _ in entries], axis=0)) if entries[0][0] else ()
         array = np.empty((*shape, *values.shape[:-1]))
         for index, column in entries:
             array[index] = values[..., column]
-        found[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
+        by_name[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
+    return by_name
+
+
+def flat_draw(draw: dict[str, Any]) -> dict[str, float]:
+    """One draw of Stan's variables as numbers under Stan's names, such as `L_beta[2,1]`."""
+    found = {}
+    for name, value in draw.items():
+        array = np.asarray(value)
+        for place in np.ndindex(array.shape):
+            label = ",".join(str(index + 1) for index in place)
+            found[f"{name}[{label}]" if place else name] = float(array[place])
     return found
 
 

@@ -1,13 +1,15 @@
 """A user's own Stan program, run with the data of a table.
 
-The program declares what it needs among n, K, y (n), X (n, K) and weights (n), must declare
-weights, and writes log_lik, one value a record, in generated quantities.
+The program declares what it needs among n, K, y (n), X (n, K), weights (n) and the data that the
+user gives beside it, must declare weights, and writes log_lik, one value a record, in generated
+quantities. It may write y_rep there, a synthetic outcome for each record.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +18,9 @@ from pyvws._base.checks import Floats, choice, weight_vector
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.stan_run import StanEngine
-from pyvws.engines.weighted_terms import CHECKING_ENGINES, adds_its_log_lik
+from pyvws.engines.weighted_terms import CHECKING_ENGINES, adds_its_log_lik, reads_records
 from pyvws.errors import InputError
+from pyvws.posterior.draws import Y_REP
 
 _SUPPLIED: Final = ("n", "K", "y", "X", "weights", "shift")
 _SWITCHES: Final = {"censored": 0, "low": 0.0, "high": 0.0, "write_log_lik": 1}
@@ -44,18 +47,48 @@ class UserFit:
 
 @dataclass(frozen=True, slots=True)
 class UserProgram:
-    """A checked program and what its log_lik holds.
+    """A checked program, what its log_lik holds, and the data that it needs beside the table's.
 
-    `log_lik` is "weighted" where the program writes weights[i] * l_i, as the papers' programs do,
-    and "plain" where it writes l_i. The text does not show which, so the user has to say so.
+    Attributes
+    ----------
+    text : str
+        The program.
+    log_lik : {"weighted", "plain"}
+        "weighted" where the program writes weights[i] * l_i, as the papers' programs do, and
+        "plain" where it writes l_i. The text does not show which, so the user has to say so.
+    data : mapping of str to numbers or arrays
+        Further data by name, such as group indices. Arrays of records are in the table's order.
+        They count as public: no weight protects what synthetic values take from them.
+    unread : sequence of str
+        Parameters that the family's prediction does not read though the program has them. Without
+        y_rep a program is refused unless it names them here.
+
+    Raises InputError for a program that lacks weights or log_lik, or data that do not fit it.
     """
 
     text: str
     log_lik: str = "weighted"
+    data: Mapping[str, Any] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         choice(self.log_lik, "log_lik", ("weighted", "plain"))
-        check_program(self.text)
+        further = {name: _numbers(name, value) for name, value in self.data.items()}
+        object.__setattr__(self, "data", further)
+        unread = (self.unread,) if isinstance(self.unread, str) else tuple(self.unread)
+        object.__setattr__(self, "unread", unread)
+        check_program(self.text, further)
+        strange = sorted(set(unread) - set(parameter_names(self.text)))
+        if strange:
+            raise InputError(
+                f"The parameters block of the Stan program does not declare {', '.join(strange)}, "
+                "so it cannot be named as unread. Leave the name out."
+            )
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the program writes y_rep, so that no family's prediction is used."""
+        return Y_REP in generated_names(self.text)
 
     def fit(
         self,
@@ -68,22 +101,22 @@ class UserProgram:
     ) -> UserFit:
         """Run the program with `program_data` and return its draws.
 
-        Raises InputError if the program needs other data, does not compile, log_lik has another
-        length, or the target does not move with the weights as log_lik says; ConvergenceError if
-        Stan fails.
+        Raises InputError if the program needs other data, does not compile, log_lik or y_rep has
+        another length, the target does not move with the weights as log_lik says, or y_rep reads
+        the records; ConvergenceError if Stan fails.
         """
-        needed = check_program(self.text)
-        given = {**_SWITCHES, "shift": np.zeros(data["n"]), **data}
+        needed = check_program(self.text, self.data)
+        given = {**_SWITCHES, "shift": np.zeros(data["n"]), **data, **self.data}
         used = {name: given[name] for name in needed}
         run = engine.run(self.text, used, settings, seed=seed, progress=progress)
         flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}
         log_lik = flat.pop("log_lik", np.empty((0, 0)))
-        if log_lik.ndim != 2 or log_lik.shape[1] != data["n"]:
-            raise InputError(
-                "log_lik of the program must be a vector with one value for each of the "
-                f"{data['n']} records. Got shape {log_lik.shape[1:]}."
-            )
-        if engine.name in CHECKING_ENGINES and not adds_its_log_lik(
+        _check_length("log_lik", log_lik, data["n"])
+        if self.predicts:
+            _check_length(Y_REP, flat.get(Y_REP, np.empty((0, 0))), data["n"])
+        if engine.name not in CHECKING_ENGINES:
+            return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
+        if not adds_its_log_lik(
             engine.name, self.text, used, flat, weighted=self.log_lik == "weighted"
         ):
             raise InputError(
@@ -92,7 +125,42 @@ class UserProgram:
                 "write the same in log_lik; or write l_i and say --stan-log-lik plain "
                 '(log_lik="plain" in Python).'
             )
+        if self.predicts and reads_records(engine.name, self.text, used, flat):
+            raise InputError(
+                "y_rep of the Stan program changes with y or weights at the same parameters and "
+                "random numbers, so it tells of the records past their weights. Draw it from the "
+                "parameters, X and public data alone."
+            )
         return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
+
+
+def _check_length(name: str, values: Floats, n: int) -> None:
+    if values.ndim != 2 or values.shape[1] != n:
+        raise InputError(
+            f"{name} of the program must be a vector with one value for each of the {n} records. "
+            f"Got shape {values.shape[1:]}."
+        )
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """A number or an array of numbers for Stan; whole numbers stay whole."""
+    if name in (*_SUPPLIED, *_SWITCHES):
+        raise InputError(
+            f"The data of the Stan program name {name}, which comes from the table and the run. "
+            "Leave it out."
+        )
+    try:
+        array = np.asarray(value)
+    except ValueError:  # Rows of different lengths.
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
+        raise InputError(
+            f"{name} of the data of the Stan program must be a number or an array of numbers, "
+            "whose rows have one length."
+        )
+    return array.astype(np.int64) if array.dtype.kind == "u" else array
 
 
 def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
@@ -109,11 +177,12 @@ def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
     }
 
 
-def check_program(text: str) -> tuple[str, ...]:
+def check_program(text: str, further: Collection[str] = ()) -> tuple[str, ...]:
     """Check a program's declarations and return the names of the data that the program declares.
 
-    Raises InputError, naming what is missing, unless the data block declares weights and nothing
-    that the package cannot supply, and generated quantities declare log_lik.
+    `further` are the names of the data that the user gives. Raises InputError, naming what is
+    missing, unless the data block declares weights, all of `further` and nothing that is not
+    supplied, and generated quantities declare log_lik.
     """
     plain = _without_comments(text)
     if "#include" in plain:
@@ -126,14 +195,20 @@ def check_program(text: str) -> tuple[str, ...]:
             "The data block of the Stan program does not declare weights. Declare "
             "vector<lower=0>[n] weights and multiply each record's log-likelihood by its weight."
         )
-    strange = [name for name in names if name not in (*_SUPPLIED, *_SWITCHES)]
+    strange = [name for name in names if name not in (*_SUPPLIED, *_SWITCHES, *further)]
     if strange:
         raise InputError(
             f"The data block of the Stan program declares {', '.join(strange)}, which cannot be "
             f"supplied. It may declare {', '.join(_SUPPLIED)} and the switches "
-            f"{', '.join(_SWITCHES)}."
+            f"{', '.join(_SWITCHES)}. Give other data by --stan-data FILE (data= in Python)."
         )
-    if "log_lik" not in _declarations(_block(plain, "generated quantities")):
+    needless = [name for name in further if name not in names]
+    if needless:
+        raise InputError(
+            f"The data block of the Stan program does not declare {', '.join(needless)}, which its "
+            "data hold. Declare it, or leave it out."
+        )
+    if "log_lik" not in generated_names(text):
         raise InputError(
             "The generated quantities of the Stan program do not declare log_lik. Declare "
             "vector[n] log_lik and fill it with each record's log-likelihood."
@@ -144,6 +219,11 @@ def check_program(text: str) -> tuple[str, ...]:
 def parameter_names(text: str) -> tuple[str, ...]:
     """Names that a program declares in its parameters block, in either dialect."""
     return tuple(_declarations(_block(_without_comments(text), "parameters")))
+
+
+def generated_names(text: str) -> tuple[str, ...]:
+    """Names that a program declares in its generated quantities, in either dialect."""
+    return tuple(_declarations(_block(_without_comments(text), "generated quantities")))
 
 
 def _without_comments(text: str) -> str:

@@ -37,10 +37,7 @@ _LARGEST_EPSILON: Final = 1024.0
 
 
 def window_units(clamp: Clamp) -> int:
-    """W, the width of the clamp's window in units, rounded down.
-
-    Raises InputError for an epsilon above 1024, or one that is less than a unit.
-    """
+    """W, the clamp's width in units, rounded down; InputError above 1024 nats or below a unit."""
     W = int(np.floor(min(clamp.epsilon, 2.0 * _LARGEST_EPSILON) * UNITS_A_NAT))
     if not 1 <= W <= _LARGEST_EPSILON * UNITS_A_NAT:
         raise InputError(

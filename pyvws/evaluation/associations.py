@@ -22,8 +22,8 @@ from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
-from pyvws.tables.frame import check_columns, floats_of, open_frame
-from pyvws.tables.levels import distinct, has_labels
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.kinds import distinct, floats_of, has_labels
 
 Codes = NDArray[np.intp]
 

@@ -40,7 +40,7 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
-    from pyvws.tables.schema import Schema
+    from pyvws.tables.schema.schema import Schema
 
 SYNTHETIC: Final = {"partial": "partially synthetic", "full": "fully synthetic"}
 """What the datasets of each kind of combining rule are called."""

@@ -27,8 +27,9 @@ from pyvws.evaluation.original_and_datasets import (
     shared_codes,
 )
 from pyvws.r_numbers import rarith
-from pyvws.tables.frame import check_columns, floats_of
-from pyvws.tables.levels import as_number, distinct
+from pyvws.tables.files.frame import check_columns
+from pyvws.tables.files.kinds import distinct, floats_of
+from pyvws.tables.files.labels import as_number
 
 
 @dataclass(frozen=True, slots=True)

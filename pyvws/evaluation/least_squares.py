@@ -16,10 +16,10 @@ from pyvws._base.checks import Floats, choice
 from pyvws.errors import InputError
 from pyvws.evaluation.glm import glm
 from pyvws.evaluation.original_and_datasets import complete_records
-from pyvws.tables.design import make_design
-from pyvws.tables.formula import dotted, read_formula
-from pyvws.tables.frame import numeric_column, open_frame
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.schema.formula import dotted, read_formula
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

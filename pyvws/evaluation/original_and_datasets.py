@@ -6,8 +6,7 @@ original says so, as `pyvws schema` proposes from it. Missing values of a catego
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,25 +17,17 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-from pyvws.tables.column import Column
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.levels import distinct
-from pyvws.tables.numbers import numbers_and_codes
-from pyvws.tables.proposal import proposed_columns
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.proposal.columns import proposed_columns
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.read_values import numbers_and_codes
+from pyvws.tables.schema.schema import Schema
 
 _TENTHS: Final = np.arange(1, 10) / 10
 
 Codes = NDArray[np.intp]
-
-
-@contextmanager
-def named(role: str) -> Iterator[None]:
-    """Put a table's role before the words of an InputError."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{role}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +59,7 @@ class OriginalAndDatasets:
             tables["hold-out"] = holdout
         frames = {}
         for name, table in tables.items():
-            with named(name):
+            with about(name):
                 frames[name] = open_frame(table, least=1)
         return cls(frames, schema)
 
@@ -117,7 +108,7 @@ class OriginalAndDatasets:
         """A number in each table (N_l,), as `_numbers` reads it."""
         parts = []
         for role, frame in self.frames.items():
-            with named(role):
+            with about(role):
                 parts.append(_numbers(frame[name], column))
         return parts
 
@@ -125,7 +116,7 @@ class OriginalAndDatasets:
         """A category in each table as codes (N_l,), and the code of each label, None if empty."""
         cells = []
         for role, frame in self.frames.items():
-            with named(role):
+            with about(role):
                 places, labels = distinct(frame[name])
             cells.append((places, [*labels, *([None] if (places < 0).any() else [])]))
         return shared_codes(cells)
@@ -270,7 +261,7 @@ def _is_number(column: nw.Series[Any], described: Column) -> bool:
 def _numbers(column: nw.Series[Any], described: Column) -> Floats:
     """A column as numbers (N,), dates as days, NaN where a cell is empty or has a missing code."""
     codes = dict.fromkeys([*described.missing_codes, None])
-    return numbers_and_codes(column, tuple(codes), column.name, start=described.days_since)[0]
+    return numbers_and_codes(column, tuple(codes), start=described.days_since)[0]
 
 
 def _tenths(values: Floats, described: Column) -> Floats:
@@ -291,7 +282,7 @@ def complete_records(
     lacks is left to its reader. Raises InputError where no record is left, and for cells of a
     number that are neither a number nor a code.
     """
-    known = {} if schema is None else schema.columns
+    known = described(schema)
     there = np.ones(len(frame), dtype=np.bool_)
     columns = []
     for name in names:
@@ -326,3 +317,8 @@ def _with_value(
     if column.dtype in (nw.Categorical, nw.Enum):  # A level that no record has would stay.
         column = column.cast(nw.String)
     return column, there & ~np.isin(places, gone)
+
+
+def described(schema: Schema | None) -> Mapping[str, Column]:
+    """What a schema says of columns, by name; nothing without one."""
+    return {} if schema is None else schema.columns

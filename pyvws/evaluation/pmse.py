@@ -21,9 +21,9 @@ import numpy as np
 from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.evaluation.glm import glm
-from pyvws.tables.design import make_design
-from pyvws.tables.formula import dotted
-from pyvws.tables.frame import open_frame, plain_columns
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import open_frame, plain_columns
+from pyvws.tables.schema.formula import dotted
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
-from pyvws.evaluation.original_and_datasets import named
-from pyvws.tables.dates import holds_dates
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.levels import distinct, label_of
-from pyvws.tables.numbers import numbers_and_codes
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
+from pyvws.tables.files.kinds import distinct, holds_dates
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.read_values import numbers_and_codes
+from pyvws.tables.schema.schema import Schema
 
 Names = str | Sequence[str]
 Levels = Mapping[str, Sequence[Any]]
@@ -153,7 +153,7 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
     that are no numbers, and for weights, strata or clusters that are missing.
     """
-    with named(name):
+    with about(name):
         return _read(open_frame(table, least=1), plan)
 
 
@@ -179,11 +179,11 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
             if holds_dates(frame[one.column]):
                 raise _holds_dates(one.column)
             codes = plan.missing.get(one.column, (None,))
-            numbers[one.column] = numbers_and_codes(frame[one.column], codes, one.column)[0]
+            numbers[one.column] = numbers_and_codes(frame[one.column], codes)[0]
     weights = np.ones(len(frame))
     if plan.weights is not None:
         check_columns(frame, [plan.weights], role="weights")
-        weights = numbers_and_codes(frame[plan.weights], (), plan.weights)[0]
+        weights = numbers_and_codes(frame[plan.weights], ())[0]
     of_design = [
         None if name is None else _labels(frame, name, role)
         for name, role in ((plan.strata, "strata"), (plan.clusters, "clusters"))

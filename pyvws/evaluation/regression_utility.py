@@ -19,7 +19,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import combine_formula
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,8 +24,8 @@ from pyvws.evaluation.original_and_datasets import (
     PlainTables,
     plain_tables,
 )
-from pyvws.tables.headers import named
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.headers import named
+from pyvws.tables.schema.schema import Schema
 
 Plain = dict[str, NDArray[Any]]
 

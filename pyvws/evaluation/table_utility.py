@@ -28,7 +28,7 @@ from pyvws.evaluation.original_and_datasets import (
     plain_tables,
 )
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import Loop, Request, Weighting, downscaled
 from pyvws.posterior.clamp import Clamp
 
-Claim = Literal["dp", "dp-if-bounded", "asymptotic-dp", "none"]
+Claim = Literal["dp", "approximate-dp", "dp-if-bounded", "asymptotic-dp", "none"]
 """The statement's words for a guarantee, the strongest first."""
 
 
@@ -46,6 +46,8 @@ class Facts:
         The epsilon among the mechanism's settings.
     fits_model : bool
         Whether it weighs fits of a model; the perturbed histogram has no model.
+    takes_table : bool
+        Whether a mechanism without fits takes the columns of a schema.
     in_steps : bool
         Whether it can weigh a tally, where a row stands for several records.
     weights_from_data : bool
@@ -85,6 +87,7 @@ class Facts:
     weights_source: str = "table"
     own_epsilon: float | None = None
     fits_model: bool = True
+    takes_table: bool = False
     in_steps: bool = False
     weights_from_data: bool = True
     clamps: bool = False
@@ -113,10 +116,11 @@ class Mechanism(Protocol):
     """
 
     @property
-    def facts(self) -> Facts:
-        """What holds of the mechanism under its settings; each fact is an attribute too."""
+    def name(self) -> str: ...
 
-    def __getattr__(self, name: str) -> Any: ...
+    @property
+    def facts(self) -> Facts:
+        """What holds of the mechanism under its settings."""
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value.
@@ -152,11 +156,6 @@ class MechanismBase:
         settings = {one.name for one in fields(own)} & _NAMES
         values = {name: getattr(own, name) for name in settings}
         return replace(self.declared, own_epsilon=getattr(own, "epsilon", None), **values)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _NAMES or name in type(self).__dataclass_fields__:  # type: ignore[attr-defined]
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
-        return getattr(self.facts, name)
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         facts = self.facts

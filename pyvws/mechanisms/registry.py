@@ -10,8 +10,10 @@ from pyvws._base.checks import choice, near, one_of_a_kind
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
@@ -29,11 +31,13 @@ MECHANISMS: dict[str, type[Any]] = {
         WeightedEpsilon,
         Censored,
         PerturbedHistogram,
+        NoisyCounts,
     )
 }
 
 
 _NAMES = tuple(MECHANISMS)
+_IN_PYTHON = (GivenWeights,)  # No text names their settings, so they have no word to make them.
 
 
 def mechanism_settings(name: str) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def mechanism_settings(name: str) -> tuple[str, ...]:
 
 def is_own(mechanism: Mechanism) -> bool:
     """Whether the mechanism is a user's own, whose claim the package does not check."""
-    return type(mechanism) not in MECHANISMS.values()
+    return type(mechanism) not in (*MECHANISMS.values(), *_IN_PYTHON)
 
 
 def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
@@ -77,8 +81,8 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
             + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
             + "."
         )
-    made: Mechanism = kind(**given)
-    return made
+    instance: Mechanism = kind(**given)
+    return instance
 
 
 def _check_own(mechanism: Mechanism) -> None:

@@ -12,7 +12,7 @@ from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
-from pyvws.tables.cells import Records
+from pyvws.tables.design.cells import Records
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 from pyvws.weights.truncation import downscale
 
@@ -21,25 +21,12 @@ from pyvws.weights.truncation import downscale
 class WeightedFit:
     """One fit under given weights.
 
-    Attributes
-    ----------
-    label : str
-        The purpose of the fit.
-    weights : ndarray, shape (N,) or (N, K)
-        alpha_i in [0, 1], or alpha_ik of each column of a table.
-    posterior : Posterior
-        S draws of the pseudo posterior; none of a fit that a search tried and left.
-    bounds : LipschitzBounds
-        Delta_{alpha,x_i} (N,), Delta_{alpha,x} and epsilon_x of these draws, in nats.
-    maxima : ndarray, shape (N,)
-        max_s |l_i(theta_s)| without the weights, in nats.
-    confirmed : bool
-        Whether this fit confirms a shorter fit. The bounds are then the larger ones of both fits.
-        The draws of this fit had no part in the choice of the shorter fit.
-    clamp : Clamp, optional
-        The window that the fit clamps each term to; the bounds are then of clamped terms. A
-        record's bound under the deviance clamp is half of its largest deviance, at most epsilon / 2
-        as under the half clamp, and `maxima` is max_s |l_i(theta_s) - a_i|.
+    `weights` (N,) are alpha_i in [0, 1], or (N, K) those of each column. `posterior` has S draws,
+    none of a fit that a search tried and left. `bounds` are Delta_{alpha,x_i} (N,) and
+    Delta_{alpha,x} of these draws, and `maxima` (N,) is max_s |l_i(theta_s)| without the weights,
+    in nats. A `confirmed` fit repeats a shorter one, whose choice its draws had no part in; the
+    bounds are the larger ones of both. With a `clamp` the bounds are of clamped terms: under the
+    deviance clamp half of a record's largest deviance, and `maxima` is max_s |l_i(theta_s) - a_i|.
     """
 
     label: str
@@ -112,25 +99,13 @@ class Downscaling:
 class Request:
     """The request of a run to a mechanism.
 
-    Attributes
-    ----------
-    y : ndarray, shape (N,) or (N, P)
-        The confidential outcome, in its own unit; of a table, its P outcomes that are numbers.
-    levels : sequence of ndarray, shape (N,) each
-        The codes of a table's outcomes that are categories.
-    known : sequence of arrays, shape (N,) each
-        The columns that the mechanism names as known.
-    column : ndarray, shape (N,), optional
-        The public weights, where the mechanism names a column of weights.
-    tolerance : float
-        How near a searched bound must come to the bound to meet, as a share of the bound to meet.
-    epsilon : float, optional
-        A target. The mechanism searches its constant until 2 Delta ends below the target.
-    downscaling : Downscaling, optional
-        The rule that lowers the mechanism's weights afterwards.
-    confirm : bool
-        Whether further draws check the fit that ends a search or downscaling. A run asks for this
-        check only in its last step.
+    `y` (N,) is the confidential outcome in its own unit, or (N, P) the outcomes of a table that are
+    numbers; `levels` are the codes (N,) of its others. `known` are the columns (N,) that the
+    mechanism names as known, and `column` (N,) the public weights that it names. A searched bound
+    ends within a share `tolerance` of the bound to meet. With `epsilon` the mechanism searches its
+    constant until 2 Delta ends below this target. `downscaling` lowers its weights afterwards. With
+    `confirm` further draws check the fit that ends a search or downscaling; a run asks for this in
+    its last step alone.
     """
 
     y: Floats

@@ -13,7 +13,7 @@ from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._gamma import stirling_gap
 from pyvws.models.model import Start
 from pyvws.models.regression import LOG, row_sums, scoring_start
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _LARGEST_MEAN: Final = 1e15
 

@@ -57,10 +57,8 @@ def log_gamma(x: float) -> tuple[float, float]:
 
 @kernel
 def stirling_gap(x: float) -> tuple[float, float]:
-    """x log x - x - log Gamma(x) and its derivative log x - digamma(x), for x > 0.
-
-    This gap is left of log Gamma where the large terms of a beta or gamma density cancel by
-    algebra. Its size is log(x) / 2, and it loses no digits from x = 10 on.
+    """x log x - x - log Gamma(x) and its derivative log x - digamma(x), for x > 0: what is left
+    where the large terms of a beta or gamma density cancel by algebra.
     """
     log_x = math.log(x)
     if x >= _LARGE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from pyvws._base.checks import Floats, choice, finite_number, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 OUTCOME_SCALES: Final = ("identity", "log", "signed-log")
 """x as it is, log x for x > 0, and sign(x) log(1 + |x|), for x = (y - centre) / unit."""
@@ -63,17 +63,26 @@ _DECODE: Final[dict[str, Callable[[Floats], Floats]]] = {
 }
 
 
-class _Scaled(Protocol):
-    """A family with an outcome scale."""
+class Scaled:
+    """A family whose outcome is modelled on the scale that its settings name."""
+
+    __slots__ = ()
+
+    outcome_scale: str
+    outcome_centre: float
+    outcome_unit: float
 
     @property
-    def outcome_scale(self) -> str: ...
+    def measured(self) -> OutcomeScale:
+        """How v follows from the outcome."""
+        return OutcomeScale(self.outcome_scale, self.outcome_centre, self.outcome_unit)
 
     @property
-    def outcome_centre(self) -> float: ...
+    def caveats(self) -> tuple[Phrase, ...]:
+        return self.measured.caveats
 
-    @property
-    def outcome_unit(self) -> float: ...
+    def encode(self, outcome: Floats) -> Floats:
+        return self.measured.encode(outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +104,7 @@ class OutcomeScale:
         positive(self.unit, "outcome_unit")
         object.__setattr__(self, "unit", float(self.unit))
 
-    @classmethod
-    def of(cls, family: _Scaled) -> OutcomeScale:
-        """The scale that a family's settings name."""
-        return cls(family.outcome_scale, family.outcome_centre, family.outcome_unit)
-
-    def settle(self, family: _Scaled) -> None:
+    def settle(self, family: Scaled) -> None:
         """Keep the checked settings in the family that gave them."""
         object.__setattr__(family, "outcome_scale", self.name)
         object.__setattr__(family, "outcome_centre", self.centre)

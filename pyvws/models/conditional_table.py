@@ -7,40 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, distinct_labels, positive, same_length
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.models.model import Draws, Family, Start
-from pyvws.tables.cells import Cells
+from pyvws.models.model import Draws, Family, Start, level_places
+from pyvws.tables.design.cells import Cells
 
 _MOST_SHARES: Final = 5 * 10**7  # Numbers of all draws together: 400 megabytes.
 
 
 def weighted_counts(pattern: Any, level: Any, weights: Any, P: int, L: int) -> Floats:
-    """n (P, L): the sum of alpha_i over the records with pattern p and level l.
+    """n (P, L): the sum of alpha_i over the records with pattern p and level l, both counted from
+    0.
 
-    The Dirichlet(a, ..., a) prior of a pattern's shares then has the pseudo posterior
-    Dirichlet(a + n_p1, ..., a + n_pL).
-
-    Parameters
-    ----------
-    pattern, level : array_like of int, shape (N,)
-        Each record's pattern, from 0 to P - 1, and level, from 0 to L - 1.
-    weights : array_like, shape (N,)
-        alpha_i in [0, 1]; smaller = more protected.
-    P, L : int
-        Numbers of patterns and of levels.
-
-    Returns
-    -------
-    ndarray, shape (P, L)
-
-    Raises
-    ------
-    InputError
-        For arrays of different lengths, and for a place outside the table.
+    The Dirichlet(a, ..., a) prior of a pattern's shares then has the pseudo posterior Dirichlet(a +
+    n_p1, ..., a + n_pL). Raises InputError for other lengths, and for a place outside the table.
     """
     patterns, levels = np.asarray(pattern, np.intp), np.asarray(level, np.intp)
     alpha = np.asarray(weights, np.float64)
@@ -118,10 +102,6 @@ class ConditionalTable(Family):
             )
         return self
 
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
-
     def dimension(self, K: int) -> int:
         return (self.patterns or 0) * len(self.levels)
 
@@ -142,11 +122,11 @@ class ConditionalTable(Family):
     def unconstrain(self, draws: Draws) -> Floats:
         return draws["log_theta"].reshape(len(draws["log_theta"]), -1)
 
-    def exact_draws(
-        self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
-    ) -> Draws | None:
+    def exact_draws(self, cells: Cells, weights: Floats, S: int, rng: Generator) -> Draws | None:
         P, L = self.patterns or 0, len(self.levels)
-        counts = weighted_counts(_patterns(cells), _places(cells), cells.weight_sums(weights), P, L)
+        counts = weighted_counts(
+            _patterns(cells), level_places(cells), cells.weight_sums(weights), P, L
+        )
         shape = np.broadcast_to(counts + self.concentration / L, (S, P, L))
         # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.
         log_theta = np.log(rng.standard_gamma(shape + 1.0))
@@ -155,15 +135,10 @@ class ConditionalTable(Family):
         return {"log_theta": log_theta}
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        return draws["log_theta"][:, _patterns(cells), _places(cells)]
+        return draws["log_theta"][:, _patterns(cells), level_places(cells)]
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         below = np.cumsum(np.exp(draw["log_theta"][0]), axis=1)
         below /= below[:, -1:]
@@ -179,8 +154,3 @@ class ConditionalTable(Family):
 def _patterns(cells: Cells) -> NDArray[np.intp]:
     """Each cell's pattern, counted from 0."""
     return cells.rows[cells.row_of_cell, 0].astype(np.intp)
-
-
-def _places(cells: Cells) -> NDArray[np.intp]:
-    """Each cell's level, counted from 0."""
-    return cells.outcome.astype(np.intp) - 1

@@ -27,7 +27,7 @@ from pyvws.models.regression import (
     row_sums,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _CAUCHY_SCALE = 5.0  # 1/shape ~ half-Cauchy(0, 5), as 1/phi of the negative binomial
 
@@ -165,5 +165,5 @@ class Gamma(Regression):
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         shape = float(draw["shape"][0])
-        made = representable(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape))
-        return np.maximum(made, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.
+        drawn = representable(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape))
+        return np.maximum(drawn, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.

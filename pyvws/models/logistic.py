@@ -24,7 +24,7 @@ from pyvws.models.regression import (
     row_totals,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 
 @kernel
@@ -89,10 +89,6 @@ class Logistic(Regression):
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         _, ones, zeros = row_totals(cells, weights, cells.outcome, 1.0 - cells.outcome)
         return cells.rows, ones, zeros
-
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return (cells.outcome,)

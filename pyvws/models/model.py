@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 Draws = dict[str, Floats]
 """Constrained draws by parameter name, each of shape (S, ...)."""
@@ -84,9 +86,7 @@ class Density(Protocol):
     def start(self, cells: Cells, weights: Floats) -> Start:
         """A rough fit to start from."""
 
-    def exact_draws(
-        self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
-    ) -> Draws | None:
+    def exact_draws(self, cells: Cells, weights: Floats, S: int, rng: Generator) -> Draws | None:
         """S independent draws of the pseudo posterior under weights (N,), or None.
 
         None where only a sampler draws from it, as for most families.
@@ -159,12 +159,7 @@ class Prediction(Protocol):
         """Outcomes (N,) on the scale of the likelihood; `predict` returns them decoded."""
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         """One synthetic outcome for each design row (N, K) at a single draw (S = 1).
 
@@ -222,7 +217,11 @@ class Model(Density, Likelihood, Terms, Prediction, Protocol):
 
 
 class Family:
-    """A family's usual ways: outcomes are modelled as they are and predicted from draws alone."""
+    """A family's usual ways: outcomes are modelled as they are and predicted from draws alone.
+
+    A category has a largest probability of 1. The unconstrained vector is the coefficients `beta`,
+    and sampling starts at 0.
+    """
 
     __slots__ = ()
 
@@ -248,11 +247,26 @@ class Family:
     def remedy(self) -> str:
         return ""
 
+    def prepare(self, outcome: Floats, column: str) -> Any:
+        return self
+
     def encode(self, outcome: Floats) -> Floats:
         return outcome
 
     def stan_settings(self) -> dict[str, Any]:
         return {}
+
+    def dimension(self, K: int) -> int:
+        return K
+
+    def start(self, cells: Cells, weights: Floats) -> Start:
+        return Start(np.zeros(self.dimension(cells.n_coefficients)))
+
+    def constrain(self, q: Floats, K: int) -> Draws:
+        return {"beta": q}
+
+    def unconstrain(self, draws: Draws) -> Floats:
+        return draws["beta"]
 
     @property
     def cell_terms(self) -> Callable[..., None] | None:
@@ -270,6 +284,8 @@ class Family:
         return 0
 
     def saturated(self, cells: Cells) -> Floats:
+        if self.categorical:
+            return np.zeros(cells.n_cells)  # The largest probability is 1.
         raise InputError(
             "The model gives no saturated log-likelihood, which the deviance clamp takes off. Take "
             "clamp half, or give the model a method `saturated`."
@@ -278,10 +294,13 @@ class Family:
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return ()
 
-    def exact_draws(
-        self, cells: Cells, weights: Floats, S: int, rng: np.random.Generator
-    ) -> Draws | None:
+    def exact_draws(self, cells: Cells, weights: Floats, S: int, rng: Generator) -> Draws | None:
         return None
 
     def diagnosed(self, q: Floats, K: int) -> Floats:
         return q
+
+
+def level_places(cells: Cells) -> NDArray[np.intp]:
+    """The level of each cell (C,), counted from 0, of an outcome of codes from 1 on."""
+    return cells.outcome.astype(np.intp) - 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.random import Generator
 from scipy.linalg import solve_triangular
 
 from pyvws._base.checks import Floats, distinct_labels, positive
@@ -15,7 +16,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _nominal_kernels as compiled
-from pyvws.models.model import Draws, Family, SampledScale, Start
+from pyvws.models.model import Draws, Family, SampledScale, Start, level_places
 from pyvws.models.priors import (
     LKJ_SHAPE,
     coefficient_dimension,
@@ -23,7 +24,7 @@ from pyvws.models.priors import (
     unconstrain_scales,
 )
 from pyvws.models.regression import linear_predictor
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _LARGEST_DENSE: Final = 1500  # Coefficients up to which the sampled scale knows all covariances.
 _ROUNDS, _STEPS, _ENOUGH = 4, 8, 0.1  # Of scales; of Newton's method; a rise in nats that ends it.
@@ -119,12 +120,8 @@ class Nominal(Family):
     def slope_width(self, K: int) -> int:
         return self.n_levels - 1
 
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
-
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return self.n_levels - 1, *_sparse(cells.rows), _places(cells)
+        return self.n_levels - 1, *_sparse(cells.rows), level_places(cells)
 
     def dimension(self, K: int) -> int:
         own = K * (self.n_levels - 1)
@@ -138,7 +135,7 @@ class Nominal(Family):
         ends = np.cumsum(np.bincount(cells.row_of_cell[order], minlength=R))
         return (
             *(cells.n_coefficients, self.n_levels - 1, *_sparse(cells.rows), total),
-            *(np.concatenate([[0], ends]), _places(cells)[order], sums[order]),
+            *(np.concatenate([[0], ends]), level_places(cells)[order], sums[order]),
             float(self.coefficient_sd or 0.0),
         )
 
@@ -204,29 +201,19 @@ class Nominal(Family):
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         beta = np.ascontiguousarray(draws["beta"].transpose(0, 2, 1))
-        found = np.empty((len(beta), cells.n_cells))
+        log_lik = np.empty((len(beta), cells.n_cells))
         n, start, column, value, level = self.term_data(cells)
         flat = beta.reshape(len(beta), -1)
-        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, found)
-        return found
+        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, log_lik)
+        return log_lik
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         others = linear_predictor(draw["beta"][0], design)
         eta = np.vstack([np.zeros(len(design)), others])
         below = np.cumsum(np.exp(eta - eta.max(axis=0)), axis=0)
         return 1.0 + (below[:-1] <= rng.random(len(design)) * below[-1]).sum(axis=0)
-
-
-def _places(cells: Cells) -> Any:
-    """Each cell's level, counted from 0."""
-    return cells.outcome.astype(np.intp) - 1
 
 
 def _sparse(rows: Floats) -> tuple[Any, Any, Any]:
@@ -259,8 +246,8 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
         H = np.zeros((m, m))
         compiled.information(np.ascontiguousarray(shares[:, 1:]), start, column, value, total, H)
         lower = np.tril(H)
-        found: Floats = lower + np.tril(lower, -1).T + np.diag(np.repeat(1.0 / variance, n))
-        return found
+        whole: Floats = lower + np.tril(lower, -1).T + np.diag(np.repeat(1.0 / variance, n))
+        return whole
 
     for _ in range(_ROUNDS):
         height, shares = value_at(beta)

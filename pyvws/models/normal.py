@@ -11,7 +11,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive
 from pyvws._base.kernels import kernel
-from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
 from pyvws.models.model import Draws, Start
@@ -25,7 +24,7 @@ from pyvws.models.regression import (
     row_sums,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SIGMA_SCALE = 1.0  # sigma ~ half-t(3, 0, 1)
@@ -71,7 +70,7 @@ def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Normal(Regression):
+class Normal(scales.Scaled, Regression):
     """v_i ~ N(X_i beta, sigma), sigma ~ half-t(3, 0, 1), for v the outcome on a scale.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -110,21 +109,9 @@ class Normal(Regression):
         positive(self.smallest_sd, "smallest_sd")
         self.measured.settle(self)
 
-    @property
-    def measured(self) -> scales.OutcomeScale:
-        """How v follows from the outcome."""
-        return scales.OutcomeScale.of(self)
-
-    @property
-    def caveats(self) -> tuple[Phrase, ...]:
-        return self.measured.caveats
-
     def prepare(self, outcome: Floats, column: str) -> Normal:
         self.measured.check(outcome, column, self.name)
         return self
-
-    def encode(self, outcome: Floats) -> Floats:
-        return self.measured.encode(outcome)
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, mean, within = _moments(cells, weights)
@@ -160,8 +147,8 @@ class Normal(Regression):
         return Start(rough.centre, np.asarray(rough.information) / variance)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
-        made = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
-        return self.measured.decode(made)
+        drawn = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
+        return self.measured.decode(drawn)
 
 
 def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
 from pyvws._base.kernels import inlined_kernel, kernel
@@ -30,7 +31,7 @@ from pyvws.models.priors import (
     unconstrain_coefficients,
 )
 from pyvws.models.regression import linear, linear_predictor
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 LABELS = ("full-conditional", "prior")
 
@@ -246,7 +247,7 @@ def _log_shares(v: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class NormalMixture(Family):
+class NormalMixture(scales.Scaled, Family):
     """v_i | z_i = k ~ N(X_i beta_k, sigma_k), z_i ~ pi, for v the outcome on a scale.
 
     (pi_1, ..., pi_C) ~ Dirichlet(gamma/C, ..., gamma/C), gamma ~ Gamma(shape, rate); beta_k ~
@@ -329,11 +330,6 @@ class NormalMixture(Family):
         self.measured.settle(self)
 
     @property
-    def measured(self) -> scales.OutcomeScale:
-        """How v follows from the outcome."""
-        return scales.OutcomeScale.of(self)
-
-    @property
     def reads_outcome(self) -> bool:
         return self.labels == "full-conditional"
 
@@ -356,9 +352,6 @@ class NormalMixture(Family):
     def prepare(self, outcome: Floats, column: str) -> NormalMixture:
         self.measured.check(outcome, column, self.name)
         return self
-
-    def encode(self, outcome: Floats) -> Floats:
-        return self.measured.encode(outcome)
 
     def stan_settings(self) -> dict[str, Any]:
         return {
@@ -458,19 +451,14 @@ class NormalMixture(Family):
         beta, sigma, pi = (np.ascontiguousarray(draws[name]) for name in self.predicts_from)
         with np.errstate(divide="ignore"):
             log_pi = np.log(pi)
-        found = np.empty((len(pi), cells.n_cells))
+        log_likelihoods = np.empty((len(pi), cells.n_cells))
         table = cells.rows, cells.row_of_cell, cells.outcome
-        for s, log_lik in enumerate(found):
+        for s, log_lik in enumerate(log_likelihoods):
             _records(beta[s], sigma[s], log_pi[s], *table, log_lik)
-        return found
+        return log_likelihoods
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         sigma, pi = draw["sigma"][0], draw["pi"][0]
         eta = linear_predictor(draw["beta"][0], design).T

@@ -15,7 +15,7 @@ from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.models.model import Draws, Start
+from pyvws.models.model import Draws, Start, level_places
 from pyvws.models.priors import coefficient_dimension, log_coefficient_prior, log_half_t
 from pyvws.models.regression import (
     LATENT,
@@ -27,7 +27,7 @@ from pyvws.models.regression import (
     row_totals,
     scoring_start,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _MOST_LEVELS = 50
 _GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).
@@ -221,16 +221,12 @@ class Ordinal(Regression):
         return {"J": len(self.levels)}
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        sums, places = cells.weight_sums(weights), _places(cells)
+        sums, places = cells.weight_sums(weights), level_places(cells)
         by_level = np.bincount(places, weights=sums, minlength=len(self.levels))
         return cells.rows, cells.row_of_cell, places, sums, by_level.astype(np.float64)
 
-    def saturated(self, cells: Cells) -> Floats:
-        """0: the largest probability is 1."""
-        return np.zeros(cells.n_cells)
-
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return _places(cells), len(self.levels)
+        return level_places(cells), len(self.levels)
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         return eta, self._gaps(draws)
@@ -272,8 +268,3 @@ class Ordinal(Regression):
     def _gaps(self, draws: Draws) -> Floats:
         """(S, J - 2); draws of two levels have none."""
         return draws.get("gaps", np.empty((len(draws["beta"]), 0)))
-
-
-def _places(cells: Cells) -> Any:
-    """Each cell's level, counted from 0."""
-    return cells.outcome.astype(np.intp) - 1

@@ -16,7 +16,7 @@ from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models.model import Draws, Start
 from pyvws.models.priors import log_coefficient_prior
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_sums
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _LARGE_TOTAL = 1e9  # From here on a sum of weighted counts would drown what the parameters change.
 

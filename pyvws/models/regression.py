@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
@@ -23,7 +24,7 @@ from pyvws.models.priors import (
     constrain_coefficients,
     unconstrain_coefficients,
 )
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _SCORING_STEPS = 8
 # The ridge and the longest step in eta; the second pair where the first one's steps lead far off.
@@ -171,9 +172,9 @@ def scoring_start(
         for _ in range(_SCORING_STEPS):
             slope, working = scores(mean if eta is first else link.mean(eta))
             information = (X * working[:, None]).T @ X + ridge * np.eye(K)
-            found = np.linalg.solve(information, X.T @ (working * eta + slope))
-            step = np.abs(X @ (found - beta)).max(initial=0.0)
-            beta = found if step <= reach else beta + reach / step * (found - beta)
+            solved = np.linalg.solve(information, X.T @ (working * eta + slope))
+            step = np.abs(X @ (solved - beta)).max(initial=0.0)
+            beta = solved if step <= reach else beta + reach / step * (solved - beta)
             eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
         if np.abs(beta).max() <= link.largest_eta:
             break
@@ -214,7 +215,7 @@ class Regression(Family, ABC):
         return (eta,)
 
     @abstractmethod
-    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+    def simulate(self, eta: Floats, draw: Draws, rng: Generator) -> Floats:
         """One synthetic outcome for each eta (N,) at a single draw (S = 1)."""
 
     @property
@@ -254,23 +255,18 @@ class Regression(Family, ABC):
         return np.column_stack([unconstrain_coefficients(draws), *self.own_logarithms(draws)])
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        found = np.empty((len(draws["beta"]), cells.n_cells))
+        log_likelihoods = np.empty((len(draws["beta"]), cells.n_cells))
         slopes = np.empty(cells.n_cells), np.empty((cells.n_cells, self.own_entries))
         data = self.term_data(cells)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             parts = self.parts(linear_predictor(draws["beta"], cells.rows), draws)
-        for s, log_lik in enumerate(found):
+        for s, log_lik in enumerate(log_likelihoods):
             here = tuple(part[s] for part in parts)
             self.records(here, cells.row_of_cell, data, (log_lik, *slopes))
-        return found
+        return log_likelihoods
 
     def predict(
-        self,
-        draw: Draws,
-        design: Floats,
-        rng: np.random.Generator,
-        *,
-        outcome: Floats | None = None,
+        self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:
         with np.errstate(over="ignore"):
             return self.simulate(linear_predictor(draw["beta"], design)[0], draw, rng)

@@ -21,7 +21,7 @@ from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
 from pyvws.models.priors import log_coefficient_prior, log_half_t
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_totals
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -144,7 +144,7 @@ def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedNormal(Regression):
+class TruncatedNormal(scales.Scaled, Regression):
     """v_i ~ N(X_i beta, sigma) given L <= y_i <= U, sigma ~ half-t(3, 0, 1), v the outcome on a
     scale.
 
@@ -198,11 +198,6 @@ class TruncatedNormal(Regression):
             )
 
     @property
-    def measured(self) -> scales.OutcomeScale:
-        """How v follows from the outcome."""
-        return scales.OutcomeScale.of(self)
-
-    @property
     def caveats(self) -> tuple[Phrase, ...]:
         return Phrase("truncated"), *self.measured.caveats
 
@@ -210,9 +205,6 @@ class TruncatedNormal(Regression):
         check_within(outcome, column, self.range, self.name)
         self.measured.check(np.array(self.range), column, self.name)
         return self
-
-    def encode(self, outcome: Floats) -> Floats:
-        return self.measured.encode(outcome)
 
     def stan_settings(self) -> dict[str, Any]:
         least, most = self._ends()
@@ -255,8 +247,8 @@ class TruncatedNormal(Regression):
         with np.errstate(divide="ignore"):
             share = np.log1p(rng.random(len(eta)) * np.expm1(log_ndtr(-b) - tail))
         z = -ndtri_exp(tail + share)
-        made = np.clip(eta + sigma * np.where(below, -z, z), low, high)
-        return np.clip(self.measured.decode(made), *self.range)
+        drawn = np.clip(eta + sigma * np.where(below, -z, z), low, high)
+        return np.clip(self.measured.decode(drawn), *self.range)
 
     def _ends(self) -> tuple[float, float]:
         """L and U on the scale of v."""

@@ -20,7 +20,7 @@ from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
 from pyvws.models.sequence import TableCells
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 CLAMPS: Final = ("deviance", "half")
 """The kinds of a clamp: of half the unit deviance, and of the log-likelihood itself."""

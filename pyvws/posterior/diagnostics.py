@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly
-from pyvws.tables.headers import shown_names
+from pyvws.tables.files.headers import shown_names
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400

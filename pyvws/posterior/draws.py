@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pyvws.models.model import Draws
 from pyvws.posterior.diagnostics import Diagnostics
+
+Y_REP: Final = "y_rep"
+"""Name of the predictive draws (S, N) that a fit may bring along; they are no parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pyvws.models.model import Likelihood
 from pyvws.models.sequence import TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 CELLS = 1 << 14
 ENTRIES = 1 << 17

@@ -18,7 +18,7 @@ from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
 from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms, prior_data
 from pyvws.posterior.trimmed_start import trimmed_starts
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.models.model import Model, Start
 from pyvws.posterior.clamp import Clamp
-from pyvws.tables.cells import Cells
+from pyvws.tables.design.cells import Cells
 
 _FAR = 1e16  # Sums of squares around outcomes no further out keep the digits that a start needs.
 _STEPS = 12

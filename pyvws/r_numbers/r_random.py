@@ -19,8 +19,7 @@ import numpy as np
 
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError
-from pyvws.r_numbers._continuous import Continuous
-from pyvws.r_numbers._counts import Counts
+from pyvws.r_numbers._distributions import Distributions
 from pyvws.r_numbers._parameters import probabilities
 from pyvws.r_numbers._positions import (
     Positions,
@@ -38,12 +37,13 @@ _MOST_SEARCHED: Final = 200  # For more values that are probable enough R uses t
 _PROBABLE: Final = 0.1  # Such a value has at least this share of the average probability.
 
 
-class RRandom(Continuous, Counts):
+class RRandom(Distributions):
     """A stream of R's default generator after ``set.seed(seed)``.
 
     `runif`, `rnorm`, `rexp`, `rgamma`, `rbeta`, `rpois`, `rbinom`, `rnbinom`, `rnegbin`,
-    `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. Parameters may be
-    vectors, which repeat as in R.
+    `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. For the first ten, `n`
+    is how many numbers (n,) are drawn, and parameters are numbers or vectors (k,), which repeat as
+    in R; an InputError names one that is not finite or out of its range.
 
     Parameters
     ----------

@@ -15,15 +15,17 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.column_checks import Sample, sampled
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.histogram import histogram_run
+from pyvws.release.noisy_counts import counts_run
 from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ def open_draws(
 ) -> DrawSource:
     """Run the mechanism on a checked table; `loop` is as of `fitted_run`."""
     mechanism = cast(Mechanism, settings.mechanism)
-    if not mechanism.fits_model:
+    if mechanism.facts.takes_table:
+        return counts_run(settings, cast(NoisyCounts, mechanism), table, seed=seed)
+    if not mechanism.facts.fits_model:
         return histogram_run(settings, cast(PerturbedHistogram, mechanism), table, seed=seed)
     given: Any = {"multiplicity": counts, "loop": loop}
     return fitted_run(settings, mechanism, table, seed=seed, listener=listener, **given)

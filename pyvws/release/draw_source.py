@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.accounting import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers, order_stream, row_order
+from pyvws.tables.files.row_order import RowNumbers, order_stream, row_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,10 @@ class DrawSource(ABC):
 
         `rows` are the records that they stand for, or the number of records or of whole units.
         """
+
+    def public_tables(self) -> dict[str, pl.DataFrame]:
+        """Tables that a release has beside the datasets, by the name of their file."""
+        return {}
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:

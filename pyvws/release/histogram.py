@@ -15,7 +15,7 @@ from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.row_order import RowNumbers, order_stream
+from pyvws.tables.files.row_order import RowNumbers, order_stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +88,6 @@ def histogram_run(
         table=table,
         statement=statement,
         seed=seed,
-        rows=max(1, noisy.noisy_total) if mechanism.protects_records else None,
+        rows=max(1, noisy.noisy_total) if mechanism.facts.protects_records else None,
         noisy=noisy,
     )

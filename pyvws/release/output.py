@@ -6,7 +6,7 @@ Records and datasets come in batches. A table in memory comes as a single batch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
-from pyvws.synthesis.settings import SCHEMA_FILE
-from pyvws.tables.table_writers import TableWriter, table_writer
+from pyvws.tables.files.write import TableWriter, table_writer
+from pyvws.tables.schema.schema import SCHEMA_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Output:
         console: str,
         schema: str,
         public_schema: str,
+        public_tables: Mapping[str, pl.DataFrame],
     ) -> None:
         """Write the files that a run has once. A text that is empty gets no file."""
         release, confidential = self.folder / "release", self.folder / "confidential"
@@ -45,6 +46,9 @@ class Output:
         for name, text in (("run.toml", config), (SCHEMA_FILE, public_schema)):
             if text:
                 (release / name).write_text(text, encoding="utf-8")
+        for name, table in public_tables.items():
+            with table_writer(release / name, format="parquet", whole=True) as write:
+                write(table)
         with _private(confidential / "posterior.parquet", True) as write:
             write(posterior)
         private_write(confidential / "summary.json", _json(summary))

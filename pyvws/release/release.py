@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ from pyvws._base.checks import choice
 from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.release.output import open_output
-from pyvws.tables.files import FORMATS
-from pyvws.tables.frame import check_columns, numeric_column, open_frame
-from pyvws.tables.row_order import NOT_ALIGNED, RELEASED_ROW
-from pyvws.tables.table_writers import NO_PLACE, no_place
+from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
+from pyvws.tables.files.read import FORMATS
+from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
+from pyvws.tables.files.write import NO_PLACE, no_place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,6 +59,8 @@ class Release:
     schema, public_schema : str
         The schema of a table as TOML: confidential, and public. The public text has no notes, and
         is empty while the schema is under review.
+    public_tables : mapping of str to polars table
+        What `release/` holds beside the datasets, by the name of its file: noisy counts.
     """
 
     datasets: list[Any]
@@ -70,6 +73,7 @@ class Release:
     config_with_seed: str = ""
     schema: str = ""
     public_schema: str = ""
+    public_tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """One line of public figures, so that a notebook or a log shows no record."""

@@ -16,14 +16,14 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.units import Units
+from pyvws.tables.design.units import Units
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
@@ -52,7 +52,7 @@ def once_a_run(
         **figures,
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
-        "settings": {**settings.recorded(table.families), **figures["settings"]},
+        "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},
         "seed": run.seed,
         "input_sha256": input_sha256 or table.sha256,
         "input_sha256_of": (
@@ -67,11 +67,12 @@ def once_a_run(
     return {
         "privacy": run.statement.released(),
         "posterior": as_table(run.posterior()),
+        "public_tables": run.public_tables(),
         "summary": summary,
         "console": run.console,
-        "config": config_text(settings, seed=None),
-        "config_with_seed": config_text(settings, seed=run.seed),
-        **schema_texts(settings),
+        "config": config_text(settings, seed=None, plan=table.plan),
+        "config_with_seed": config_text(settings, seed=run.seed, plan=table.plan),
+        **table.plan.texts,
     }
 
 
@@ -147,6 +148,8 @@ def posterior_columns(posterior: Posterior) -> dict[str, Any]:
         "draw": np.tile(np.arange(1, each + 1), posterior.chains),
     }
     for name, values in posterior.draws.items():
+        if name.rpartition(".")[2] == Y_REP:  # Synthetic values, which are no parameters.
+            continue
         if values.ndim == 1:
             columns[name] = values
             continue

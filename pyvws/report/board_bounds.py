@@ -22,7 +22,7 @@ from pyvws.report.page import (
     picture,
     ten_largest,
 )
-from pyvws.tables.row_order import RELEASED_ROW
+from pyvws.tables.files.row_order import RELEASED_ROW
 
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 _BOUND: Final = "lipschitz_bound_final"

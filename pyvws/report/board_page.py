@@ -45,7 +45,9 @@ def board_page(
     summary = confidential.summary
     exact = summary["privacy"]
     sections: list[Section] = (
-        [_histogram_section(confidential)]
+        [_counts_section(public, confidential)]
+        if public.counts
+        else [_histogram_section(confidential)]
         if public.histogram
         else [bounds_section(public, confidential, evidence), _fits_section(confidential)]
     )
@@ -200,6 +202,36 @@ def _in_turn(names: Sequence[str]) -> list[str]:
     for name in names:
         of_column.setdefault(name.rpartition(".")[0], []).append(name)
     return [name for turn in zip_longest(*of_column.values()) for name in turn if name is not None]
+
+
+def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Section:
+    """How the imputed records fit the noisy counts, and the records that no set counts."""
+    made = confidential.summary["imputation"]
+    left_out = confidential.summary["records_in_no_cell"]
+    return Section(
+        "counts",
+        "Noisy counts and imputed records",
+        [
+            f"Mean squared misfit of the imputed counts, in noise variances: "
+            f"{number(made['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
+            "take more classes.",
+            f"Accepted proposals: {number(made['accepted'])} of whole records and "
+            f"{number(made['moved'])} of single columns. Where the first is below 0.1 take more "
+            "sweeps.",
+        ],
+        [
+            Table(
+                "What was counted",
+                ("name", "value"),
+                [(name, shown(value)) for name, value in public.privacy["counts"].items()],
+            ),
+            Table(
+                "Records that a set does not count: unknown values, or broken rules",
+                ("set", "records"),
+                [(name, str(records)) for name, records in left_out.items()],
+            ),
+        ],
+    )
 
 
 def _histogram_section(confidential: ConfidentialPart) -> Section:

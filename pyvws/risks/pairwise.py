@@ -10,15 +10,16 @@ other records as well, so
 
     sum over j != i of |M| IR_ij = sum over h outside i's ball of (u_h - 1),
 
-and a record h outside i's ball makes (u_h - 1 over 2) triples. Both counts follow from one sort,
-two searches and two running sums in whole numbers. A pattern of n records takes time O(n log n) and
-memory O(n). Of several outcomes, whose balls are boxes, each ball is compared with the records that
-its first outcome reaches.
+and a record h outside i's ball makes (u_h - 1 over 2) triples and (u_h - 1 over 3) groups of four.
+The counts follow from one sort, two searches and two running sums in whole numbers. For groups of
+any size a pattern of n records takes time O(n log n) and memory O(n). Of several outcomes, whose
+balls are boxes, each ball is compared with the records that its first outcome reaches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import comb
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -34,7 +35,9 @@ Counts = NDArray[np.int64]
 Singletons = Literal["refuse", "weight-zero", "weight-one"]
 
 _SINGLETONS: Final = ("refuse", "weight-zero", "weight-one")
-MOST_IN_TRIPLES: Final = 2_000_000  # The number of triples times |M| stays below 2^63.
+_GROUPS: Final = {2: "pair", 3: "triple", 4: "group of four"}
+# The number of triples, or of groups of four, times |M| stays below 2^63.
+MOST_RECORDS: Final = {3: 2_000_000, 4: 86_000}
 
 
 def pairwise_weights(
@@ -87,11 +90,7 @@ def pairwise_weights(
     >>> pairwise_weights([100.0, 110.0, 400.0], radius=0.2).round(4).tolist()
     [0.8333, 0.8333, 1.0]
     """
-    return _weights(
-        *(original, radius, radius_kind, known, c, g, singletons),
-        least=2,
-        others=lambda outside: outside - 1,
-    )
+    return _weights(original, radius, radius_kind, known, c, g, singletons, order=2)
 
 
 def three_way_weights(
@@ -104,32 +103,86 @@ def three_way_weights(
     g: float = 0.0,
     singletons: Singletons = "refuse",
 ) -> Floats:
-    """Weights from joint risks of three records: an experiment (section 3.2.1 of [risk2024]).
+    """Three-way weights: from joint risks of three records (section 3.2.1 of [risk2024]).
 
     IR_ijk = #{h in M : y_h outside all three balls} / |M|. The mean of IR_ijk runs over the
     (|M| - 1)(|M| - 2) / 2 triples of a pattern that hold i. alpha_i is 1 minus this mean, then
-    scaled by c and shifted by g. The paper reports little gain over pairs and defines no more than
-    this. A sum as defined would take O(n^3) triples of n comparisons each. The count here takes
-    O(n log n), as in `pairwise_weights`.
+    scaled by c and shifted by g. At c = 1 and g = 0 the mean risk of i is 1 - alpha_i. The paper
+    examined these risks, reports little improvement over pairs, and gives no formula; this one
+    carries Equations 6 to 9 on. The sum as defined would take O(|M|^4) steps. The count here takes
+    O(|M| log |M|), as in `pairwise_weights`.
 
-    Parameters and errors are those of `pairwise_weights`. "singletons" are patterns of one or two
-    records. A pattern may have at most 2 million records, since the counts of more leave 64 bits.
+    Parameters
+    ----------
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes, as in `pairwise_weights`.
+    radius, radius_kind, known, c, g
+        As in `pairwise_weights`.
+    singletons : {"refuse", "weight-zero", "weight-one"}
+        The rule for a record whose pattern has fewer than three records.
 
     Returns
     -------
     ndarray, shape (N,)
         Weights in [0, 1]; smaller = more protected. At c = 1 no weight is below the pairwise one.
 
+    Raises
+    ------
+    InputError
+        As in `pairwise_weights`, and for a pattern of more than 2 million records, whose counts
+        leave 64 bits.
+
     Examples
     --------
     >>> three_way_weights([100.0, 110.0, 400.0, 900.0], radius=0.2).round(4).tolist()
     [0.8333, 0.8333, 0.9167, 0.9167]
     """
-    return _weights(
-        *(original, radius, radius_kind, known, c, g, singletons),
-        least=3,
-        others=lambda outside: (outside - 1) * (outside - 2) // 2,
-    )
+    return _weights(original, radius, radius_kind, known, c, g, singletons, order=3)
+
+
+def four_way_weights(
+    original: Any,
+    *,
+    radius: float | Sequence[float] = 0.2,
+    radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
+    known: Any = None,
+    c: float = 1.0,
+    g: float = 0.0,
+    singletons: Singletons = "refuse",
+) -> Floats:
+    """Four-way weights: from joint risks of four records (section 3.2.1 of [risk2024]).
+
+    IR_ijkm = #{h in M : y_h outside all four balls} / |M|, and alpha_i is 1 minus its mean over the
+    (|M| - 1)(|M| - 2)(|M| - 3) / 6 groups of four that hold i. The rest is as in
+    `three_way_weights`. The sum as defined would take O(|M|^5) steps; the count here takes
+    O(|M| log |M|).
+
+    Parameters
+    ----------
+    original : array_like, shape (N,) or (N, P)
+        Confidential outcome, or P outcomes, as in `pairwise_weights`.
+    radius, radius_kind, known, c, g
+        As in `pairwise_weights`.
+    singletons : {"refuse", "weight-zero", "weight-one"}
+        The rule for a record whose pattern has fewer than four records.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1]; smaller = more protected. At c = 1 no weight is below the three-way one.
+
+    Raises
+    ------
+    InputError
+        As in `pairwise_weights`, and for a pattern of more than 86,000 records, whose counts leave
+        64 bits.
+
+    Examples
+    --------
+    >>> four_way_weights([100.0, 110.0, 400.0, 900.0, 990.0], radius=0.2).round(4).tolist()
+    [0.9, 0.9, 0.95, 0.9, 0.9]
+    """
+    return _weights(original, radius, radius_kind, known, c, g, singletons, order=4)
 
 
 def _weights(
@@ -141,53 +194,58 @@ def _weights(
     g: float,
     singletons: str,
     *,
-    least: int,
-    others: Callable[[Counts], Counts],
+    order: int,
 ) -> Floats:
-    """Weights from groups of `least` records; `others(u_h)` counts i's groups with h outside."""
+    """Weights from groups of `order` records."""
     y = outcomes(original, "original")
     balls = make_balls(y, radius, radius_kind, "box")
     choice(singletons, "singletons", _SINGLETONS)
     scale, shift = non_negative(c, "c"), finite_number(g, "g")
     codes = pattern_codes(known, len(y))
     members_of = np.bincount(codes)
-    alone = int(members_of[members_of < least].sum())
+    alone = int(members_of[members_of < order].sum())
     if singletons == "refuse" and alone:
         raise InputError(
-            f"{alone} of {len(y)} records are in a pattern of fewer than {least} records, which "
-            f"has no {'pair' if least == 2 else 'triple'}. Use fewer or coarser known columns, or "
+            f"{alone} of {len(y)} records are in a pattern of fewer than {order} records, which "
+            f"has no {_GROUPS[order]}. Use fewer or coarser known columns, or "
             "choose singletons='weight-zero' (out of the fit) or 'weight-one' (unprotected)."
         )
     weights = np.full(len(y), 1.0 if singletons == "weight-one" else 0.0)
-    order = np.argsort(codes, kind="stable")
-    for members in np.split(order, np.cumsum(members_of)[:-1]):
-        if len(members) >= least:
+    by_pattern = np.argsort(codes, kind="stable")
+    for members in np.split(by_pattern, np.cumsum(members_of)[:-1]):
+        if len(members) >= order:
             rows = members[np.argsort(y[members, 0])]
-            covered, groups = _covered(y[rows], balls.in_order(rows), least, others)
+            covered, groups = _covered(y[rows], balls.in_order(rows), order)
             with np.errstate(over="ignore"):
                 weights[rows] = np.clip(scale * (covered / groups) + shift, 0.0, 1.0)
     return weights
 
 
-def _covered(
-    ordered: Floats, balls: Balls, least: int, others: Callable[[Counts], Counts]
-) -> tuple[Counts, int]:
+def _groups_outside(outside: Counts, order: int) -> Counts:
+    """(u_h - 1 over order - 1): i's groups whose balls all leave out h, where i's leaves it out."""
+    groups = np.ones_like(outside)
+    for taken in range(1, order):
+        groups = groups * (outside - taken) // taken
+    return groups
+
+
+def _covered(ordered: Floats, balls: Balls, order: int) -> tuple[Counts, int]:
     """For each i (n,) the (record, group) pairs that a ball of the group covers, and all pairs.
 
-    A group of i is i with least - 1 other records. Pairs stand in the order of `ordered` (n, P),
+    A group of i is i with order - 1 other records. Pairs stand in the order of `ordered` (n, P),
     which ascends in its first outcome.
     """
     n = len(ordered)
-    if least == 3 and n > MOST_IN_TRIPLES:
+    if n > MOST_RECORDS.get(order, n):
         raise InputError(
-            f"Three-way weights take patterns of up to {MOST_IN_TRIPLES} records. Got one of {n}. "
-            "Use pairwise_weights, or more known columns."
+            f"Weights from each {_GROUPS[order]} take patterns of up to {MOST_RECORDS[order]} "
+            f"records. Got one of {n}. Use pairwise_weights, or more known columns."
         )
-    groups = n * (n - 1) if least == 2 else n * ((n - 1) * (n - 2) // 2)
+    groups = n * comb(n - 1, order - 1)
     if ordered.shape[1] > 1:
         found = balls.centre, balls.reach, *near(ordered, balls)
         outside = n - boxes_around(ordered, *found)
-        beyond = others(outside.astype(np.int64))
+        beyond = _groups_outside(outside.astype(np.int64), order)
         return groups - beyond.sum() + sum_in_box(ordered, *found, beyond), groups
     low, high = (end[:, 0] for end in balls.ends())
     start = np.searchsorted(ordered[:, 0], low, side="left")
@@ -196,5 +254,5 @@ def _covered(
     change = np.bincount(start, minlength=n + 1) - np.bincount(end, minlength=n + 1)
     outside = n - np.cumsum(change[:-1])
     summed = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(others(outside), out=summed[1:])
+    np.cumsum(_groups_outside(outside, order), out=summed[1:])
     return groups - summed[-1] + summed[end] - summed[start], groups

@@ -16,7 +16,7 @@ from pyvws.models.registry import find_model
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT, Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 
 def native_loop(
@@ -30,11 +30,9 @@ def native_loop(
     engine: Engine | None = None,
     public: Floats | None = None,
 ) -> SynthesisLoop:
-    """The loop on outcomes y (N,) and design (N, K).
+    """The loop on outcomes y (N,), in the unit that `model` was prepared for, and design (N, K).
 
-    y has the unit that the model was prepared for. A `model` given by name has its default
-    settings and needs no preparation. Another `engine` takes the native one's place. `public`
-    (M,) are the outcomes of a public reference, for a design of ones.
+    `public` (M,) are the outcomes of a public reference, for a design of ones.
     """
     family = find_model(model)
     cells = make_cells(family.encode(y), design)

@@ -32,8 +32,8 @@ from pyvws.studies.row_filters import filtered
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import open_frame
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.read import read_table
 
 WHERE: Final = (
     "The Survey of Doctorate Recipients is not part of this package. Download the public use file "
@@ -106,35 +106,10 @@ def run(
 ) -> SalaryStudy:
     """Fit the five synthesizers and compare a dataset of each with the file.
 
-    Parameters
-    ----------
-    file : path or None
-        CSV or Parquet. With None the error says where to find the slides' file.
-    seed : int
-        Seed of sampling, synthesis and the histogram's noise.
-    outcome : str
-        Column of the salary.
-    formula : str
-        Predictors, as "~ GENDER + AGEGRP".
-    range : (float, float)
-        Public L and U of the outcome, in its unit, fixed without looking at the file.
-    epsilon : float
-        The target; larger = riskier.
-    filters : sequence of str
-        As in `pyvws.studies.row_filters.filtered`.
-    settings : SamplerSettings, optional
-        Settings of each fit; 2 chains of 500 draws and 500 steps of warm-up by default.
-    listener : Listener
-        The study tells the listener of each fit.
-
-    Returns
-    -------
-    SalaryStudy
-
-    Raises
-    ------
-    InputError
-        Without a file, formula or range; for columns or values that the study cannot use.
+    `outcome` is the salary's column, `formula` its predictors, and `range` its public ends.
+    `epsilon` is the target; larger = riskier. `filters` are those of `row_filters`. Raises
+    InputError without a file, formula or range, and for columns or values that the study cannot
+    use.
     """
     if file is None:
         raise InputError(WHERE)
@@ -201,12 +176,14 @@ def table(result: SalaryStudy) -> Any:
 
 
 def _one(title: str, rows: Sequence[SalaryRow]) -> Any:
-    made = terminal_table(title, left=[""], right=[row.label for row in rows])
+    table = terminal_table(title, left=[""], right=[row.label for row in rows])
     for line, (name, style) in _LINES.items():
         values = [getattr(row, name) for row in rows]
         if any(value is not None for value in values):
-            made.add_row(line, *("NA" if value is None else f"{value:{style}}" for value in values))
-    return made
+            table.add_row(
+                line, *("NA" if value is None else f"{value:{style}}" for value in values)
+            )
+    return table
 
 
 def write(result: SalaryStudy, folder: Path) -> list[str]:

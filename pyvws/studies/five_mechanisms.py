@@ -71,10 +71,8 @@ def statistics(y: Floats) -> dict[str, float]:
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """One local database, and a row for each synthesizer, epsilon and downscaling.
-
-    `extra` holds an explanation of each row, in the order of the rows. Under "plain" `extra` holds
-    the unweighted fit and the LW fit themselves.
+    """One local database, and a row and an explanation for each synthesizer, epsilon and
+    downscaling; under "plain" `extra` holds the unweighted fit and the LW fit themselves.
     """
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = beta_proportions(data_seed, settings["n"], *settings["shapes"])

@@ -84,15 +84,14 @@ class FiveSynthesizers:
 
 
 def searched(loop: SynthesisLoop, request: Request) -> Made:
-    """LW with c searched until 2 Delta lies below the request's epsilon.
-
-    A search that confirms no fit ends with the nearest of its fits, and `short` is then true.
+    """LW with c searched until 2 Delta lies below the request's epsilon; `short` where none
+    confirms.
     """
     before, fits = len(loop.tries), len(loop.fits)
     short = False
     try:
-        found = LipschitzWeighted().run(loop, request)
-        fit, c = found.fit, found.constants["c"]
+        lw = LipschitzWeighted().run(loop, request)
+        fit, c = lw.fit, lw.constants["c"]
     except SearchError:
         tried = loop.fits[fits:]
         if not tried:
@@ -123,9 +122,8 @@ def _nearest(reached: list[float], half: float) -> int:
 def largest_effect(loop: SynthesisLoop, made: Made) -> float:
     """How far one record moves the sampled log density, at any draw, in nats.
 
-    The function leaves out the record whose term would be largest without the clamp, and compares
-    the two densities at every draw of a censored fit. A result above the far end of the window,
-    epsilon / 2 of the half clamp and epsilon of the deviance clamp, would show that the clamp
+    It compares the two densities of a censored fit at every draw, without the record whose
+    unclamped term is largest. A result above the far end of the window would show that the clamp
     failed.
     """
     fit, cells, model = made.fit, loop.cells, loop.model

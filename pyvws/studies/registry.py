@@ -48,27 +48,7 @@ STUDIES: Final[dict[str, StudyEntry]] = {
 
 
 def find_study(name: str) -> ReplicatedStudy:
-    """The study of that name.
-
-    Parameters
-    ----------
-    name : str
-        A key of `STUDIES`.
-
-    Returns
-    -------
-    ReplicatedStudy
-
-    Raises
-    ------
-    InputError
-        For a name that is not in `STUDIES`.
-
-    Examples
-    --------
-    >>> find_study("risk-efficient").replicates
-    20
-    """
+    """The study of that name; InputError for a name that is not in `STUDIES`."""
     if name not in STUDIES:
         raise InputError(f"A study is one of {', '.join(STUDIES)}. Got {name!r}.")
     study: ReplicatedStudy = import_module(STUDIES[name].module).STUDY

@@ -46,21 +46,11 @@ def no_report(_settings: Mapping[str, Any], _results: Mapping[Key, Result], _out
 class ReplicatedStudy:
     """A study in replicates.
 
-    Attributes
-    ----------
-    name : str
-        The study's name on the command line.
-    settings : mapping
-        Every value besides the seed that a result depends on, as JSON.
-    replicates : int
-        Number of replicates by default.
-    keys : callable
-        Gives the keys for a number of replicates, in the order of replicates.csv. The keys of a
-        smaller number are among the keys of a larger number, so a user can extend a study.
-    replicate : callable
-        Gives the result for settings, key and seed. Other processes import this function by name.
-    report : callable
-        Gives the report for settings, results by key and the folder; writes files to the folder.
+    `settings` holds every value besides the seed that a result depends on, as JSON. `keys` gives
+    the keys of a number of replicates in the order of replicates.csv; those of a smaller number are
+    among those of a larger, so a study can be extended. `replicate` gives the result of settings,
+    key and seed; other processes import it by name. `report` writes the report of settings and
+    results by key into the folder.
     """
 
     name: str
@@ -94,42 +84,13 @@ def run_study(
 ) -> StudyRun:
     """Compute the replicates that `out` lacks, write replicates.csv and the study's report.
 
-    Parameters
-    ----------
-    study : ReplicatedStudy
-        The study to run.
-    out : Path
-        Folder. The same study under the same settings and seed continues from the kept results.
-    replicates : int, optional
-        Total number of replicates, kept ones included; by default the study's own number.
-    seed : int
-        At least 0; each replicate's seed follows from this seed and the replicate's key.
-    jobs : int, optional
-        Replicates at once; by default one for each processor of this machine or of the cluster.
-    backend : {"loky", "dask"}
-        Processes of this machine, or an existing Dask cluster.
-    scheduler : str, optional
-        Address of the cluster's scheduler, such as tcp://host:8786.
-    overwrite : bool
-        Empty the folder first.
-    progress : callable
-        Called with (replicates done, replicates in all), at the start as well.
-
-    Returns
-    -------
-    StudyRun
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
-    ClusterError
-        If the scheduler does not answer or has no workers, at the start or later. The folder
-        keeps the results computed so far.
-    OutputError
-        If `out` holds something else, or the study cannot write to `out`.
-    MissingDependencyError
-        If `backend` is "dask" and Dask is not installed.
+    The same study under the same settings and seed continues from the results in `out`, unless
+    `overwrite` empties it. `replicates` is their total number. Each one's seed follows from `seed`
+    and its key. `jobs` run at once, in processes of this machine ("loky") or on an existing Dask
+    cluster ("dask") at the address `scheduler`. `progress` is called with replicates done and in
+    all. Raises InputError for an argument out of range, ClusterError where the cluster fails (the
+    folder keeps what is done), OutputError where `out` holds something else, and
+    MissingDependencyError without Dask.
     """
     count = study.replicates if replicates is None else replicates
     count = whole_number(count, "replicates", least=1)

@@ -26,6 +26,7 @@ from pyvws.studies.risk_efficient_comparison import (
     differences,
     explanation,
     simulate,
+    statistics,
 )
 
 Rows = list[dict[str, Any]]
@@ -151,11 +152,12 @@ def _risk_table(risks: Rows, replicates: int) -> Any:
 
 
 def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict[str, Any]:
-    """Draw the risks' violins and whack-a-mole scatters of the first replicate and dataset."""
+    """Draw the paper's figures of the first replicate and dataset."""
     from pyvws import plots
 
     seed = settings["data_seeds"][0]
-    risks = next(r.extra["risks"] for key, r in results.items() if key[1:] == (seed, 1))
+    first = next(result for key, result in results.items() if key[1:] == (seed, 1))
+    risks = first.extra["risks"]
     y, made = simulate(settings, seed), {}
     violins = {}
     for r in settings["radii"]:
@@ -170,4 +172,32 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict
     made["whack-a-mole.png"] = plots.whack_a_mole_scatter(
         pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
     )
+    made["figure-4.png"] = plots.densities({"simulated data": y})
+    by_radius = {title.removeprefix("r = "): own["M"] for title, own in violins.items()}
+    made["figure-6.png"] = plots.risk_violins({"Marginal": by_radius})
+    data = _intervals(statistics(settings, [y]))
+    estimates = {
+        (row["mechanism"], row["radius"]): _intervals(row)
+        for row in first.rows
+        if row["datasets"] == settings["datasets"]
+    }
+    synthesizer = {"Synthesizer": estimates["synthesizer", r]}
+    shown = synthesizer | {f"{at:.0%}": estimates["marginal", at] for at in settings["radii"]}
+    made["figure-7.png"] = plots.intervals(_by_statistic(shown), data)
+    shown = synthesizer | {name.title(): estimates[name, r] for name in ("marginal", "pairwise")}
+    made["supplement-figure-4.png"] = plots.intervals(_by_statistic(shown), data)
     return made
+
+
+def _intervals(row: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """(estimate, lower, upper) of the mean and the median."""
+    return {
+        name: (row[name], row[f"{name}_lower"], row[f"{name}_upper"]) for name in ("mean", "median")
+    }
+
+
+def _by_statistic(shown: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {label: entries[name] for label, entries in shown.items()}
+        for name in ("mean", "median")
+    }

@@ -9,50 +9,32 @@ from typing import Any
 import narwhals as nw
 
 from pyvws.errors import InputError
-from pyvws.tables.frame import check_columns
+from pyvws.tables.files.frame import check_columns
 
 _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*([^<>=!]+?)\s*")
 
 
 def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFrame[Any]:
-    """The rows that meet every condition.
+    """The rows of the table (N, ...) that meet every condition, at least one.
 
-    Parameters
-    ----------
-    frame : DataFrame, N rows
-        A table through narwhals.
-    conditions : sequence of str
-        COLUMN, one of = != < <= > >=, and a value. After = a row must have any of several values
-        with commas between them; after != none of the values. The function compares a numeric
-        column as numbers, and any other column as text, by = or != alone. A missing value meets
-        no condition.
+    A condition is COLUMN, one of = != < <= > >=, and a value; = and != also take several values
+    with commas between them. A numeric column is compared as numbers, any other as text, by = or !=
+    alone. A missing value meets no condition. Raises InputError for another form, and where no row
+    is left.
 
-    Returns
-    -------
-    DataFrame
-        At least one row.
-
-    Raises
-    ------
-    InputError
-        For a condition of another form, a column that the table lacks, a text column with another
-        sign than = or !=, a text where a number must be, or no row left.
-
-    Examples
-    --------
     >>> import polars as pl
     >>> table = nw.from_native(pl.DataFrame({"sector": ["a", "b", "c"], "pay": [1, 2, 3]}))
     >>> filtered(table, ["sector=a,c", "pay<3"])["pay"].to_list()
     [1]
     """
     for condition in conditions:
-        found = _CONDITION.fullmatch(condition)
-        if found is None:
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
             raise InputError(
                 f"filter {condition!r} is no condition. Write COLUMN=VALUE,VALUE or "
                 "COLUMN>=NUMBER, with one of = != < <= > >=."
             )
-        name, sign, text = found.groups()
+        name, sign, text = match.groups()
         check_columns(frame, [name], role="filter")
         frame = frame.filter(_meets(frame[name], sign, text))
     if len(frame) == 0:

@@ -17,29 +17,8 @@ _MEAN = 100.0
 
 
 def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
-    """``set.seed(seed); rpois(n, mu)``: the counts of section 3.1 of [vws2024].
+    """Counts (n,) of ``set.seed(seed); rpois(n, mu)``, as in section 3.1 of [vws2024].
 
-    Parameters
-    ----------
-    seed : int
-        R's seed.
-    n : int
-        Records.
-    mu : float
-        Mean, at least 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Counts.
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
-
-    Examples
-    --------
     >>> poisson_data(n=5).tolist()
     [94.0, 111.0, 83.0, 101.0, 117.0]
     """
@@ -47,31 +26,12 @@ def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
 
 
 def risk_efficient_counts(seed: int = 1234, n: int = 1000) -> Floats:
-    """The mixture of section 2.4 of [risk2024]: 0.7 NB(100, 20) + 0.3 NB(100, 5).
+    """Counts (n,) of the mixture of section 2.4 of [risk2024]: 0.7 NB(100, 20) + 0.3 NB(100, 5).
 
     The function draws one record at a time, as the authors do after ``set.seed(seed)``: first the
-    component by ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's
-    ``rnegbin(1, mu = 100, theta)``.
+    component by ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's ``rnegbin(1, mu = 100,
+    theta)``.
 
-    Parameters
-    ----------
-    seed : int
-        R's seed.
-    n : int
-        Records.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Counts.
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
-
-    Examples
-    --------
     >>> risk_efficient_counts(n=5).tolist()
     [107.0, 52.0, 94.0, 74.0, 132.0]
     """
@@ -84,29 +44,8 @@ def risk_efficient_counts(seed: int = 1234, n: int = 1000) -> Floats:
 
 
 def beta_proportions(seed: int, n: int = 2000, shape1: float = 0.5, shape2: float = 3.0) -> Floats:
-    """``set.seed(seed); rbeta(n, shape1, shape2)``: proportions with many near 0.
+    """Proportions (n,) of ``set.seed(seed); rbeta(n, shape1, shape2)``, many of them near 0.
 
-    Parameters
-    ----------
-    seed : int
-        R's seed.
-    n : int
-        Records.
-    shape1, shape2 : float
-        Shapes above 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Proportions in [0, 1].
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
-
-    Examples
-    --------
     >>> beta_proportions(123, n=2).round(4).tolist()
     [0.2582, 0.0007]
     """

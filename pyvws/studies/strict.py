@@ -38,7 +38,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import RError, call
 from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure import education_groups
+from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
 from pyvws.studies.five_synthesizers import searched
@@ -46,9 +46,9 @@ from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.studies.strict_report import full_size, report
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.design import make_design
-from pyvws.tables.files import read_table
-from pyvws.tables.frame import numeric_column, open_frame
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.read import read_table
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "epsilons": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0],
@@ -107,26 +107,23 @@ _WAGE_FORMULA: Final = (
 
 
 def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
-    """A key for each kind of data, n and replicate.
-
-    The repeated databases have a share of the replicates, and the tables a smaller one.
-    """
-    found: list[Key] = [
+    """A key for each kind of data, n and replicate; repeated databases and tables have fewer."""
+    all_keys: list[Key] = [
         (data, n, number) for number in _numbers(replicates) for data, n in settings["n"].items()
     ]
-    found += [
+    all_keys += [
         (data + _DATABASES, n, number)
         for number in _numbers(settings["database_share"] * replicates)
         for data in _MODELS
         for n in settings["databases"]
     ]
-    found += [
+    all_keys += [
         (data, n, number)
         for number in _numbers(settings["table_share"] * replicates)
         for data, table in settings.get("files", {}).items()
         for n in table["sizes"]
     ]
-    return found
+    return all_keys
 
 
 def _numbers(count: float) -> range:
@@ -136,27 +133,12 @@ def _numbers(count: float) -> range:
 def strict_study(
     *, income: Path | str | None = None, wages: Path | str | None = None, small: bool = False
 ) -> ReplicatedStudy:
-    """The study with the tables that are there.
+    """The study with the tables that are there; its settings name the others under "skipped".
 
-    Parameters
-    ----------
-    income : path, optional
-        CSV or Parquet with numeric columns Income, Urban, Marital and Educ. The study takes the
-        incomes above 0.
-    wages : path, optional
-        CSV or Parquet with the columns of CPS1988. Without it R brings the data of its package AER.
-    small : bool
-        Take `SMALL`, without tables.
-
-    Returns
-    -------
-    ReplicatedStudy
-        Its settings name, under "skipped", each table that is not there and why.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, or lacks a column.
+    `income` is a file with numeric columns Income, Urban, Marital and Educ, of which the incomes
+    above 0 are taken. `wages` has the columns of CPS1988; without it R brings the data of its
+    package AER. `small` takes `SMALL`, without tables. Raises InputError for a file that cannot be
+    read.
     """
     settings: dict[str, Any] = dict(SMALL if small else SETTINGS)
     files: dict[str, Any] = {}
@@ -258,7 +240,7 @@ class _Replicate:
         """Add the mechanisms whose epsilon is measured; give the names of missed searches."""
         loop, request = self._shared, self._request
         lw = LipschitzWeighted()
-        claim = lw.claim
+        claim = lw.facts.claim
         self._fit("unweighted", "none", None, loop, Unweighted().run(loop, request).fit)
         weighted = lw.run(loop, request).fit
         self._fit("LW", claim, None, loop, weighted)
@@ -275,11 +257,11 @@ class _Replicate:
 
     def at_targets(self, epsilons: list[float]) -> Iterator[str]:
         """Add LW with c searched below each epsilon, as the slides' Weighted."""
-        claim = LipschitzWeighted().claim
+        claim = LipschitzWeighted().facts.claim
         for epsilon in epsilons:
-            made = searched(self._shared, Request(y=self._y, epsilon=epsilon))
-            self._fit("Weighted", claim, epsilon, self._shared, made.fit)
-            if made.short:
+            search = searched(self._shared, Request(y=self._y, epsilon=epsilon))
+            self._fit("Weighted", claim, epsilon, self._shared, search.fit)
+            if search.short:
                 yield f"Weighted at {epsilon:g}"
 
     def clamped(self, name: str, epsilons: list[float], model: Model | None = None) -> None:
@@ -289,7 +271,7 @@ class _Replicate:
             mechanism = Censored(epsilon=epsilon, weights="none", clamp=kind)
             loop = self._loop(model or self._model)
             fit = mechanism.run(loop, self._request).fit
-            self._fit(name, mechanism.claim, epsilon, loop, fit)
+            self._fit(name, mechanism.facts.claim, epsilon, loop, fit)
 
     def histograms(self, epsilons: list[float]) -> None:
         """Add the perturbed histogram with as many bins as the cube root of n, rounded up."""
@@ -302,11 +284,11 @@ class _Replicate:
             common = {"epsilon": epsilon, "range": (low, high), "bins": bins, "neighbours": "loo"}
             seeded = PerturbedHistogram(**common, noise="seeded-float", allow_outside=True)
             datasets = []
-            for one in noise.spawn(self._settings["datasets"]):
-                noisy = seeded.perturb(self._y, seed=whole_seed(one))
+            for stream in noise.spawn(self._settings["datasets"]):
+                noisy = seeded.perturb(self._y, seed=whole_seed(stream))
                 drawn = synthesize_from_histogram(noisy, n, rng)
                 datasets.append(drawn if self._place[0] == "beta" else np.floor(drawn))
-            claim = PerturbedHistogram(**common).claim
+            claim = PerturbedHistogram(**common).facts.claim
             self._row("PH", claim, epsilon, epsilon, datasets, {})
 
     def _fit(
@@ -338,7 +320,7 @@ class _Replicate:
         more: Mapping[str, Any],
     ) -> None:
         each = [ecdf_utility(self._y, [drawn]) for drawn in datasets]
-        u_m, u_a = (float(np.mean([getattr(one, c) for one in each])) for c in _DISTANCES)
+        u_m, u_a = (float(np.mean([getattr(drawn, c) for drawn in each])) for c in _DISTANCES)
         guarantee = "dp" if claim == "dp-if-bounded" else claim
         values = (*self._place, name, guarantee, target, epsilon, u_m, u_a)
         self.rows.append(

@@ -37,9 +37,9 @@ from pyvws.studies._report import save_pictures
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.other_tools import Tool, installed, made_by
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.tables.column import Column
-from pyvws.tables.files import read_table
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 DATASETS: Final = 5
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
@@ -82,13 +82,11 @@ class StudyDesign:
 class DesignRow:
     """One way to make the table.
 
-    `epsilon` is the cost of one dataset and `separate` that of its columns in runs of their own
-    under the same weights; larger = less private. By column the weights are those that LW gives
-    each column's own run, so `separate` is the cost of separate LW runs of the same conditionals.
-    `score` is the mean k-marginal score of the datasets, from 0 to 1000; larger = more useful.
-    `rhat` is the worst R-hat of the last fits, None where all draws are exact. `processor_seconds`
-    are those of all threads of the row's process, from its start on, and `gigabytes` its largest
-    resident memory. The epsilon of another tool is that of all its tables together.
+    `epsilon` is the cost of one dataset, and `separate` that of its columns in runs of their own
+    under the same weights, which by column are separate LW runs; larger = less private. Another
+    tool's is that of all its tables. `score` is the mean k-marginal score, from 0 to 1000; larger =
+    more useful. `rhat` is the worst of the last fits. Processor seconds and `gigabytes` are of the
+    row's process.
     """
 
     name: str
@@ -202,42 +200,16 @@ def run(
     settings: SamplerSettings | None = None,
     listener: Listener = SILENT,
 ) -> TableStudy:
-    """Make the table of a file in several ways, and score each.
+    """Make the table of a file with the columns of one of `DESIGNS` in several ways; score each.
 
-    Parameters
-    ----------
-    file : path
-        A file with the columns of one of `DESIGNS`.
-    synthesize : callable
-        `vws.synthesize`: the study stands below the runs that it makes.
-    seed : int
-        Seed of every run.
-    strict : bool
-        Run the deviance clamp as well, all records at one public weight; it takes the longest.
-    exact : bool
-        Make categories conditional tables of few predictors, whose draws are exact, in the place of
-        regressions on all earlier columns.
-    copies : int
-        How many times each record stands in the table: a larger table of the same kind.
-    sampling : {"independent", "systematic"}
-        How the synthetic records of each run are drawn.
-    others : path, optional
-        A Python interpreter that may have dpmm. With it the table is also made by the tools that
-        are installed: synthpop, and MST and AIM of dpmm. Each tool that is not there is a line.
-    settings : SamplerSettings, optional
-        Draws of each fit; four chains of 250 if not given.
-    listener : Listener
-        Gets a line for each run.
-
-    Returns
-    -------
-    TableStudy
-
-    Raises
-    ------
-    InputError
-        For a file that has the columns of no design, for `strict` and `exact` together, and for
-        other tools on a table that has more than categories.
+    `synthesize` is `vws.synthesize`: the study stands below the runs that it makes. `strict` also
+    runs the deviance clamp, all records at one public weight, which takes the longest. `exact`
+    makes categories conditional tables of few predictors, whose draws are exact. `copies` is how
+    many times each record stands in the table. `sampling` is how synthetic records are drawn.
+    `others` is a Python interpreter that may have dpmm: the table is then also made by the tools
+    that are installed, synthpop, and MST and AIM of dpmm. Each fit has four chains of 250 draws if
+    `settings` are not given. Raises InputError for a file of no design, for `strict` with `exact`,
+    and for other tools on a table that has more than categories.
     """
     if strict and exact:
         raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
@@ -302,14 +274,14 @@ class _Study:
     def scored(self, datasets: list[Any]) -> tuple[float, float, float]:
         """The score of datasets, of independent columns, and of a bootstrap."""
         table = self.frame.select(list(self.design.columns))
-        made = k_marginal(table, datasets or [table], bins=self.design.bins)
-        return made.score, made.independent, made.bootstrap
+        score = k_marginal(table, datasets or [table], bins=self.design.bins)
+        return score.score, score.independent, score.bootstrap
 
     def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> DesignRow:
         """The row of one run on the whole table, added to the rows."""
         given = {**self.given, "mechanism": mechanism, **settings}
-        datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
-        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **found))
+        datasets, measured = in_own_process(_one_run, self.synthesize, self.frame, given)
+        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **measured))
 
     def add_unless_failed(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
         """As `add`; where a search or its chains fail, a line says so in the row's place."""
@@ -321,11 +293,11 @@ class _Study:
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""
         levels = {name: column.levels or () for name, column in self.design.columns.items()}
-        found = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
-        if isinstance(found, str):
-            self.left_out.append(found)
+        measured = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
+        if isinstance(measured, str):
+            self.left_out.append(measured)
             return
-        datasets, seconds, gigabytes = found
+        datasets, seconds, gigabytes = measured
         row = DesignRow(
             name=tool.name,
             guarantee=tool.guarantee,
@@ -365,30 +337,30 @@ def _one_run(
 def table(result: TableStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
     figures = ("epsilon", "separate runs", "k-marginal", "mean weight", "R-hat")
-    made = terminal_table(
+    table_of_rows = terminal_table(
         f"{result.n} records, {DATASETS} datasets of each run",
         left=["run", "guarantee"],
         right=[*figures, "processor s", "peak GB"],
     )
     for row in result.rows:
         own = row.mean_weight is not None
-        made.add_row(
+        table_of_rows.add_row(
             row.name,
             row.guarantee,
-            *(_shown(of, "{:.1f}") for of in (row.epsilon, row.separate)),
+            *(_shown(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
             f"{row.score:.0f}",
             _shown(row.mean_weight, "{:.2f}"),
             "exact" if own and row.rhat is None else _shown(row.rhat, "{:.3f}"),
             f"{row.processor_seconds:.0f}",
             f"{row.gigabytes:.2f}",
         )
-    made.add_section()
+    table_of_rows.add_section()
     for name, score in (
         ("independent columns", result.independent),
         ("bootstrap", result.bootstrap),
     ):
-        made.add_row(name, "", "", "", f"{score:.0f}")
-    return made
+        table_of_rows.add_row(name, "", "", "", f"{score:.0f}")
+    return table_of_rows
 
 
 def _shown(value: float | None, form: str) -> str:

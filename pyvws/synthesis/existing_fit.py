@@ -1,9 +1,11 @@
-"""Start from an existing fit: compute its bounds and its weights without refitting.
+"""Start from an existing fit: its bounds, its weights and its release, without refitting.
 
 Algorithms 1 and 3 of [vws2024] need only the log-likelihood matrix of a fit. The papers' Stan
 programs write weights[i] * l_i into log_lik. So the log_lik of a weighted fit contains the weights,
 and its largest size is Delta_{alpha,x}. For a program that leaves the weights out of log_lik, give
 log_lik="plain".
+
+The predictive draws y_rep of such a fit, S x N, are released by the setting `existing_fit`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from pyvws._base.checks import (
     Floats,
     choice,
+    draws_first,
     log_lik_matrix,
     same_length,
     weight_vector,
@@ -28,15 +31,17 @@ from pyvws._base.checks import (
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.stan_csv import read_draws
 from pyvws.errors import InputError
+from pyvws.synthesis.arviz_groups import arviz_variables
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import weights_from_bounds
 
 Content = Literal["weighted", "plain"]
+From = Literal["unknown", "parameters"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExistingFit:
-    """The log-likelihood of a fit made elsewhere.
+    """The log-likelihood of a fit made elsewhere, and its predictive draws.
 
     Attributes
     ----------
@@ -44,10 +49,26 @@ class ExistingFit:
         alpha_i l_i(theta_s) in nats, the weights included.
     weights : ndarray, shape (N,), optional
         The fit's weights alpha_i in [0, 1]; None for an unweighted fit.
+    y_rep : ndarray, shape (S, N), optional
+        A synthetic outcome of each record at each draw, in the outcome's unit.
+    y_rep_from : {"unknown", "parameters"}
+        Whether the user says that row s of y_rep is drawn from the parameters of draw s and public
+        values alone. Otherwise no release of it has a guarantee.
+    chains : int
+        Number of chains that the rows come from, one chain after the other.
     """
 
     log_lik: Floats
     weights: Floats | None = None
+    y_rep: Floats | None = None
+    y_rep_from: From = "unknown"
+    chains: int = 1
+
+    def __repr__(self) -> str:
+        """Sizes alone, so that a notebook or a log shows no record."""
+        draws, records = self.log_lik.shape
+        held = "unweighted" if self.weights is None else "weighted"
+        return f"ExistingFit({held}, {draws} draws of {records} records)"
 
     def bounds(self, *, threshold: float = 1.0) -> LipschitzBounds:
         """Delta_{alpha,x_i}, Delta_{alpha,x} and epsilon_x of the fit, in nats.
@@ -89,6 +110,9 @@ def from_log_lik(
     *,
     log_lik: Content = "weighted",
     records: int | None = None,
+    y_rep: Any | None = None,
+    y_rep_from: From = "unknown",
+    chains: int = 1,
 ) -> ExistingFit:
     """A fit from its log-likelihood matrix.
 
@@ -104,6 +128,15 @@ def from_log_lik(
     records : int, optional
         The number N of records, to check: nothing else tells a matrix without names from its
         transpose.
+    y_rep : array_like, shape (S, N), optional
+        Predictive draws of the outcome, in its own unit: row s is of draw s of the matrix.
+    y_rep_from : {"unknown", "parameters"}
+        "parameters" says that row s of y_rep is drawn from the parameters of draw s, public values
+        and random numbers alone. Nothing can check that here, so a release of "unknown" ones
+        claims no guarantee.
+    chains : int
+        Number of chains of equal length that the rows come from, one after the other. The
+        diagnostics of a release compare them.
 
     Returns
     -------
@@ -113,7 +146,7 @@ def from_log_lik(
     ------
     InputError
         If the matrix is not (S, N), a column of it counts the rows, as R's row names do, or the
-        weights or `records` do not fit it.
+        weights, `records`, `y_rep` or `chains` do not fit it.
 
     Examples
     --------
@@ -132,28 +165,133 @@ def from_log_lik(
             f"log_lik must have a column for each of {records} records. "
             f"Got {len(values)} rows and {values.shape[1]} columns.{turn}"
         )
+    made: Any = {
+        "y_rep": None if y_rep is None else _predictions(y_rep, values.shape),
+        "y_rep_from": choice(y_rep_from, "y_rep_from", ("unknown", "parameters")),
+        "chains": whole_number(chains, "chains", least=1),
+    }
+    if len(values) % chains:
+        raise InputError(
+            f"log_lik has {len(values)} rows, which are not {chains} chains of equal length."
+        )
     if weights is None:
-        return ExistingFit(values)
+        return ExistingFit(values, **made)
     alpha = weight_vector(weights)
     same_length(alpha, values[0], ("weights", "columns of log_lik"))
     if log_lik == "plain":
         # A record of weight 0 adds nothing, even where its log-likelihood is infinite.
         values = np.where(alpha > 0, values * np.where(alpha > 0, alpha, 1.0), 0.0)
-    return ExistingFit(values, alpha)
+    return ExistingFit(values, alpha, **made)
+
+
+def _predictions(y_rep: Any, shape: tuple[int, ...]) -> Floats:
+    """y_rep (S, N) as numbers; InputError where it has another shape than log_lik."""
+    made = draws_first(y_rep)
+    try:
+        values = np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("y_rep must be a numeric matrix of shape (S, N).") from None
+    if values.shape != shape:
+        raise InputError(
+            f"y_rep must have a row for each of {shape[0]} draws of log_lik and a column for each "
+            f"of {shape[1]} records. Got shape {values.shape}."
+        )
+    return values
+
+
+def from_arviz(
+    data: Any,
+    weights: Any | None = None,
+    *,
+    log_lik: Content | None = None,
+    variable: str | None = None,
+    y_rep: str | None = None,
+    y_rep_from: From = "unknown",
+    records: int | None = None,
+) -> ExistingFit:
+    """A fit of PyMC, CmdStanPy or another library, as arviz and xarray hold it.
+
+    Parameters
+    ----------
+    data : arviz.InferenceData, xarray.DataTree or xarray.Dataset
+        Its group log_likelihood has the log-likelihood, or its group posterior has log_lik. Of a
+        Dataset it is a variable. Dimensions are read by their names chain and draw, in any order.
+    weights : array_like, shape (N,), optional
+        The fit's weights alpha_i in [0, 1]; leave out for an unweighted fit.
+    log_lik : {"weighted", "plain"}, optional
+        Whether the log-likelihood holds alpha_i l_i or l_i. Libraries differ, and nothing in the
+        numbers shows it: with weights it must be given.
+    variable : str, optional
+        Name of the log-likelihood; needed where there are several.
+    y_rep : str, optional
+        Name of the predictive draws in the group posterior_predictive (or posterior). The one
+        under the name of the log-likelihood, or the only one, if not given.
+    y_rep_from : {"unknown", "parameters"}
+        As in `from_log_lik`.
+    records : int, optional
+        The number N of records, to check.
+
+    Returns
+    -------
+    ExistingFit
+        Its rows are the draws, chain after chain.
+
+    Raises
+    ------
+    InputError
+        If there is no such log-likelihood, weights come without `log_lik`, or the predictive draws
+        are of other chains, draws or records.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> terms = xarray.DataArray([[[-1.0, -2.0], [-2.0, -3.0]]], dims=("chain", "draw", "i"))
+    >>> fit = from_arviz(xarray.Dataset({"y": terms}))
+    >>> fit.bounds().epsilon
+    6.0
+    """
+    if weights is not None and log_lik is None:
+        raise InputError(
+            "Say what the log-likelihood holds, since weights are given: log_lik='weighted' for "
+            "weight times log-likelihood, as the papers' programs write it, or log_lik='plain'."
+        )
+    terms, predicted = arviz_variables(data, variable=variable, y_rep=y_rep)
+    return from_log_lik(
+        draws_first(terms),
+        weights,
+        log_lik=log_lik or "weighted",
+        records=records,
+        y_rep=None if predicted is None else draws_first(predicted),
+        y_rep_from=y_rep_from,
+        chains=int(terms.sizes.get("chain", 1)),
+    )
 
 
 def from_stanfit(
-    fit: Any, weights: Any | None = None, *, log_lik: Content = "weighted"
+    fit: Any,
+    weights: Any | None = None,
+    *,
+    log_lik: Content = "weighted",
+    name: str | None = None,
+    y_rep_from: From = "unknown",
 ) -> ExistingFit:
-    """A fit of R's rstan, from a file written with saveRDS or from an rpy2 object.
+    """A fit of R, from a file written with saveRDS or save, or from an rpy2 object.
 
     Parameters
     ----------
     fit : path or rpy2 object
-        A stanfit with log_lik among its quantities.
+        A stanfit with log_lik among its quantities, a fit of brms or rstanarm, or a matrix of
+        draws by records: also one of iterations by chains by records, as `loo::extract_log_lik`
+        gives it with merge_chains = FALSE. The y_rep of a stanfit, and the predictive draws of brms
+        and rstanarm, are read too.
     weights : array_like, shape (N,), optional
-        As in `from_log_lik`.
+        As in `from_log_lik`. A fit of brms or rstanarm has its own, and its log-likelihood holds
+        them.
     log_lik : {"weighted", "plain"}
+        As in `from_log_lik`, of a stanfit or a matrix.
+    name : str, optional
+        Name of the object in a file of save(); needed where the file has several.
+    y_rep_from : {"unknown", "parameters"}
         As in `from_log_lik`.
 
     Returns
@@ -164,25 +302,40 @@ def from_stanfit(
     Raises
     ------
     InputError
-        If there is no such file, or the file holds no stanfit with log_lik.
+        If there is no such file, or the file holds none of these; if weights differ from the fit's.
     MissingDependencyError
-        If R, rpy2 or rstan is missing.
+        If R, rpy2, or the R package that made the fit is missing.
     """
-    from pyvws.engines.rstan import object_log_lik, saved_log_lik
+    from pyvws.engines.rstan import object_fit, saved_fit
 
     if isinstance(fit, (str, os.PathLike)):
         path = Path(fit)
         if not path.is_file():
             raise InputError(f"There is no file {path}. Write one in R with saveRDS(fit, file).")
-        found = saved_log_lik(path)
+        found = saved_fit(path, name)
     else:
-        found = object_log_lik(fit)
+        found = object_fit(fit)
     if found is None:
         raise InputError(
-            "What was given is not a stanfit with log_lik. Fit a program whose generated "
-            "quantities write log_lik, and save the result of rstan's sampling() or stan()."
+            "What was given is not a stanfit with log_lik, a fit of brms or rstanarm, or a matrix "
+            "of numbers. Of a file with several objects say which (name=)."
         )
-    return from_log_lik(found, weights, log_lik=log_lik)
+    own = found.get("weights")
+    if own is not None:
+        if weights is not None and not np.array_equal(weight_vector(weights), own):
+            raise InputError(
+                "The fit was made under other weights than those given. Leave weights out: the fit "
+                "has its own."
+            )
+        weights, log_lik = own, "weighted"
+    return from_log_lik(
+        found["log_lik"],
+        weights,
+        log_lik=log_lik,
+        y_rep=found.get("y_rep"),
+        y_rep_from=y_rep_from,
+        chains=int(found["chains"][0]),
+    )
 
 
 def from_cmdstan_csv(

@@ -1,4 +1,4 @@
-"""Where a weighted fit and its bounds come from: a model's own density, or a user's program."""
+"""Where a weighted fit and its bounds come from: a model's own density."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.stan_run import StanEngine
-from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
-from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
 from pyvws.models.sequence import (
     TableCells,
@@ -32,13 +29,13 @@ from pyvws.models.sequence import (
     whole_model,
 )
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import diagnose, together
+from pyvws.posterior.diagnostics import together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.units import Units
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 
@@ -337,80 +334,3 @@ def share_outside(
         by_pair[of] += outside.sum(axis=0)
     by_record = (by_pair / seen.n_draws)[place.ravel()]
     return OutsideShares(by_draw / max(float(count.sum()), 1.0), by_record)
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramSource:
-    """A user's Stan program, whose log_lik gives the bounds and whose draws predict like a model.
-
-    `predicts_from` names the parameters that the model's predictive draw reads, beta among them.
-    The class raises InputError if the program's parameters block lacks such a name. A quantity that
-    the program computes elsewhere under the name may tell more of the records than the records'
-    weighted terms let through.
-    """
-
-    program: UserProgram
-    engine: StanEngine
-    y: Floats
-    design: Floats
-    predicts_from: tuple[str, ...]
-    threshold: float = 1.0
-    units: None = None
-
-    def __post_init__(self) -> None:
-        declared = parameter_names(self.program.text)
-        missing = [name for name in self.predicts_from if name not in declared]
-        if missing:
-            raise InputError(
-                f"The parameters block of the Stan program does not declare {', '.join(missing)}, "
-                "which the model's predictive draw reads. Declare it there: what is computed in "
-                "transformed parameters or generated quantities may tell of the records past "
-                "their weights. Or choose the model that the program fits."
-            )
-
-    def sample(
-        self,
-        weights: Floats,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: FitProgress | None,
-        clamp: Clamp | None = None,
-        previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """As `FitSource.sample`; a record of weight 0 has a bound of 0.
-
-        A user's program starts at Stan's own starting point and ignores `previous`.
-        """
-        if clamp is not None:
-            raise InputError("Your own Stan program cannot be censored from outside.")
-        fit = self.program.fit(
-            self.engine,
-            program_data(self.y, self.design, weights),
-            settings,
-            seed=seed,
-            progress=progress,
-        )
-        weighted = fit.log_lik.copy()
-        used = weights > 0
-        weighted[:, ~used] = 0.0
-        if self.program.log_lik == "plain":
-            weighted[:, used] *= weights[used]
-        bounds = lipschitz_bounds(weighted, threshold=self.threshold)
-        maxima = np.zeros(len(weights))
-        maxima[used] = bounds.by_record[used] / weights[used]
-        return _posterior(fit, self.engine.name), bounds, maxima
-
-
-def _posterior(fit: UserFit, engine: str) -> Posterior:
-    """The program's draws, with diagnostics of every variable that varies."""
-    S = len(fit.log_lik)
-    flat = np.concatenate([value.reshape(S, -1) for value in fit.draws.values()], axis=1)
-    varying = flat[:, np.ptp(flat, axis=0) > 0]
-    return Posterior(
-        draws=fit.draws,
-        chains=fit.chains,
-        diagnostics=diagnose(varying.reshape(fit.chains, S // fit.chains, -1), fit.divergences),
-        seconds=fit.seconds,
-        engine=engine,
-    )

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws.tables.cells import Cells, Records
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Cells, Records
+from pyvws.tables.design.units import Units
 
 MANY: Final = 0.01  # More of the records than this share are many.
 

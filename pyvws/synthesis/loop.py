@@ -26,8 +26,8 @@ from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.left_out import MANY, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.cells import Cells
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.units import Units
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds

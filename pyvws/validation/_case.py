@@ -16,8 +16,8 @@ from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
 
 KINDS: Final = ("exact", "close", "density", "posterior", "paper", "statement", "guarantee")
-Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
-"""From a seed and a shape to the keyword arguments of the R and of the Python function."""
+Arguments = Callable[..., dict[str, Any]]
+"""From a seed and the entries of a shape to keyword arguments of the R and the Python function."""
 
 _LEAST_SEEDS: Final = 5
 _LEAST_SHAPES: Final = 3
@@ -55,7 +55,7 @@ class Case:
     part : str, optional
         The attribute of the Python result that the case compares.
     arguments : callable
-        (seed, shape) -> the keyword arguments of both functions.
+        (seed, *shape) -> the keyword arguments of both functions.
     seeds, shapes : tuple
         At least 5 seeds and 3 shapes; the case tries every seed with every shape.
     kind : {"exact", "density", "posterior", "statement"}
@@ -104,7 +104,7 @@ class Case:
         """Every seed with every shape, in a fixed order."""
         for shape in self.shapes:
             for seed in self.seeds:
-                yield Cell(seed, shape, self.arguments(seed, shape))
+                yield Cell(seed, shape, self.arguments(seed, *shape))
 
     def python(self, cell: Cell) -> NDArray[np.float64]:
         """The package's numbers for a cell."""
@@ -116,9 +116,12 @@ class Case:
 def also(arguments: Arguments, **more: Any) -> Arguments:
     """The arguments and `more` of them; a tuple holds a value for each seed from 1 on."""
 
-    def both(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-        own = {name: one[seed - 1] if isinstance(one, tuple) else one for name, one in more.items()}
-        return {**arguments(seed, shape), **own}
+    def both(seed: int, *shape: int) -> dict[str, Any]:
+        own = {
+            name: value[seed - 1] if isinstance(value, tuple) else value
+            for name, value in more.items()
+        }
+        return {**arguments(seed, *shape), **own}
 
     return both
 
@@ -126,9 +129,9 @@ def also(arguments: Arguments, **more: Any) -> Arguments:
 def rolled(arguments: Arguments, **vectors: list[float]) -> Arguments:
     """The arguments and vectors that both sides recycle; each seed begins at another place."""
 
-    def with_vectors(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    def with_vectors(seed: int, *shape: int) -> dict[str, Any]:
         moved = {name: np.roll(values, 1 - seed) for name, values in vectors.items()}
-        return {**arguments(seed, shape), **moved}
+        return {**arguments(seed, *shape), **moved}
 
     return with_vectors
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws.engines import grid as grid_engine
-from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.whole_scores import UNITS_A_NAT, Scores
 from pyvws.models.sequence import Conditional, joint_draws
@@ -53,14 +53,9 @@ def _posterior(target: PseudoPosterior | Conditional, q: Floats, chains: int) ->
 
 @dataclass
 class EnumeratedGrid:
-    """An engine that draws independently and exactly from a target on a grid.
+    """An engine that draws independently and exactly from a target on a grid (G, D), unconstrained.
 
-    Attributes
-    ----------
-    points : ndarray, shape (G, D)
-        The grid, unconstrained.
-    log_posterior : ndarray, shape (G,)
-        Log probability of each point under the latest target.
+    `log_posterior` (G,) holds the log probability of each point under the latest target.
     """
 
     points: Floats
@@ -68,15 +63,8 @@ class EnumeratedGrid:
     name: str = "grid"
 
     def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
+        self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
-        """As `Engine.sample`."""
         self.log_posterior = log_posterior(target, self.points)
         rng = np.random.default_rng(seed)
         S = settings.draws * settings.chains
@@ -86,14 +74,8 @@ class EnumeratedGrid:
 
 @dataclass
 class KnownDraws:
-    """An engine that returns given draws, whatever the target.
-
-    Attributes
-    ----------
-    fits : sequence of ndarray, each of shape (S, D)
-        Unconstrained draws, one array for each fit; all further fits return the last array.
-    targets : list of PseudoPosterior
-        The target of each fit so far.
+    """An engine that returns given draws (S, D) for each fit, whatever the target; further fits
+    return the last ones. `targets` holds the target of each fit so far.
     """
 
     fits: Sequence[Floats]
@@ -101,15 +83,8 @@ class KnownDraws:
     name: str = "known draws"
 
     def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
+        self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
-        """As `Engine.sample`."""
         q = self.fits[min(len(self.targets), len(self.fits) - 1)]
         self.targets.append(target)
         return _posterior(target, q, settings.chains)
@@ -117,18 +92,10 @@ class KnownDraws:
 
 @dataclass(frozen=True)
 class KnownByWidth:
-    """An engine whose draws of a column are known by the number of its parameters.
+    """An engine whose draws (S, D) of a column are known by D, which no two columns share.
 
-    The fits of a table run side by side, so their order tells no columns apart.
-
-    Attributes
-    ----------
-    draws : sequence of ndarray, each of shape (S, D)
-        Unconstrained draws of each column; no two columns have the same D.
-    targets : dict
-        The latest target of each D.
-    joint : list
-        The targets of whole tables.
+    The fits of a table run side by side, so their order tells no columns apart. `targets` holds the
+    latest target of each D, and `joint` those of whole tables.
     """
 
     draws: Sequence[Floats]
@@ -138,35 +105,20 @@ class KnownByWidth:
 
     def known(self, width: int) -> Floats:
         """The draws (S, D) of the column of D parameters."""
-        (found,) = (q for q in self.draws if q.shape[1] == width)
-        return found
+        (draws,) = (q for q in self.draws if q.shape[1] == width)
+        return draws
 
     def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
+        self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
-        """As `Engine.sample`."""
         self.targets[target.dimension] = target
         return _posterior(target, self.known(target.dimension), settings.chains)
 
-    def sample_table(
-        self,
-        target: JointTarget,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-    ) -> Posterior:
-        """As `TableEngine.sample_table`."""
+    def sample_table(self, target: JointTarget, settings: SamplerSettings, **_: Any) -> Posterior:
         self.joint.append(target)
         fits = {
-            of.column: _posterior(of, self.known(block.stop - block.start), settings.chains)
-            for of, block in zip(target.columns, target.blocks(), strict=True)
+            column.column: _posterior(column, self.known(block.stop - block.start), settings.chains)
+            for column, block in zip(target.columns, target.blocks(), strict=True)
         }
         together = joint_draws({name: fit.draws for name, fit in fits.items()})
         return replace(next(iter(fits.values())), draws=together)
@@ -186,15 +138,8 @@ class Enumerating:
     name: str = "enumerating"
 
     def sample(
-        self,
-        target: PseudoPosterior,
-        settings: SamplerSettings,
-        *,
-        seed: int,
-        progress: Progress | None = None,
-        previous: Posterior | None = None,
+        self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
-        """As `Engine.sample`."""
         exact = EnumeratedGrid(self.points)
         exact.sample(target, settings, seed=seed)
         point = self.points[self.at[min(len(self.log_posteriors), len(self.at) - 1)]]
@@ -218,21 +163,19 @@ def joint_log_probability(
         return engine.log_posteriors[public:]
 
     stages = len(fixed(())) - 1
-    found = []
+    logs_of_runs = []
     for earlier in itertools.product(range(len(points)), repeat=stages):
         *first, last = fixed(earlier)
-        found.append(sum((of[at] for of, at in zip(first, earlier, strict=True)), last))
-    return np.array(found)
+        logs_of_runs.append(sum((logs[at] for logs, at in zip(first, earlier, strict=True)), last))
+    return np.array(logs_of_runs)
 
 
 @dataclass(frozen=True)
 class SeenGrid(grid_engine.GridEngine):
     """The package's grid engine, which notes the scores where it would draw, and draws nothing.
 
-    Attributes
-    ----------
-    seen : list of (ndarray (G, D), ndarray (G,))
-        Of each fit the points, and their log probabilities by the whole scores.
+    `seen` holds the points (G, D) of each fit, and their log probabilities (G,) by the whole
+    scores.
     """
 
     seen: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)

@@ -19,35 +19,19 @@ _MOST_EVENTS: Final = 200
 
 
 def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
-    """A lower limit of the mechanism's epsilon, wrong with a chance of at most `failure`.
+    """A lower limit of the mechanism's epsilon in nats, wrong with a chance of at most `failure`.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (R,)
-        One number of each release: R independent releases of either database.
-    failure : float
-        The chance in (0, 1) that the returned limit lies above the mechanism's epsilon.
-
-    Returns
-    -------
-    float
-        In nats, at least 0; larger = the releases tell the databases apart better.
-
-    Examples
-    --------
-    >>> alike = np.linspace(0.0, 1.0, 1000)
-    >>> epsilon_at_least(alike, alike, failure=1e-6)
-    0.0
+    `first` and `second` (R,) hold one number of each of R independent releases of either database.
     """
     chosen, counted = (slice(0, None, 2), slice(1, None, 2))
-    found = 0.0
+    least = 0.0
     for one, other in ((first, second), (second, first)):
         events = _events(one[chosen], other[chosen])
         # Choose the event with the highest limit on the choosing half.
-        shown = [_limit(one[chosen], other[chosen], event, failure) for event in events]
-        best = events[int(np.argmax(shown))]
-        found = max(found, _limit(one[counted], other[counted], best, failure / 2.0))
-    return found
+        limits = [_limit(one[chosen], other[chosen], event, failure) for event in events]
+        best = events[int(np.argmax(limits))]
+        least = max(least, _limit(one[counted], other[counted], best, failure / 2.0))
+    return least
 
 
 def _events(one: Floats, other: Floats) -> list[tuple[float, float]]:

@@ -26,7 +26,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
-from pyvws.tables.files import file_digest
+from pyvws.tables.files.read import file_digest
 from pyvws.validation._case import numbers
 from pyvws.validation.author_cases import CASES as SCRIPT_CASES
 from pyvws.validation.author_cases import AuthorCall, AuthorCase
@@ -63,24 +63,10 @@ Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 
 
 def run(checkout: Path) -> Iterator[Row]:
-    """Compare every function of the authors' scripts or packages with the package.
+    """A row for each quantity of the authors' scripts or packages in the folder `checkout`.
 
-    Parameters
-    ----------
-    checkout : Path
-        A folder with the authors' R files, at any depth.
-
-    Returns
-    -------
-    iterator of Row
-        One row for each quantity, compared when it is asked for. A row is "skipped" if the
-        checkout lacks the function, or if R is missing.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist, holds no R file, or defines too few of the functions to be
-        a checkout of the scripts or of one of the packages.
+    A row is compared when it is asked for. It is "skipped" if the checkout lacks the function or
+    R is missing. The function raises InputError for a folder that is no checkout of these.
     """
     papers = _papers_of(checkout)
     available, missing = bridge.r_available()
@@ -135,14 +121,13 @@ def compared(case: AuthorCase, functions: Functions, missing: str, source: str) 
 
 
 def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
-    """Largest difference for one seed and size, relative to 1 or a larger value.
-
-    The difference is inf if the authors' function stops.
+    """Largest difference for one seed and size, relative to 1 or a larger value; inf where theirs
+    stops.
     """
     call, ours = case.case(seed, n)
     calls = [call]
     for edit in case.inputs:
-        calls = [changed for one in calls for changed in edit.change(one)]
+        calls = [changed for call in calls for changed in edit.change(call)]
     theirs = np.full_like(ours, np.nan)
     for one in calls:
         places = slice(None) if one.places is None else one.places
@@ -173,10 +158,10 @@ def _called(case: AuthorCase, code: str, call: AuthorCall) -> Floats:
 
 def _r_files(checkout: Path) -> list[Path]:
     """All R files at any depth, sorted; InputError if there is no R file."""
-    found = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
-    if not found:
+    files = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
+    if not files:
         raise InputError(f"There is no R file in {checkout}. Give the checkout of the scripts.")
-    return found
+    return files
 
 
 def _papers_of(checkout: Path) -> set[str]:
@@ -198,11 +183,8 @@ def _papers_of(checkout: Path) -> set[str]:
 
 
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
-    """Function definitions of all R files by name; the first file wins where two share a name.
-
-    A file that R cannot parse gives no definitions. Needs R.
-    """
-    found: dict[str, AuthorFunction] = {}
+    """Function definitions of all R files by name, the first where two share a name; needs R."""
+    functions: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:
             defined = bridge.call("authors", "functions_of", {"file": str(path.resolve())})
@@ -211,13 +193,15 @@ def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
         if isinstance(defined, dict):  # An empty list has no names.
             name = path.relative_to(checkout).as_posix()
             for function, code in defined.items():
-                found.setdefault(function, AuthorFunction(name, file_digest(path), str(code[0])))
-    return found
+                functions.setdefault(
+                    function, AuthorFunction(name, file_digest(path), str(code[0]))
+                )
+    return functions
 
 
 def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
     """Files that a script reads and that are missing beside the script: name to script. Needs R."""
-    found: dict[str, AuthorFunction] = {}
+    missing: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:
             read = bridge.call("authors", "files_read", {"file": str(path.resolve())})
@@ -226,8 +210,8 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
         for name in map(str, read):
             if not (path.parent / name).is_file():
                 script = path.relative_to(checkout).as_posix()
-                found.setdefault(name, AuthorFunction(script, file_digest(path), ""))
-    return found
+                missing.setdefault(name, AuthorFunction(script, file_digest(path), ""))
+    return missing
 
 
 # Slips of structure, and the authors' Stan program
@@ -256,8 +240,8 @@ def _structure_rows(
         unseen = missing
         if not missing and slip.function and slip.function not in functions:
             unseen = _NO_FUNCTION.format(slip.function)
-        found = None if unseen else slip.find(checkout, functions)
-        where, measured = found or (None, "")
+        place = None if unseen else slip.find(checkout, functions)
+        where, measured = place or (None, "")
         gone = f"The slip has gone: bring the erratum {slip.erratum} up to date."
         yield Row(
             id=slip.id,
@@ -265,8 +249,8 @@ def _structure_rows(
             level="exact",
             r_function=where.file if where else "",
             python_function=slip.python_function,
-            verdict="pass" if found else "skipped" if unseen else "fail",
-            reason="" if found else unseen or gone,
+            verdict="pass" if place else "skipped" if unseen else "fail",
+            reason="" if place else unseen or gone,
             source=source,
             measured=measured,
             sha256=where.sha256 if where else "",

@@ -12,13 +12,8 @@ from numpy.typing import NDArray
 
 
 def largest_ulp(first: NDArray[np.float64], second: NDArray[np.float64]) -> int | None:
-    """Largest distance between two arrays of doubles, in ulp; 0 = equal.
+    """Largest distance between two arrays of doubles, in ulp; None if shapes or NaNs differ.
 
-    The distance is None if the shapes differ, or if one array has a NaN where the other has a
-    number.
-
-    Examples
-    --------
     >>> largest_ulp(np.array([1.0, -0.0]), np.array([1.0 + 2**-52, 0.0]))
     1
     """

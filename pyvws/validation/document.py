@@ -42,41 +42,17 @@ def write_report(
     interrupted: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write the document of these rows into `folder`, whole or not at all.
+    """Write the page, the JSON and the XML of these rows into `folder`, whole or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        A folder that does not exist or is empty, unless `overwrite`.
-    rows : sequence of Row
-        The rows of the comparisons, skipped ones included.
-    began : datetime
-        When the run began, with the time zone.
-    seconds : float
-        Duration of the run.
-    command : str
-        The user's command, for the reader of the document.
-    interrupted : bool
-        Whether the run was cut, so that rows are missing.
-    overwrite : bool
-        Replace the folder's content.
-
-    Returns
-    -------
-    list of Path
-        The page, the JSON and the XML.
-
-    Raises
-    ------
-    OutputError
-        If the folder is not empty, or the function cannot write to it. The function then leaves
-        nothing behind.
+    The folder does not exist or is empty, unless `overwrite`. `began` has its time zone, `command`
+    is the user's, and `interrupted` says that rows are missing. Raises OutputError where the folder
+    cannot be written.
     """
-    found = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
+    report = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
     with whole_folder(folder, overwrite=overwrite) as partial:
-        page = to_html(found, rows)
+        page = to_html(report, rows)
         (partial / FILES[0]).write_text(page, encoding="utf-8")
-        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
         (partial / FILES[1]).write_text(text, encoding="utf-8")
         written = to_junit(rows, began=began, seconds=seconds)
         (partial / FILES[2]).write_text(written, encoding="utf-8")
@@ -132,10 +108,8 @@ def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
 
 
 def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
-    """The rows as JUnit XML for build servers: a suite for each level, a test case for each row.
-
-    A skipped row is a skipped test, never a passed test. `began` is the start of the run with its
-    time zone, and `seconds` the run's duration.
+    """The rows as JUnit XML: a suite for each level, and a test case for each row, skipped as it
+    is.
     """
     levels = dict.fromkeys(row.level for row in rows)
     suites = {level: [row for row in rows if row.level == level] for level in levels}
@@ -149,7 +123,7 @@ def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
 def _said(row: Row) -> str:
     """The comparison and the finding of a row, a line for each non-empty value."""
     gap = None if row.largest_difference is None else f"{row.largest_difference} ulp"
-    said = {
+    entries = {
         "paper": row.paper,
         "R or Stan": row.r_function,
         "Python": row.python_function,
@@ -157,7 +131,7 @@ def _said(row: Row) -> str:
         "largest difference": gap,
         "measured": row.measured,
     }
-    return "\n".join(f"{name}: {value}" for name, value in said.items() if value)
+    return "\n".join(f"{name}: {value}" for name, value in entries.items() if value)
 
 
 def _breakable(text: str) -> Any:

@@ -20,16 +20,9 @@ class EditError(PyvwsError):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change to a piece of code.
+    """A change to a piece of code, in every place that matches, by arguments of `re.sub`.
 
-    Attributes
-    ----------
-    name : str
-        The edit's name in the rows, which tells what the edit does.
-    erratum : str
-        Id of the erratum that the edit corrects, or of the convention that the edit follows.
-    pattern, replacement : str
-        Arguments of `re.sub`, line by line; the edit changes every place that matches.
+    `erratum` is the id of the erratum that the edit corrects, or of the convention that it follows.
     """
 
     name: str

@@ -74,23 +74,9 @@ class Listing:
 
 
 def read_papers(path: Path) -> list[Paper]:
-    """The papers with listings among the documents of a file or folder.
+    """The papers with listings among the text, HTML or LaTeX files of a file or folder.
 
-    Parameters
-    ----------
-    path : Path
-        A text, HTML or LaTeX file, or a folder with such files at any depth. The LaTeX files of one
-        folder are one document.
-
-    Returns
-    -------
-    list of Paper
-        The documents that have the title of a paper with listings.
-
-    Raises
-    ------
-    InputError
-        If there is no such document.
+    The LaTeX files of one folder are one document. Raises InputError if there is no paper.
     """
     documents: dict[tuple[str, ...], str] = {}
     base = path.parent if path.is_file() else path
@@ -116,20 +102,19 @@ def read_papers(path: Path) -> list[Paper]:
 
 
 def find_listings(paper: Paper) -> dict[str, Listing]:
-    """The listings of a paper by kind: "weights" and "bounds" in R, "poisson" in Stan.
-
-    The result leaves out a listing that the paper's text lacks.
+    """The listings of a paper by kind, those that its text has: "weights" and "bounds" in R,
+    "poisson" in Stan.
     """
     text = paper.text
     for _, pattern, replacement in NORMALISED:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
-    found = {}
+    listings = {}
     for kind, first in _FIRST.items():
         start = re.search(first, text, re.MULTILINE)
         end = _end(kind, text, start.start()) if start else None
         if start and end:
-            found[kind] = Listing(kind, _plain_lines(text[start.start() : end]))
-    return found
+            listings[kind] = Listing(kind, _plain_lines(text[start.start() : end]))
+    return listings
 
 
 def _end(kind: str, text: str, start: int) -> int | None:

@@ -21,10 +21,7 @@ from pyvws.validation.runner import live_results
 
 
 def refresh(folder: Path | None = None) -> list[Path]:
-    """Write the results of every script and return the files.
-
-    Raises MissingDependencyError without R, and RError if a reference fails.
-    """
+    """Write the results of every script, and return the files; needs R."""
     r_version = bridge.r_versions()["R"]
     against_r = sorted(CASES, key=lambda case: case.script)
     return [
@@ -36,10 +33,7 @@ def refresh(folder: Path | None = None) -> list[Path]:
 
 
 def refresh_stan(folder: Path | None = None) -> Path:
-    """Write Stan's answers to every case of a density and return the file.
-
-    Raises MissingDependencyError without rstan or PyStan. Programs are compiled on first use.
-    """
+    """Write Stan's answers to every case of a density, and return the file; needs both Stans."""
     cases = [case for case in stan_cases() if case.kind == "density"]
     versions = {case.engine: engine_version(case.engine) for case in cases}
     recorders = {case.id: Recorder(case.engine) for case in cases}

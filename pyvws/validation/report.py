@@ -30,13 +30,11 @@ class Measurement:
 class Row:
     """The outcome of one case.
 
-    `largest_difference` is in units in the last place over all seeds and shapes. It is None if the
-    case compared nothing, if shapes differ, or if a NaN meets a number. `source` names the other
-    side of the comparison: "R <version>", "stored R <version>", or "" for none. `measured` is the
-    finding in words, for a comparison with Stan, code of others, a printed figure or a claim;
-    `measurements` is the same finding in numbers. `tolerance` is the largest difference that
-    passes: 0, or more for the reason `why`. `sha256` is the hash of the others' code before the
-    named `edits`. `erratum` is the entry of the errata list that the row shows.
+    `largest_difference` is in ulp over all seeds and shapes; None if nothing was compared, or if
+    shapes or NaNs differ. `source` names the other side, as "stored R <version>". `measured` is the
+    finding in words, and `measurements` in numbers. `tolerance` is the largest difference that
+    passes, for the reason `why`. `sha256` is the hash of others' code before the named `edits`, and
+    `erratum` the entry of the errata list that the row shows.
     """
 
     id: str
@@ -61,12 +59,12 @@ class Row:
 
 def collected(rows: Iterable[Row], progress: Callable[[Row], None] | None) -> list[Row]:
     """The rows of a run; the function shows each finished row to `progress`."""
-    made = []
+    finished = []
     for row in rows:
-        made.append(row)
+        finished.append(row)
         if progress is not None:
             progress(row)
-    return made
+    return finished
 
 
 def template(name: str) -> Any:
@@ -131,12 +129,12 @@ def _plain(value: Any) -> Any:
 
 def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
     """Edits that any row applied, by file or listing of others and its SHA-256."""
-    found: dict[tuple[str, str], list[str]] = {}
+    edits_of_code: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.sha256:
-            named = found.setdefault((row.r_function, row.sha256), [])
+            named = edits_of_code.setdefault((row.r_function, row.sha256), [])
             named += [edit for edit in row.edits if edit not in named]
-    return found
+    return edits_of_code
 
 
 def allowed(row: Row) -> str:
@@ -152,11 +150,11 @@ def _gap(row: Row) -> str:
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Ids of the rows that did not pass, by reason; "all" if every row has the same reason."""
-    found: dict[str, list[str]] = {}
+    ids_of_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.verdict != "pass":
-            found.setdefault(row.reason, []).append(row.id)
+            ids_of_reason.setdefault(row.reason, []).append(row.id)
     return {
         reason: ["all"] if len(ids) == len(rows) and len(ids) > 1 else ids
-        for reason, ids in found.items()
+        for reason, ids in ids_of_reason.items()
     }

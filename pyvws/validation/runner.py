@@ -46,33 +46,12 @@ def run(
     *,
     cases: Sequence[Case] | None = None,
 ) -> list[Row]:
-    """Compare every case with R.
+    """Compare every case of the levels with R, Stan and claims: rows in the registry's order.
 
-    Parameters
-    ----------
-    levels : sequence of str, optional
-        Kinds of case to run, some of `KINDS`; by default all kinds.
-    source : {"auto", "live", "cached"}
-        "live" runs R and Stan now; without R or Stan rows are skipped with the reason. "cached"
-        takes the stored results of R, and Stan's of densities. "auto" is "live": a user must ask
-        for a check that never runs R. Posteriors and printed tables have no stored results and
-        always run, but "cached" without levels leaves them out. Privacy losses need no stored
-        results and always run.
-    progress : callable, optional
-        `run` calls this function with each finished row.
-    cases : sequence of Case, optional
-        Cases to run instead of the registry's cases.
-
-    Returns
-    -------
-    list of Row
-        One row for each case, in the registry's order; at the level "paper" one row for each
-        printed figure.
-
-    Raises
-    ------
-    InputError
-        For an unknown level or source.
+    `source` "live" runs R and Stan now, and rows are skipped without them. "cached" takes the
+    stored results of R, and Stan's of densities; without levels it leaves out posteriors and
+    printed tables, which always run. "auto" is "live": a user must ask for a check that never runs
+    R. Raises InputError for an unknown level or source.
     """
     todo = jobs(levels, source, cases=cases)
     return collected((row for job in todo for row in performed(job)), progress)
@@ -80,11 +59,7 @@ def run(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Comparisons that run together, of one case or with one checkout of others' code.
-
-    `id` is the case's. `part` is what is left out as a whole where a run is cut: a level, or the
-    code of others.
-    """
+    """Comparisons that run together; `part` is what a cut run leaves out as a whole."""
 
     id: str
     level: str
@@ -135,10 +110,7 @@ def jobs(
 
 
 def performed(job: Job) -> Iterator[Row]:
-    """The rows of a job, compared now; a job that raises an unknown error gives a failed row.
-
-    Warnings of the compared runs are for their users and not for an auditor: none is shown.
-    """
+    """The rows of a job, compared now without warnings; an unknown error gives a failed row."""
     rows = _rows(job)
     while True:
         try:

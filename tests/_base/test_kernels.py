@@ -112,7 +112,7 @@ from pyvws._base import kernels as _kernels
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.synthesis.fit_sources import ModelSource
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.models.registry import MODELS
 
 compiled = []

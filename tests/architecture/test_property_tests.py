@@ -32,6 +32,7 @@ NOT_PURE = {
     "errors": "classes",
     "mechanisms": "settings and runs, but for the modules in PURE",
     "models": "classes; each density is held against scipy, gradients and Stan",
+    "plan": "reads settings, schemas and tables; refusals have tests of their own",
     "plots": "figures",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
@@ -51,7 +52,7 @@ PURE = {
     "mechanisms.histogram.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
-    "tables.cells",
+    "tables.design.cells",
 }
 
 # Single functions of pure modules, with the reason.
@@ -64,10 +65,11 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
-    "evaluation.original_and_datasets.named": "puts a role before a message",
+    "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
+    "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }
@@ -81,6 +83,18 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.several_draws.deltas_at": (
+        "statement/test_several_draws.py::test_deltas_against_enumeration"
+    ),
+    "statement.several_draws.epsilon_per_draw": (
+        "statement/test_several_draws.py::test_a_draws_epsilon_spends_the_total_and_no_more"
+    ),
+    "statement.several_draws.largest_delta": (
+        "statement/test_several_draws.py::test_no_place_of_a_grid_has_a_larger_delta"
+    ),
+    "statement.several_draws.total_epsilon": (
+        "statement/test_several_draws.py::test_no_two_point_mechanism_loses_more"
+    ),
     "statement.released_draws.draw_of_dataset": (
         "statement/test_released_draws.py::test_draws_take_turns"
     ),
@@ -251,8 +265,8 @@ PROPERTY_TESTS = {
     "risks.identification_risk.pattern_codes": (
         "risks/test_identification_risk.py::test_patterns_against_pairs"
     ),
-    "tables.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
-    "tables.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
+    "tables.design.cells.distinct_rows": "tables/test_cells.py::test_distinct_rows_in_order",
+    "tables.design.cells.make_cells": "tables/test_cells.py::test_against_a_dictionary",
     "bounds.lipschitz.add_largest": (
         "bounds/test_bound_kernels.py::test_largest_sizes_are_raised_by_those_of_a_block"
     ),
@@ -272,6 +286,7 @@ PROPERTY_TESTS = {
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "mechanisms.histogram.perturbed_histogram.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),
@@ -414,7 +429,7 @@ def test_a_new_function_or_a_plain_test_is_noticed(tmp_path: Path) -> None:
                 "pyvws.weights.weights",
                 "pyvws._base.checks",
                 "pyvws.synthesis.loop",
-                "pyvws.tables.files",
+                "pyvws.tables.files.read",
             ]
         )
     )

@@ -68,6 +68,8 @@ FIXED_DEFAULTS = {
     "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"},
     "match_risk": {**_BALL, "norm": "box", "ball": "open"},
     "pairwise_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
+    "three_way_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
+    "four_way_weights": {**_BALL, "c": 1.0, "g": 0.0, "singletons": "refuse"},
     "perturbed_histogram": {
         **{"neighbours": "replace", "noise": "secret"},
         **{"allow_outside": False, "edges_from_data": False},

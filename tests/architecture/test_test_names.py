@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 # These plant mistakes at named places: the place is what they test.
 PLANTED = ("test_mutations.py", "_mistakes.py", "test_guarantee.py")
 PRIVATE = re.compile(r"pyvws(\.\w+)*[.:]_[a-z]\w*")
 
 
+@pytest.mark.runs
 def test_no_private_name_is_a_string_and_no_whole_sentence_is_pinned(root):
     found = []
     for path in sorted((root / "tests").rglob("*.py")):

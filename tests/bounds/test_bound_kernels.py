@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -22,6 +23,7 @@ def test_by_hand():
     assert columns.tolist() == [3.0, np.inf, np.inf]
 
 
+@pytest.mark.runs
 @given(
     hnp.arrays(
         np.float64,

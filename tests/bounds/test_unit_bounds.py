@@ -12,7 +12,7 @@ from pyvws.bounds import units as unit_module
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
 from pyvws.bounds.lipschitz import blockwise_bounds
 from pyvws.bounds.units import unit_terms
-from pyvws.tables.units import unit_kinds
+from pyvws.tables.design.units import unit_kinds
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.

@@ -22,8 +22,8 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.comparison.compare import _three_digits
 from pyvws.errors import InputError, OutputError
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 

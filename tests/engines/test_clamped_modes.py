@@ -12,7 +12,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 pytestmark = pytest.mark.draws
 

@@ -36,7 +36,7 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._grid_engine import EnumeratedGrid as Enumerated
 
 SMALL = SamplerSettings(draws=4, chains=1, grid_range=(-2.0, 3.0), grid_steps=(7,))

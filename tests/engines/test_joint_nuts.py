@@ -23,7 +23,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 # Five Monte Carlo standard errors: a fair sampler leaves them once in two million times.
 _ERRORS = 5.0

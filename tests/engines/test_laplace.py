@@ -16,7 +16,7 @@ from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import FAMILIES, seeded_target
 
 LONG = SamplerSettings(draws=2000, chains=2)

@@ -21,7 +21,7 @@ from pyvws.models.model import Start
 from pyvws.models.registry import MODELS
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 # Five Monte Carlo standard errors: a fair engine leaves them once in two million times.

@@ -17,7 +17,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 _MANY, _SCALE, _ELSE = "too many design columns", "Rescale the predictors", "leave enough of"
 

@@ -9,7 +9,7 @@ from pyvws.engines._chains import iterations_done
 from pyvws.engines.stan_run import stan_data, stan_seed, variables
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 
 @pytest.mark.parametrize("style", ["{0}.{1}.{2}", "{0}[{1},{2}]"])

@@ -233,6 +233,7 @@ def regression_table(seed):
     return {"income": income, "age": age, "region": region}
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
 def test_regression_over_tables(table):
     columns = [regression_table(seed) for seed in range(4)]

@@ -16,6 +16,8 @@ from pyvws.evaluation.least_squares import fit_formula
 from pyvws.evaluation.original_and_datasets import complete_records
 from pyvws.evaluation.regression_utility import regression_utility
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 SCHEMA = vws.Schema(
     {
         "x": vws.Column(model="normal", range=[-9, 9], missing=["N", "99"]),

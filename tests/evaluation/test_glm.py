@@ -65,6 +65,7 @@ def test_a_dependent_column_has_no_estimate_and_changes_no_other():
     assert more.coefficients[:3] == pytest.approx(alone.coefficients, rel=1e-12)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 def test_products_of_wild_numbers_end_at_the_largest_likelihood(family):
     """Whole steps of Fisher scoring leave seed 194 of the logit at means of 0 and 1."""

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.evaluation.pmse import logistic_pmse, pmse, tree_pmse
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 
 def table(seed, n, centre=0.0):
     random = np.random.default_rng(seed)

@@ -19,8 +19,10 @@ from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.report.table_page import table_page
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+pytestmark = pytest.mark.runs  # seconds of work
 
 few = settings(max_examples=8, deadline=None, derandomize=True)
 BY = {"area": ["a", "b", "none"], "sex": ["f", "m"]}

@@ -17,6 +17,8 @@ from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.evaluation.regression_utility import regression_utility
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 
 def people(seed, n=400):
     rng = np.random.default_rng(seed)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 
 def test_products_of_near_columns_come_first_where_not_all_have_room():
     rng = np.random.default_rng(8)

@@ -12,8 +12,10 @@ from small_tables import SMALL, small_tables
 from pyvws.errors import InputError
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+pytestmark = pytest.mark.runs  # seconds of work
 
 
 def patients(n, seed):

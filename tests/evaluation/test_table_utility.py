@@ -14,8 +14,10 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+pytestmark = pytest.mark.runs  # seconds of work
 
 
 def people(n=2000, seed=1):

@@ -22,12 +22,14 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.statement.words import NOT_COVERED
 
 NAMES = (
-    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram"
+    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram, "
+    "noisy-counts"
 )
 WITH_EPSILON = {
     "weighted-epsilon": {"epsilon": 5.0},
     "censored": {"epsilon": 5.0},
     "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
+    "noisy-counts": {"epsilon": 5.0},
 }
 
 
@@ -65,8 +67,8 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
     said = {}
     for name, kind in MECHANISMS.items():
         made = kind(**WITH_EPSILON.get(name, {}))
-        if made.claim == "asymptotic-dp" and not made.clamps:
-            said[name] = [caveat.key for caveat in made.caveats]
+        if made.facts.claim == "asymptotic-dp" and not made.facts.clamps:
+            said[name] = [caveat.key for caveat in made.facts.caveats]
     by_bound, by_risk = ["not-sparse-by-bound"], ["not-sparse-by-risk"]
     assert said == {
         **dict.fromkeys(("lw", "weighted-epsilon"), by_bound),
@@ -74,9 +76,9 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
         "sw": ["scalar"],
     }
     assert {key for keys in said.values() for key in keys} <= set(NOT_COVERED)
-    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).caveats]
+    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).facts.caveats]
     assert both == [*by_bound, "weights-by-column"]
-    (_, mapped) = LipschitzWeighted(map="softmax").caveats
+    (_, mapped) = LipschitzWeighted(map="softmax").facts.caveats
     assert (mapped.key, mapped.values["map"]) == ("map-of-bounds", "softmax")
     assert mapped.key in NOT_COVERED
 

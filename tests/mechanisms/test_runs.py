@@ -30,7 +30,7 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.weights.search import Window
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 from pyvws.weights.weights import risk_weights, scaled_bounds, weights_from_bounds

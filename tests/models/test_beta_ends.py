@@ -17,7 +17,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 ENDS = np.array([0.0, 0.0, 1.0, 1.0, 0.25])
 WEIGHTS = np.array([1.0, 0.0, 0.5, 1.0, 1.0])
@@ -37,6 +37,7 @@ def signs(a, b):
     return np.sign([1.0 - a, 0.0, 1.0 - b, 1.0 - b])
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize(
     ("eta", "kappa"), [(0.0, 1.0), (0.0, 8.0), (1.5, 2.0), (-1.5, 2.0), (40.0, 3.0), (-700.0, 0.5)]
 )
@@ -143,6 +144,7 @@ GRID = np.array(
 )
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("end", [0.0, 1.0])
 def test_a_record_at_an_end_moves_the_posterior_by_no_more_than_epsilon(epsilon, end):

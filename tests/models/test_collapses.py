@@ -8,7 +8,7 @@ from scipy import stats
 
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 _RNG = np.random.default_rng(8)
 _X = np.column_stack([np.ones(60), _RNG.integers(0, 3, (60, 2)) / 2.0])

@@ -10,7 +10,7 @@ from scipy.special import expit
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 NAMES = sorted(name for name, model in MODELS.items() if isinstance(model, Regression))
@@ -154,6 +154,7 @@ def test_three_records_by_hand():
     assert gradient[0] == pytest.approx(-0.5 + 1.5 - 1.75 * np.exp(0.5), rel=1e-14)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("K", SIZES)
 def test_density_against_an_independent_formula(name, K):
@@ -217,6 +218,7 @@ def test_transforms_invert_each_other(name):
     np.testing.assert_allclose(model.unconstrain(model.constrain(q, 3)), q, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("far", [60.0, 400.0, 1e4])
 def test_far_out_points_are_not_finite_and_never_raise(name, far):

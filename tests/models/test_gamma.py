@@ -35,6 +35,7 @@ def test_by_hand():
     assert rising(1, 0.5)[0] == pytest.approx(math.log(0.5), rel=1e-14)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("phi", SHAPES + LARGE_SHAPES)
 @pytest.mark.parametrize("y", COUNTS)
 def test_against_exact_sums(y, phi):

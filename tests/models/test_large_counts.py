@@ -10,7 +10,7 @@ import pytest
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 SIZES = [1e5, LARGE_COUNT - 1, LARGE_COUNT, 1e9, 1e12, 1e15]
 SHAPES = [1e-3, 0.7, 9.999, 10.0, 300.0, 1e6, 1e10]
@@ -54,6 +54,7 @@ def near(size: float, phi: float | None) -> tuple[list[float], float]:
     return np.floor(np.maximum(size + steps * spread, 0.1 * size)).tolist(), float(np.log(size))
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("phi", [None, *SHAPES])
 @pytest.mark.parametrize("size", SIZES)
 def test_log_likelihoods_keep_their_digits(size: float, phi: float | None) -> None:

@@ -15,7 +15,7 @@ from pyvws.errors import InputError
 from pyvws.models.logistic import Logistic
 from pyvws.models.nominal import Nominal
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 

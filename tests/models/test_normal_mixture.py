@@ -24,7 +24,7 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 SIZES = [1, 3, 8]
 C = 3
@@ -255,6 +255,7 @@ def test_chains_agree_on_incomes_with_zeros_losses_and_two_humps() -> None:
     assert diagnose(log_density.reshape(4, 1000, places), 0).rhat_max < 1.02
 
 
+@pytest.mark.runs
 def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -> None:
     rng = np.random.default_rng(3)
     y = np.where(rng.random(3000) < 0.3, -3.0, 2.0) + rng.normal(0.0, 0.3, 3000)
@@ -397,6 +398,7 @@ def test_far_out_points_are_not_finite_and_never_raise():
     assert not np.isfinite(density(np.full(target.dimension, 1e4))[0])
 
 
+@pytest.mark.runs
 def test_the_start_finds_a_small_group_far_from_the_others():
     rng = np.random.default_rng(3)
     near = np.concatenate([np.zeros(80), rng.normal(-10.0, 0.5, 8), rng.normal(10.0, 1.0, 912)])

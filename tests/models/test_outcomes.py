@@ -12,7 +12,7 @@ from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.models.regression import Regression
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 REGRESSIONS = sorted(name for name, model in MODELS.items() if isinstance(model, Regression))
 COUNTS = ["negative-binomial", "poisson"]

@@ -1,12 +1,12 @@
-"""A family made elsewhere, in one file over `Regression`: fit, bounds, clamp and release."""
+"""A family made elsewhere, by its term over `TermRegression`: fit, bounds, clamp and release."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -14,79 +14,66 @@ from scipy import stats
 
 import pyvws as vws
 from pyvws._base.checks import Floats
-from pyvws._base.kernels import kernel
-from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior
+from pyvws.models.model import Draws
 from pyvws.models.registry import find_model
-from pyvws.models.regression import (
-    LOG,
-    Regression,
-    add_slope,
-    linear,
-    predictors,
-    row_sums,
-    scoring_start,
-)
+from pyvws.models.term_regression import TermRegression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import Cells, make_cells
+from pyvws.tables.design.cells import make_cells
 
 
-@kernel
-def _log_density(q: Any, rows: Any, weight: Any, total: Any, grad: Any) -> float:
-    grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
-    for r in range(len(rows)):
-        eta = linear(q, rows, r)
-        ratio = total[r] * math.exp(-eta)
-        logp -= weight[r] * eta + ratio
-        add_slope(grad, ratio - weight[r], rows, r)
-    return logp
-
-
-@kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-    (eta,), (y,), (log_lik, by_eta, _) = parts, data, found
-    for c in range(len(y)):
-        ratio = y[c] * math.exp(-eta[row_of_cell[c]])
-        log_lik[c] = -eta[row_of_cell[c]] - ratio
-        by_eta[c] = ratio - 1.0
-
-
-@kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
-    _records((predictors(q, rows),), *rest)
+@numba.njit
+def _term(eta: float, y: float) -> tuple[float, float]:
+    ratio = y * math.exp(-eta)
+    return -eta - ratio, ratio - 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(Regression):
+class Exponential(TermRegression):
     """y_i ~ Exponential(mean exp(X_i beta))."""
 
     name: ClassVar[str] = "exponential"
-    whole_numbers: ClassVar[bool] = False
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
-
-    def prepare(self, outcome: Floats, column: str) -> Exponential:
-        return self
-
-    def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        return (cells.rows, *row_sums(cells, weights))
-
-    def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return (cells.outcome,)
-
-    def start(self, cells: Cells, weights: Floats) -> Start:
-        weight, total = row_sums(cells, weights)
-
-        def scores(mean: Floats) -> tuple[Floats, Floats]:
-            return total / mean - weight, weight
-
-        return scoring_start(cells.rows, (total + 1) / (weight + 1), scores, link=LOG, extra=0)
+    term: ClassVar[Any] = staticmethod(_term)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         return rng.exponential(np.exp(eta))
+
+
+@numba.njit
+def _logistic_term(eta: float, y: float) -> tuple[float, float]:
+    p = 1.0 / (1.0 + math.exp(-eta))
+    return (math.log(p) if y > 0.0 else math.log(1.0 - p)), y - p
+
+
+@dataclass(frozen=True, slots=True)
+class ByTerm(TermRegression):
+    """The package's logistic regression, by its term."""
+
+    name: ClassVar[str] = "by-term"
+    term: ClassVar[Any] = staticmethod(_logistic_term)
+
+    def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        return (rng.random(len(eta)) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float64)
+
+
+def test_a_family_by_its_term_has_the_density_and_the_start_of_the_packages_own() -> None:
+    rng = np.random.default_rng(4)
+    X = np.ones((80, 3))
+    X[:, 1:] = rng.integers(0, 3, (80, 2))
+    weights, y = rng.random(80), rng.integers(0, 2, 80).astype(np.float64)
+    cells, points = make_cells(y, X), rng.normal(0.0, 0.5, (5, 9))
+    own, known = ByTerm(), find_model("logistic")
+    for clamp in (None, Clamp(0.9)):
+        values = PseudoPosterior(own, cells, weights, clamp=clamp).density_and_gradient()
+        expected = PseudoPosterior(known, cells, weights, clamp=clamp).density_and_gradient()
+        for point in points:
+            assert values(point)[0] == pytest.approx(expected(point)[0], rel=1e-11)
+            np.testing.assert_allclose(values(point)[1], expected(point)[1], atol=1e-10)
+    start, rough = own.start(cells, weights), known.start(cells, weights)
+    np.testing.assert_allclose(start.centre, rough.centre, atol=1e-3)
+    assert start.information is not None
+    assert rough.information is not None
+    np.testing.assert_allclose(start.information, rough.information, rtol=1e-3)
 
 
 def test_its_log_likelihood_terms_and_density_are_those_of_its_records() -> None:

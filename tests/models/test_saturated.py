@@ -10,7 +10,7 @@ from scipy import stats
 
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS, find_model
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import UNSATURATED
 
 counts = st.integers(0, 10**6).map(float)

@@ -12,7 +12,7 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.models.truncated_normal import _row
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 
 def test_a_wide_range_is_the_normal_family():
@@ -27,6 +27,7 @@ def test_a_wide_range_is_the_normal_family():
     )
 
 
+@pytest.mark.runs
 @settings(deadline=None)  # The first call compiles.
 @given(
     st.floats(-200.0, 200.0),

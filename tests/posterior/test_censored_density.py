@@ -11,7 +11,7 @@ from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 EACH = pytest.mark.parametrize(("name", "kind"), CLAMPED)
@@ -47,6 +47,7 @@ def middle(target, point, kind):
     return float(sizes[middle - 1] + sizes[middle]) * (1.0 if kind == "half" else 0.5)
 
 
+@pytest.mark.runs
 @EACH
 def test_each_term_is_replaced_by_its_clamp(name, kind):
     target = seeded(name)
@@ -82,6 +83,7 @@ def test_inside_the_window_the_gradient_is_the_weighted_densitys(name, kind):
         np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.runs
 @EACH
 def test_a_wide_window_is_no_clamp_and_a_tiny_one_leaves_the_prior(name, kind):
     target = seeded(name)

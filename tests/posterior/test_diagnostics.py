@@ -33,6 +33,7 @@ def r_hat(chains):
     return max(compared(halves), compared(np.abs(halves - np.median(halves))))
 
 
+@pytest.mark.runs
 @given(
     st.integers(1, 4),
     st.integers(20, 60),

@@ -19,7 +19,7 @@ from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 KINDS = pytest.mark.parametrize("kind", CLAMPS)

@@ -14,7 +14,7 @@ from pyvws.posterior import log_likelihood
 from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 
@@ -24,6 +24,7 @@ def _drawn(target, S):
     return Posterior(draws, 1, Diagnostics(1.0, 1.0, 1.0, 0), 0.0, "none")
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("model", SAMPLED)
 def test_blocks_of_any_size_on_any_threads_hold_the_same_bits(model, monkeypatch):
     target = seeded_target(model, 60, 2, seed=5)

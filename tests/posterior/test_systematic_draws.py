@@ -22,6 +22,8 @@ from pyvws.posterior.systematic_draws import (
     van_der_corput,
 )
 
+pytestmark = pytest.mark.runs  # seconds of work
+
 # A family, a draw of its parameters, and the design row that all records have.
 BETA = {"beta": np.array([[0.3]])}
 SPREAD = {**BETA, "sigma": np.array([1.5])}

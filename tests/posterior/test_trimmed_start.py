@@ -9,7 +9,7 @@ from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 

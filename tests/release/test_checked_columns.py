@@ -25,8 +25,8 @@ from pyvws.release import column_checks
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.synthesis.settings_by_name import arranged
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.runs,

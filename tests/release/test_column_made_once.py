@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.tables import column
-from pyvws.tables.families import family_named
+from pyvws.tables.schema import column
+from pyvws.tables.schema.families import family_named
 
 _SCHEMA = """
 [columns.sex]

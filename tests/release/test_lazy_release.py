@@ -20,8 +20,8 @@ import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.count_weighted import CountWeighted
-from pyvws.tables.large_files import COUNT, TalliedTable
-from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
+from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
+from pyvws.tables.files.steps import COUNT, TalliedTable
 
 # narwhals announces that its Dask part moves to a package of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")

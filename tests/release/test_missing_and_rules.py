@@ -25,8 +25,8 @@ from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),

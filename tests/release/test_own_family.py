@@ -19,8 +19,8 @@ from pyvws._base.checks import Floats
 from pyvws.commands.cli import app
 from pyvws.engines.stan_run import shipped_program
 from pyvws.errors import InputError
-from pyvws.models.model import Draws, Family, Start
-from pyvws.tables.cells import Cells
+from pyvws.models.model import Draws, Family
+from pyvws.tables.design.cells import Cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 FEW = vws.SamplerSettings(draws=200, warmup=200, chains=2)
@@ -58,20 +58,8 @@ class Exponential(Family):
             raise InputError(f"Column {column!r} has values that are not above 0.")
         return self
 
-    def dimension(self, K: int) -> int:
-        return K
-
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         return cells.rows, cells.row_of_cell, cells.outcome, cells.weight_sums(weights)
-
-    def start(self, cells: Cells, weights: Floats) -> Start:
-        return Start(np.zeros(cells.n_coefficients))
-
-    def constrain(self, q: Floats, K: int) -> Draws:
-        return {"beta": q}
-
-    def unconstrain(self, draws: Draws) -> Floats:
-        return draws["beta"]
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         eta = (draws["beta"] @ cells.rows.T)[:, cells.row_of_cell]

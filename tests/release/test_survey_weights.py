@@ -18,8 +18,8 @@ from pyvws.errors import InputError
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
 pytestmark = [

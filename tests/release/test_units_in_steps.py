@@ -17,7 +17,7 @@ from test_whole_units import HOMES, homes, schema
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.tables.files import read_table
+from pyvws.tables.files.read import read_table
 
 pytestmark = [
     pytest.mark.runs,

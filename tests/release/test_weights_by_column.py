@@ -27,8 +27,8 @@ from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import lipschitz_weights
 
 pytestmark = [

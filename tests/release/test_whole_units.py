@@ -18,9 +18,9 @@ from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
-from pyvws.tables.column import Column
-from pyvws.tables.row_order import RELEASED_ROW, UNLINKED_ROW
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
 HOMES = 200

@@ -28,8 +28,8 @@ from pyvws.report.page import number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 
@@ -326,7 +326,7 @@ def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> N
     column = ReportedColumn("x", True, None)
     for cells, message in (
         ([1.0, None], "'x' has missing values"),
-        (["8675309", "87!"], "'x' cannot be read"),
+        (["8675309", "87!"], "'x' has 1 cells that are no numbers"),
     ):
         with pytest.raises(InputError, match=message) as caught:
             valued(column, {"a.csv": pl.Series("x", cells)})

@@ -15,8 +15,8 @@ import pytest
 from run_here import run_here
 
 import pyvws as vws
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 _LEVELS = ("never", "rarely", "sometimes, when asked by the interviewer", "often", "always")

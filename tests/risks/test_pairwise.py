@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pyvws.errors import InputError
 from pyvws.risks import pairwise
-from pyvws.risks.pairwise import pairwise_weights, three_way_weights
+from pyvws.risks.pairwise import four_way_weights, pairwise_weights, three_way_weights
 from pyvws.validation import expected
 from pyvws.validation.cases import CASES
 
@@ -32,7 +32,8 @@ tables = st.integers(3, 12).flatmap(
 )
 reaches = st.tuples(st.sampled_from(["percentage", "absolute"]), st.sampled_from([0.25, 1.0, 20.0]))
 functions = pytest.mark.parametrize(
-    ("function", "order"), [(pairwise_weights, 2), (three_way_weights, 3)]
+    ("function", "order"),
+    [(pairwise_weights, 2), (three_way_weights, 3), (four_way_weights, 4)],
 )
 
 
@@ -53,7 +54,7 @@ def in_fractions(y, pattern, radius, kind, order=2):
 
 @functions
 @few
-@given(st.lists(st.tuples(values, st.sampled_from([1.0, 2.0, 3.0])), min_size=3, max_size=12))
+@given(st.lists(st.tuples(values, st.sampled_from([1.0, 2.0, 3.0])), min_size=4, max_size=12))
 def test_boxes_of_several_outcomes_cover_as_loops_say(function, order, rows):
     y, radius = np.array(rows), [0.3, 0.4]
     inside = (np.abs(y[:, None] - y) <= np.array(radius) * np.abs(y)).all(axis=2)
@@ -136,7 +137,9 @@ def test_special_cases_collapse():
     # Balls of one point: all but i and j are outside both.
     assert (pairwise_weights(np.arange(1.0, 41.0), radius=1e-9) == 2 / 40).all()
     assert (three_way_weights(np.arange(1.0, 41.0), radius=1e-9) == 3 / 40).all()
+    assert (four_way_weights(np.arange(1.0, 41.0), radius=1e-9) == 4 / 40).all()
     assert (three_way_weights(y) >= pairwise_weights(y)).all()
+    assert (four_way_weights(y) >= three_way_weights(y)).all()
     parts = pairwise_weights(y, known=np.arange(40) % 2)
     assert (parts[::2] == pairwise_weights(y[::2])).all()
     assert (parts[1::2] == pairwise_weights(y[1::2])).all()
@@ -149,6 +152,7 @@ def test_records_without_a_pair_take_the_weight_that_is_asked_for():
         assert found.tolist() == [0.6, 0.6, weight]
         triples = three_way_weights(y, known=known, singletons=option)
         assert triples.tolist() == [weight] * 3
+        assert four_way_weights(y, singletons=option).tolist() == [weight] * 3
 
 
 def test_whole_numbers_hold_many_records():
@@ -157,6 +161,9 @@ def test_whole_numbers_hold_many_records():
     # Balls of one point: counts of 9e10 and 2.7e16, past the whole numbers of a double.
     assert (pairwise_weights(y, radius=1e-9) == 2 / n).all()
     assert np.allclose(three_way_weights(y, radius=1e-9), 3 / n, rtol=1e-15, atol=0)
+    most = pairwise.MOST_RECORDS[4]
+    fours = four_way_weights(y[:most], radius=1e-9)
+    assert np.allclose(fours, 4 / most, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -187,17 +194,17 @@ def test_bad_input(arguments, message):
     assert str(caught.value) == message
 
 
-def test_too_many_records_for_triples(monkeypatch):
-    monkeypatch.setattr(pairwise, "MOST_IN_TRIPLES", 3)
-    assert len(three_way_weights([1.0, 2.0, 3.0])) == 3
-    with pytest.raises(InputError) as caught:
-        three_way_weights([1.0, 2.0, 3.0, 4.0])
-    assert str(caught.value) == (
-        "Three-way weights take patterns of up to 3 records. Got one of 4. Use pairwise_weights, "
-        "or more known columns."
-    )
-    with pytest.raises(InputError, match=r"^2 of 2 records .* fewer than 3 .* no triple\. "):
-        three_way_weights([1.0, 2.0])
+@pytest.mark.parametrize(
+    ("function", "order", "group"),
+    [(three_way_weights, 3, "triple"), (four_way_weights, 4, "group of four")],
+)
+def test_too_many_records_or_too_few(monkeypatch, function, order, group):
+    monkeypatch.setitem(pairwise.MOST_RECORDS, order, 4)
+    assert len(function([1.0, 2.0, 3.0, 4.0])) == 4
+    with pytest.raises(InputError, match=f"each {group} take patterns of up to 4 .* one of 5"):
+        function([1.0, 2.0, 3.0, 4.0, 5.0])
+    with pytest.raises(InputError, match=f"^2 of 2 records .* fewer than {order} .* no {group}"):
+        function([1.0, 2.0])
 
 
 def test_columns_of_any_kind():

@@ -50,9 +50,9 @@ from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.statement.ledger import figure
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.column import Column
-from pyvws.tables.files import write_table
-from pyvws.tables.schema import Schema
+from pyvws.tables.files.read import write_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 

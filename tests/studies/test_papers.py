@@ -16,7 +16,7 @@ from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies.simulated_data import poisson_data
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 
 pytestmark = pytest.mark.draws
 

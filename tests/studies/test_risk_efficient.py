@@ -132,7 +132,8 @@ def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> No
     pairs = pl.read_csv(out / "pairs.csv")
     assert pairs.height == 2 * (3 * 2 + 2 * 2 + 8)
     assert (pairs["replicates"] == 2).all()
-    assert {"risks.csv", "explanation.txt", "risks.png", "whack-a-mole.png"} < {
+    figures = {f"figure-{number}.png" for number in (4, 6, 7)} | {"supplement-figure-4.png"}
+    assert figures | {"risks.csv", "explanation.txt", "risks.png", "whack-a-mole.png"} < {
         path.name for path in out.iterdir()
     }
     console = Console(width=140)

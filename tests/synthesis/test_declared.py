@@ -181,7 +181,10 @@ def test_a_setting_of_the_run_is_refused_under_mechanisms_without_its_property()
                 RunSettings(outcome="y", mechanism=kind(**own, **needed), **{name: value})
                 continue
             refused[name].add(mechanism)
-    assert refused["reweight"] == {"unweighted", "censored", "perturbed-histogram"}
+    assert refused["reweight"] == {
+        *("unweighted", "censored", "perturbed-histogram"),
+        "noisy-counts",
+    }
     assert refused["epsilon"] == refused["reweight"] | {"weighted-epsilon"}
     said = {name: declared()[name][0].help for name in refused}
     for name, mechanisms in refused.items():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pyvws.models.sequence import Conditional, TableCells
 from pyvws.synthesis.left_out import loses_much, lost_levels
-from pyvws.tables.cells import make_cells
-from pyvws.tables.units import Units
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.design.units import Units
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 _CATEGORY: Any = SimpleNamespace(categorical=True)

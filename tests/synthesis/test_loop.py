@@ -21,7 +21,7 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import Listener, SynthesisLoop
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.weights.search import Window
 from pyvws.weights.weights import lipschitz_weights
 

@@ -27,8 +27,8 @@ from pyvws.models.ordinal import Ordinal
 from pyvws.models.registry import find_model
 from pyvws.models.truncated_normal import TruncatedNormal
 from pyvws.synthesis import settings
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 STRICT = Censored(epsilon=1.0, weights="none")
 ON_GRID = {"engine": GridEngine()}

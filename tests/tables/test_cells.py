@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.tables.cells import distinct_rows, make_cells
+from pyvws.tables.design.cells import distinct_rows, make_cells
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 tables = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(

@@ -12,9 +12,15 @@ import pyarrow.feather
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.files import file_digest, file_kind, read_table, rows_and_columns, write_table
-from pyvws.tables.large_files import open_large, rough_size
-from pyvws.tables.table_writers import table_writer
+from pyvws.tables.files.read import (
+    file_digest,
+    file_kind,
+    read_table,
+    rows_and_columns,
+    write_table,
+)
+from pyvws.tables.files.steps import open_large, rough_size
+from pyvws.tables.files.write import table_writer
 
 TABLE = pl.DataFrame(
     {

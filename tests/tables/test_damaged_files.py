@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.files import read_table, write_table
-from pyvws.tables.large_files import open_large, rough_size
+from pyvws.tables.files.read import read_table, write_table
+from pyvws.tables.files.steps import open_large, rough_size
 
 
 @pytest.mark.runs

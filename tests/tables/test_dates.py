@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.dates import as_days, dates_like, days_of, days_or_empty, iso_of, moved
-from pyvws.tables.files import read_table
-from pyvws.tables.parts import finish_of, follows
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.public import public_design
+from pyvws.tables.files.kinds import days_of
+from pyvws.tables.files.labels import as_days, days_or_empty, iso_of, moved
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.parts import finish_of, follows
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import dates_like
 
 DAY = datetime.date
 ENTRIES = {"days_since": "2000-01-01", "range": ("1990-01-01", DAY(2029, 12, 31))}
@@ -108,7 +110,7 @@ def test_a_csv_keeps_its_spelling(tmp_path: Path) -> None:
 def test_any_dates_come_back(days: list[DAY | None], start: DAY, other: DAY) -> None:
     column = nw.from_native(pl.Series("d", days, dtype=pl.Date), series_only=True)
     from_start = start.isoformat()
-    found = days_of(column, from_start, "d")
+    found = days_of(column, from_start)
     by_hand = [np.nan if one is None else float((one - start).days) for one in days]
     assert np.array_equal(found, by_hand, equal_nan=True)
     assert dates_like(found, from_start, "d", column).to_list() == days
@@ -121,7 +123,7 @@ def test_any_dates_come_back(days: list[DAY | None], start: DAY, other: DAY) -> 
     assert empty is not None
     assert np.array_equal(empty.fill_null(np.nan).to_numpy(), found, equal_nan=True)
     from_other = moved(found, from_start, other.isoformat())
-    assert np.array_equal(from_other, days_of(column, other.isoformat(), "d"), equal_nan=True)
+    assert np.array_equal(from_other, days_of(column, other.isoformat()), equal_nan=True)
 
 
 @pytest.mark.parametrize("word", ["2000-1-1", "20000101", "2000-02-30", "2000-W01-1", "x", ""])

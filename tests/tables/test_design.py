@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.design import make_design
-from pyvws.tables.formula import dotted, read_formula
-from pyvws.tables.frame import open_frame
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.schema.formula import dotted, read_formula
 
 COLUMNS = {
     "y": [1, 2, 3, 4, 5, 6],

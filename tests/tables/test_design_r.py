@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from pyvws.errors import InputError
 from pyvws.r import bridge
-from pyvws.tables import design
-from pyvws.tables.factors import number_label
-from pyvws.tables.frame import open_frame
+from pyvws.tables.design import model_matrix as design
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.schema.factors import number_label
 
 pytestmark = pytest.mark.r
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.files import read_table, write_table
-from pyvws.tables.frame import check_columns, open_frame
-from pyvws.tables.large_files import COUNT, open_large, rough_size
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.read import read_table, write_table
+from pyvws.tables.files.steps import COUNT, open_large, rough_size
 
 CELLS = b"\n".join(
     [

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.frame import (
+from pyvws.tables.files.frame import (
     check_columns,
-    floats_of,
     numeric_column,
     open_frame,
     outcome_series,
@@ -21,6 +20,7 @@ from pyvws.tables.frame import (
     unit_codes,
     with_columns,
 )
+from pyvws.tables.files.kinds import floats_of
 
 COLUMNS = {"visits": [3, 0, 7], "age": [1.5, 2.5, 9.0], "town": ["a", "b", "a"]}
 

@@ -13,10 +13,16 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.groups import group_codes, group_of, grouped_columns, level_in, places_within
-from pyvws.tables.parts import conditionals, finish_of, follows, is_drawn, modelled_schema
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.groups import (
+    group_codes,
+    group_of,
+    grouped_columns,
+    level_in,
+    places_within,
+)
+from pyvws.tables.schema.parts import conditionals, finish_of, follows, is_drawn, modelled_schema
+from pyvws.tables.schema.schema import Schema
 
 LEVELS = ("11", "12", "21", "22", "23", "30")
 SCHEMA = Schema(

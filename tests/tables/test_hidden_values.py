@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import Column, Schema, synthesize
-from pyvws.tables.files import write_table
-from pyvws.tables.hidden_values import with_sorted_levels, without_hidden, without_notes
-from pyvws.tables.table_writers import table_writer
+from pyvws.tables.files.hidden_values import with_sorted_levels, without_hidden, without_notes
+from pyvws.tables.files.read import write_table
+from pyvws.tables.files.write import table_writer
 
 _TEXT = "CANARY-Hq52-and-some-more-to-be-long"
 _NUMBER = 97_531_864_209_753

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from pyvws.errors import InputError
-from pyvws.tables.frame import open_frame, outcome_series, with_columns
-from pyvws.tables.levels import coded_column, label_of
-from pyvws.tables.outcome_copies import look_for_copies
+from pyvws.tables.files.frame import open_frame, outcome_series, with_columns
+from pyvws.tables.files.labels import label_of
+from pyvws.tables.files.outcome_copies import look_for_copies
+from pyvws.tables.schema.read_values import coded_column
 
 TEXT, WHOLE, TRUTH = ["b", "a", "b"], [2, 1, 2], [True, False, True]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.members import NONE, places_in
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import NONE, places_in
+from pyvws.tables.schema.schema import Schema
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 RELATION = Column(model="table", levels=("1", "2", "3"), missing="NA")

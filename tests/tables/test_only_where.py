@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.parts import finish_of, follows, is_drawn, modelled_schema
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.parts import finish_of, follows, is_drawn, modelled_schema
+from pyvws.tables.schema.schema import Schema
 
 KINDS: dict[str, dict[str, Any]] = {
     "levels": {"model": "nominal", "levels": ("11", "12", "20")},

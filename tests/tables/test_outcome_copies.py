@@ -20,7 +20,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.tables.outcome_copies import OutcomeCopies, look_for_copies
+from pyvws.tables.files.outcome_copies import OutcomeCopies, look_for_copies
 
 pytestmark = pytest.mark.runs
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.parts import follows, modelled_schema
-from pyvws.tables.pattern_design import pattern_design
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.parts import follows, modelled_schema
+from pyvws.tables.schema.schema import Schema
 
 SCHEMA = Schema(
     {

@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from scipy.stats import norm
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.pattern_design import PatternDesign
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema, _schema
+from pyvws.tables.design.patterns import PatternDesign
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema, _schema
 
 _DATA = Path(__file__).parents[3] / "shared" / "data"
 N = 60
@@ -394,6 +394,7 @@ CELLS = {  # One record decides what such a column is, although its `review` nee
 }
 
 
+@pytest.mark.runs
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_whatever_differs_between_proposals_of_neighbours_is_under_review(data):

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 RNG = np.random.default_rng(1)
 AMOUNTS = np.unique(RNG.lognormal(7, 1, 200).round(2))

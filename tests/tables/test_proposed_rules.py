@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from pyvws.tables.rules import Fixed
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.rules import Fixed
+from pyvws.tables.schema.schema import Schema
 
 N = 1200
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.design import make_design
-from pyvws.tables.public_design import public_design
-from pyvws.tables.schema import Schema
+from pyvws.tables.design.model_matrix import make_design
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 SEX = Column(role="public", levels=("f", "m"))
 TOWN = Column(role="public", levels=("a", "b", "c"))

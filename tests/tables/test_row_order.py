@@ -23,7 +23,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
-from pyvws.tables.row_order import (
+from pyvws.tables.files.row_order import (
     NOT_ALIGNED,
     RELEASED_ROW,
     laid_out,

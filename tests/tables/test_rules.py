@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
-from pyvws.tables.column import Column
-from pyvws.tables.parts import finish_of, follows
-from pyvws.tables.rules import Bound, Fixed, Sum, read_rule
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.parts import finish_of, follows
+from pyvws.tables.schema.rules import Bound, Fixed, Sum, read_rule
+from pyvws.tables.schema.schema import Schema
 
 COLUMNS = {
     "age": Column(role="public", range=(0, 100)),

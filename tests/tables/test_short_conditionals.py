@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.tables.column import Column
-from pyvws.tables.pattern_design import pattern_design
-from pyvws.tables.schema import Schema
-from pyvws.tables.short_conditionals import _cuts, _information
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.proposal.short_conditionals import _cuts, _information
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 
 N = 3000
 
@@ -118,7 +118,7 @@ def test_the_proposal_is_the_same_after_its_file_and_makes_patterns(tmp_path) ->
     schema = Schema.propose(wide())
     schema.write(tmp_path / "schema.toml")
     assert Schema.read(tmp_path / "schema.toml") == schema
-    from pyvws.tables.parts import modelled_schema
+    from pyvws.tables.schema.parts import modelled_schema
 
     whole, values = modelled_schema(schema), schema.coded(wide())
     for name in whole.synthesized:

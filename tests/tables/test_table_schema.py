@@ -19,11 +19,11 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.models.registry import MODELS, model_settings
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.column import ENTRIES, Column
-from pyvws.tables.families import CATEGORICAL, FAMILIES
-from pyvws.tables.numbers import released_type
-from pyvws.tables.parts import follows
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.families import CATEGORICAL, FAMILIES
+from pyvws.tables.schema.parts import follows
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import released_type
 
 EXAMPLE = """
 records = 6
@@ -526,7 +526,7 @@ def test_a_lookup_takes_a_column_with_levels():
 def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_path):
     example.write(tmp_path / "s.toml")
     for named in (tmp_path / "s.toml", str(tmp_path / "s.toml"), example):
-        assert RunSettings(schema=named).public_table == example
+        assert RunSettings(schema=named).plan.schema == example
     assert RunSettings(schema=example).records is None  # It has public columns.
     size = Column(model="table", levels=("x", "y"))
     members = {"sizes": [1, 4], "summaries": {"persons": "size", "before": "count"}}

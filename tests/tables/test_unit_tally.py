@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyvws.tables.units import UnitTally
+from pyvws.tables.design.units import UnitTally
 
 
 def sequences(units: np.ndarray, values: np.ndarray, in_order: bool) -> dict[int, tuple[int, ...]]:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyvws.tables.column import Column, part_of
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.schema import Schema
 
 FIRST = date(1990, 1, 1)
 KINDS: Any = pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
@@ -52,6 +52,15 @@ def test_numbers_with_decimals_come_back(table: Any, whole: list[int], decimals:
 def test_numbers_with_missing_codes_come_back(table: Any, numbers: list[int]) -> None:
     column = Column(model="normal", range=[0, 50], decimals=0, mass=[0], missing=[98, 99])
     assert written_again(table({"x": numbers}), column) == numbers
+
+
+@pytest.mark.parametrize("kind", ["int64", "Int64", "uint8", "int64[pyarrow]"])
+def test_fractions_find_a_place_where_the_table_has_whole_numbers_alone(kind: str) -> None:
+    """A released number with decimals and missing codes is as it was drawn, not cut to a whole."""
+    column = Column(model="normal", range=[0, 50], decimals=1, missing=[99, True])
+    like = pd.Series([1, 2, 99], dtype=kind, name="x")
+    drawn = Schema({"x": column}).decoded("x", [0.52, float("nan"), 3.0], like=like)
+    assert drawn.to_list() == [0.5, 99.0, 3.0]
 
 
 @KINDS

@@ -20,6 +20,7 @@ from statement_mistakes import STATEMENT_MISTAKES, windows_times
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
+from pyvws.statement import several_draws
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
 
@@ -55,6 +56,16 @@ def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 def pairwise_extended_sum(_: Any) -> Any:
     return lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
+
+
+def places_of_a_grid(_: Any) -> Any:
+    """The largest delta over a few places only, which understates it."""
+
+    def largest(total: float, width: float, m: int) -> float:
+        places = np.linspace(0.0, width, 12)[1:-1]
+        return float(several_draws.deltas_at(places, total, width, m).max())
+
+    return largest
 
 
 def numpy_quantile(_: Any) -> Any:
@@ -274,10 +285,7 @@ def root_of_the_average(function: Any) -> Any:
 
 
 def with_the_record_itself(function: Any) -> Any:
-    def covered(ordered: Any, balls: Any, least: int, others: Any) -> Any:
-        return function(ordered, balls, least, lambda outside: others(outside + 1))
-
-    return covered
+    return lambda outside, order: function(outside + 1, order)
 
 
 def half_open_balls(function: Any) -> Any:
@@ -458,6 +466,10 @@ def other_margin(function: Any) -> Any:
     return share
 
 
+def of_one_record_fewer(function: Any) -> Any:
+    return lambda outside, order: function(outside, order - 1)
+
+
 def down_to_the_database(_: Any) -> Any:
     def scaled(weights: Any, by_record: Any, *, epsilon: float, psi: Any = None) -> Any:
         finite = by_record[np.isfinite(by_record)]
@@ -560,6 +572,7 @@ TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
 RISKS = "pyvws.validation.cases.evaluation:"
 PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
+FOURS = "pyvws.risks.pairwise:four_way_weights"
 BINS, HISTOGRAM = (
     "pyvws.mechanisms.histogram.bins:",
     "pyvws.mechanisms.histogram.perturbed_histogram:",
@@ -569,6 +582,7 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
+DRAWS = "pyvws.validation.cases.several_draws:total_epsilon"
 DEVIANCE = "pyvws.validation.cases.clamp:deviance_terms"
 SATURATED = "pyvws.validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
@@ -617,7 +631,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (WEIGHTED, BOUNDS, one_ulp_more),
     (COUNTS, COUNTS, records_for_weights),
     (COUNTS, COUNTS, one_ulp_more),
-    (SHARE_LOGS, "pyvws.models.conditional_table:_places", first_level),
+    (SHARE_LOGS, "pyvws.models.conditional_table:level_places", first_level),
     (LW, "pyvws.weights.weights:_scaled", unclipped),
     (LW, "pyvws.weights.weights:_scaled", without_shift),
     (LW, FROM_BOUNDS, scaled_by_the_largest),
@@ -638,6 +652,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
+    (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
     (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),
@@ -650,12 +665,15 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
     (MATCH, "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
     (MATCH, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (PAIRS, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (PAIRS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (PAIRS, "pyvws.risks.pairwise:_covered", half_open_balls),
     (PAIRS, "pyvws.risks.pairwise:pattern_codes", only_the_first_column),
     (PAIRS, PAIRS, without_scale),
-    (TRIPLES, "pyvws.risks.pairwise:_covered", with_the_record_itself),
+    (TRIPLES, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
     (TRIPLES, TRIPLES, without_scale),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", of_one_record_fewer),
+    (FOURS, FOURS, without_scale),
     (CLAMP, CLAMP, weights_outside_the_clamp),
     (CLAMP, CLAMP, only_from_below),
     (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),

@@ -154,6 +154,7 @@ def test_noise_that_no_single_fit_shows_is_learnt_from_repeated_ones():
     assert np.mean(kept) > 0.65
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("tail", [0.0, 0.003, 0.02])
 def test_a_quiet_bound_ends_within_the_tolerance(tail):
     for tolerance in (0.02, 0.05, 0.2):

@@ -24,32 +24,11 @@ Counts = NDArray[np.int64]
 
 
 def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
-    """Add discrete Laplace noise to whole counts, a new number for each count and each call.
+    """Counts (B,) with new secret discrete Laplace noise each, some of them negative then.
 
-    Parameters
-    ----------
-    counts : array_like of int, shape (B,)
-        Confidential counts.
-    scale : float
-        b above 0, in records: d / epsilon, where d is the most that a neighbour changes the counts
-        in total. Larger = more noise.
-
-    Returns
-    -------
-    ndarray of int64, shape (B,)
-        Noisy counts, some of them negative.
-
-    Raises
-    ------
-    InputError
-        If the counts are not whole numbers of shape (B,), or the scale is not above 0.
-    MissingDependencyError
-        Where OpenDP is not installed.
-
-    Examples
-    --------
-    >>> add_discrete_laplace([3, 0, 5], scale=0.4)  # doctest: +SKIP
-    array([ 4, 0, 5])
+    `scale` is b above 0, in records: d / epsilon, where d is the most that a neighbour changes the
+    counts in total. Larger = more noise. Raises InputError for counts that are not whole numbers,
+    or a scale not above 0, and MissingDependencyError where OpenDP is not installed.
     """
     values = np.asarray(counts)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":

@@ -15,9 +15,8 @@ def attribute_risk(log_guesses: Any, **options: Any) -> package.AttributeRisk:
     return package.attribute_risk(np.stack(log_guesses, axis=1), **options)
 
 
-def _guesses(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _guesses(seed: int, draws: int, records: int, guesses: int) -> dict[str, Any]:
     """Guesses, one impossible at all draws and one at some; a weight and a prior of 0."""
-    draws, records, guesses = shape
     stream = Draws(seed)
     log_guesses = [
         stream.uniform(draws * guesses, -9.0, -1.0).reshape(draws, guesses) for _ in range(records)

@@ -19,7 +19,7 @@ def weighted_bounds(log_lik: Any, weights: Any, threshold: float) -> LipschitzBo
     return lipschitz.lipschitz_bounds(log_lik * weights, threshold=threshold)
 
 
-def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _log_lik(seed: int, *shape: int) -> dict[str, Any]:
     """Negative, positive (a density may exceed 1) and tied values; zeros."""
     draws = Draws(seed)
     log_lik = draws.log_lik(*shape)
@@ -30,7 +30,7 @@ def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik}
 
 
-def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _not_finite(seed: int, *shape: int) -> dict[str, Any]:
     """A record at -Inf for one draw and one at NaN for all draws, where there is room."""
     log_lik = Draws(seed).log_lik(*shape)
     if log_lik.shape[1] > 2:
@@ -39,7 +39,7 @@ def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik}
 
 
-def _threshold_not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _threshold_not_finite(seed: int, *shape: int) -> dict[str, Any]:
     """A record at -Inf for one draw only, which the threshold drops."""
     log_lik = Draws(seed).log_lik(*shape)
     if log_lik.shape[1] > 2:
@@ -50,16 +50,16 @@ def _threshold_not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 _threshold = also(_log_lik, threshold=_LEVELS)
 
 
-def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _weighted(seed: int, *shape: int) -> dict[str, Any]:
     """Weights in [0, 1], some 0 and some 1."""
     weights = np.clip(Draws(seed + 100).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
-    return {**_threshold(seed, shape), "weights": weights}
+    return {**_threshold(seed, *shape), "weights": weights}
 
 
-def _columns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _columns(seed: int, *shape: int) -> dict[str, Any]:
     """Three columns of S, S + 1 and S + 2 draws, one of them not finite; a weight a record."""
     draws, records = Draws(seed), shape[1]
-    log_liks = [_log_lik(seed + k, (shape[0] + k, records))["log_lik"] for k in range(3)]
+    log_liks = [_log_lik(seed + k, shape[0] + k, records)["log_lik"] for k in range(3)]
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
     weights[0] = max(weights[0], 0.25)
     if seed == 3:
@@ -68,7 +68,7 @@ def _columns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_liks": log_liks, "weights": weights}
 
 
-def _columns_by_column(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _columns_by_column(seed: int, *shape: int) -> dict[str, Any]:
     """The same with a weight for each record and column."""
     flat = np.clip(Draws(seed + 50).uniform(3 * shape[1], -0.2, 1.2), 0.0, 1.0)
-    return {**_columns(seed, shape), "weights": flat.reshape(shape[1], 3)}
+    return {**_columns(seed, *shape), "weights": flat.reshape(shape[1], 3)}

@@ -11,7 +11,7 @@ from pyvws.validation._draws import Draws
 _EPSILONS: Final = (5.0, 12.0, 3.0, np.inf, 0.4)
 
 
-def _densities(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _densities(seed: int, *shape: int) -> dict[str, Any]:
     """Terms of both signs, at the bound, infinite and not a number; weights with 0 and 1."""
     draws = Draws(seed)
     log_lik = draws.log_lik(*shape)
@@ -25,13 +25,13 @@ def _densities(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik, "weights": weights, "epsilon": _EPSILONS[seed - 1]}
 
 
-def _unweighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_densities(seed, shape), "weights": None}
+def _unweighted(seed: int, *shape: int) -> dict[str, Any]:
+    return {**_densities(seed, *shape), "weights": None}
 
 
-def _deviances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _deviances(seed: int, *shape: int) -> dict[str, Any]:
     """Terms around their saturated log-likelihood, some at it and some above."""
-    made = _densities(seed, shape)
+    arguments = _densities(seed, *shape)
     saturated = np.round(Draws(seed + 100).uniform(shape[1], -3.0, 1.0), 2)
-    made["log_lik"][-1, ::3] = saturated[::3]
-    return made | {"saturated": saturated}
+    arguments["log_lik"][-1, ::3] = saturated[::3]
+    return arguments | {"saturated": saturated}

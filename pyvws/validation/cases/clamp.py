@@ -10,7 +10,7 @@ from pyvws._base.checks import Floats
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 
@@ -24,8 +24,8 @@ def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
         settings["levels"] = tuple(range(1, 1 + settings["levels"]))
     family = find_model(model, **settings)
     cells = make_cells(family.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
-    found = family.saturated(cells)[cells.cell_of_record]
-    return _in_steps(found, _SEARCHED_STEPS if model == "beta" else _STEPS)
+    highest = family.saturated(cells)[cells.cell_of_record]
+    return _in_steps(highest, _SEARCHED_STEPS if model == "beta" else _STEPS)
 
 
 def deviance_terms(
@@ -34,14 +34,14 @@ def deviance_terms(
     """The clamped terms (S, N) of a normal target, each the density less the prior's."""
     model = find_model("normal", smallest_sd=smallest_sd)
     points = np.column_stack([mean, np.zeros(len(mean)), log_scale])
-    found = np.empty((len(points), len(outcome)))
+    terms = np.empty((len(points), len(outcome)))
     for i, y in enumerate(outcome):
         cells, alpha = make_cells(np.array([y]), np.ones((1, 1))), np.array([weights[i]])
         target = PseudoPosterior(model, cells, alpha, Clamp(epsilon, "deviance"))
         nothing = PseudoPosterior(model, cells, np.zeros(1))
-        densities = [one.density_and_gradient() for one in (target, nothing)]
-        found[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
-    return _in_steps(found, _STEPS)
+        densities = [either.density_and_gradient() for either in (target, nothing)]
+        terms[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
+    return _in_steps(terms, _STEPS)
 
 
 def _in_steps(figures: Floats, steps: float) -> Floats:
@@ -52,31 +52,31 @@ def _in_steps(figures: Floats, steps: float) -> Floats:
 # Arguments
 
 
-def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _counts(seed: int, *shape: int) -> dict[str, Any]:
     stream = Draws(seed)
     outcome = np.floor(stream.counts(shape[0]) * 10.0 ** (stream.whole(shape[0], 5) - 2))
     return {"outcome": outcome}
 
 
-def _amounts(seed: int, shape: tuple[int, ...]) -> Floats:
+def _amounts(seed: int, *shape: int) -> Floats:
     return np.abs(Draws(seed).amounts(shape[0])) + 0.125
 
 
-def _normal(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _normal(seed: int, *shape: int) -> dict[str, Any]:
     return {
         "outcome": Draws(seed).amounts(shape[0]),
         "smallest_sd": (0.05, 1.0, 2.5, 1e-3, 40.0)[seed - 1],
     }
 
 
-def _gamma(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _gamma(seed: int, *shape: int) -> dict[str, Any]:
     return {
-        "outcome": _amounts(seed, shape),
+        "outcome": _amounts(seed, *shape),
         "largest_shape": (100.0, 1.0, 8.5, 0.25, 1e4)[seed - 1],
     }
 
 
-def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _beta(seed: int, *shape: int) -> dict[str, Any]:
     """Places on [0, 1], some near an end and one at it."""
     stream = Draws(seed)
     place = stream.uniform(shape[0])
@@ -85,16 +85,16 @@ def _beta(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"outcome": outcome, "largest_kappa": (100.0, 30.0, 8.5, 2.5, 1e3)[seed - 1]}
 
 
-def _terms(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _terms(seed: int, *shape: int) -> dict[str, Any]:
     weights = np.clip(Draws(100 + seed).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
     own = {"epsilon": (3.0, 2.625, 5.25, 1.5625, 8.0)[seed - 1], "smallest_sd": 0.125}
-    return {**outcomes_and_draws(seed, shape), "weights": weights, **own}
+    return {**outcomes_and_draws(seed, *shape), "weights": weights, **own}
 
 
-def _zero_or_one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
     return {"outcome": Draws(seed).whole(shape[0], 2).astype(np.float64)}
 
 
-def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _codes(seed: int, *shape: int) -> dict[str, Any]:
     levels = 2 + seed
     return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}

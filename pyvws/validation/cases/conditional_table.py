@@ -8,13 +8,12 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.tables.cells import make_cells
+from pyvws.tables.design.cells import make_cells
 from pyvws.validation._draws import Draws
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, N: int) -> dict[str, Any]:
     """Few or many patterns; some have no record, and some records have weight 0 or 1."""
-    (N,) = shape
     draws, P, L = Draws(seed), 1 + 3 * seed, 2 + seed
     weights = draws.uniform(N)
     weights[::4] = 0.0
@@ -33,12 +32,12 @@ def log_likelihood(pattern: Any, level: Any, share: Any) -> Floats:
     P, L = share.shape
     model = ConditionalTable(levels=tuple(map(str, range(L))), patterns=P)
     cells = make_cells(1.0 + np.asarray(level), np.asarray(pattern, dtype=np.float64)[:, None])
-    found = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
-    return np.asarray(found[0, cells.cell_of_record])
+    log_lik = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
+    return np.asarray(log_lik[0, cells.cell_of_record])
 
 
-def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    records = _records(seed, shape)
+def _drawn(seed: int, *shape: int) -> dict[str, Any]:
+    records = _records(seed, *shape)
     P, L = records["P"], records["L"]
     part = Draws(100 + seed).uniform(P * L, 0.01, 1.0).reshape(P, L)
     return {

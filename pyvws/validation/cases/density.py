@@ -51,10 +51,8 @@ LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
 def judge_program(
     model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
 ) -> tuple[bool, str]:
-    """Whether a Stan program agrees with the package's model, and the differences in words.
-
-    Without a `program` the function judges the package's own program. `names` are the names of the
-    program's data where these differ from the package's names.
+    """Whether a Stan program, or the package's own, agrees with the model, and the differences in
+    words; `names` are the program's names of data where they are others.
     """
     return _judgement(model, engine, program=program, names=names)[:2]
 
@@ -82,13 +80,13 @@ def _judgement(
 
 
 def judgement(
-    found: Iterable[tuple[float, float, float]],
+    gaps: Iterable[tuple[float, float, float]],
     *,
     pointwise_limit: float,
     value_limit: float = VALUE_LIMIT,
 ) -> Judgement:
     """Whether all `differences` are within the limits, and the largest differences."""
-    value, gradient, pointwise = np.max(list(found), axis=0)
+    value, gradient, pointwise = np.max(list(gaps), axis=0)
     measured = (
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
         f"log-likelihood {pointwise:.1f} ulp of its largest term"
@@ -113,17 +111,8 @@ def differences(
 ) -> tuple[float, float, float]:
     """Largest differences from Stan's `answers` over points (P, D), or the first of them.
 
-    `program` replaces the package's program of the model, and `names` are the names of the
-    program's data. `largest` gives the records' largest terms, by default for the model's family.
-
-    Returns
-    -------
-    value : float
-        Largest difference of log densities, up to one constant, relative to Stan's.
-    gradient : float
-        Largest difference of gradients, relative to the largest entry at the point.
-    pointwise : float
-        Largest difference of weighted record log-likelihoods, in ulp of the largest term.
+    They are of log densities up to one constant and of gradients, both relative to Stan's, and of
+    weighted record log-likelihoods in ulp of the record's `largest` term.
     """
     data: dict[str, Any] = {names.get(key, key): v for key, v in stan_data(target).items()}
     if program is None and engine == "pystan":

@@ -17,9 +17,8 @@ _RADII_AS_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
 _RADII: Final = (4.0, 2.0, 1.0, 0.5, 40.0)
 
 
-def _one_outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _one_outcome(seed: int, records: int) -> dict[str, Any]:
     """Whole distances, so that values lie on the edge of a ball, or shares of small amounts."""
-    (records,) = shape
     draws = Draws(seed)
     original = draws.amounts(records) if seed == 2 else draws.counts(records)
     kind = "absolute" if seed % 2 else "percentage"
@@ -33,9 +32,8 @@ def _one_outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _several(seed: int, records: int) -> dict[str, Any]:
     """Two or three outcomes with ties and zeros; box and ellipsoid, open and closed."""
-    (records,) = shape
     outcomes = 2 + seed % 2
     draws = Draws(seed)
     size = records * outcomes
@@ -54,9 +52,8 @@ def _several(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # U_m and U_a
 
 
-def _numbers(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _numbers(seed: int, records: int) -> dict[str, Any]:
     """One to five datasets of other sizes than the original; counts tie, amounts do not."""
-    (records,) = shape
     draws = Draws(seed)
     values = draws.counts if seed % 2 else draws.amounts
     synthetic = [values(records + number) for number in range(seed)]
@@ -83,9 +80,8 @@ def bootstrap_interval(statistic: str, **arguments: Any) -> bootstrap.BootstrapI
     return bootstrap.bootstrap_interval(statistic=_STATISTICS[statistic], **arguments)
 
 
-def _pooled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _pooled(seed: int, records: int) -> dict[str, Any]:
     """One to five datasets, counts or amounts; most samples and datasets differ in size."""
-    (records,) = shape
     draws = Draws(seed)
     datasets = [draws.counts(records + number) for number in range(seed)]
     if seed % 2 == 0:
@@ -112,8 +108,8 @@ def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Fl
 
 def by_draw(estimates: Floats, variances: Floats, draws: Any) -> Floats:
     """Estimate, T and degrees of freedom, with the draw behind each dataset given."""
-    found = combine(estimates, variances, draw_of_dataset=list(draws))
-    return np.array([found.estimate, found.variance, found.df])
+    combined = combine(estimates, variances, draw_of_dataset=list(draws))
+    return np.array([combined.estimate, combined.variance, combined.df])
 
 
 def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floats:
@@ -124,13 +120,12 @@ def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floa
         pd.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
         for outcome in outcomes
     ]
-    found = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
-    return np.array([f.estimate for f in found] + [f.variance for f in found])
+    combined = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
+    return np.array([f.estimate for f in combined] + [f.variance for f in combined])
 
 
-def _partial(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _partial(seed: int, datasets: int) -> dict[str, Any]:
     """Variances larger and smaller than the spread; seed 5 has datasets that agree."""
-    (datasets,) = shape
     draws = Draws(seed)
     estimates = draws.bell(datasets, 100.0, 2.0)
     if seed == 5:
@@ -138,29 +133,27 @@ def _partial(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"estimates": estimates, "variances": draws.uniform(datasets, 0.5, 2.0 * seed)}
 
 
-def _full(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _full(seed: int, *shape: int) -> dict[str, Any]:
     """Odd seeds have variances so large that T would be negative."""
-    arguments = _partial(seed, shape)
+    arguments = _partial(seed, *shape)
     if seed % 2:
         arguments["variances"] = 50.0 * arguments["variances"]
     return {**arguments, "kind": "full", "size_ratio": 0.5 + 0.25 * seed}
 
 
-def _by_draw(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _by_draw(seed: int, draws: int) -> dict[str, Any]:
     """Draws in turn, and draws in blocks; the draws have unequal numbers of datasets."""
-    (draws,) = shape
     datasets = 2 * draws + seed
     turns = np.arange(datasets) % draws if seed % 2 else np.arange(datasets) * draws // datasets
-    return {**_partial(seed, (datasets,)), "draws": turns + 1}
+    return {**_partial(seed, datasets), "draws": turns + 1}
 
 
-def _interval(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _interval(seed: int, *shape: int) -> dict[str, Any]:
     which = _partial if seed % 2 else _full
-    return {**which(seed, shape), "level": _INTERVAL_LEVELS[seed - 1]}
+    return {**which(seed, *shape), "level": _INTERVAL_LEVELS[seed - 1]}
 
 
-def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (datasets,) = shape
+def _regression(seed: int, datasets: int) -> dict[str, Any]:
     draws = Draws(seed)
     x, group = draws.bell(40, 10.0, 3.0), draws.whole(40, 3)
     group[:3] = 0, 1, 2
@@ -171,8 +164,7 @@ def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Overlap of intervals: apart, touching, nested and equal
 
 
-def _intervals(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (number,) = shape
+def _intervals(seed: int, number: int) -> dict[str, Any]:
     draws = Draws(seed)
     original = draws.uniform(number, -5.0, 5.0), draws.uniform(number, 0.1, 4.0)
     synthetic = draws.uniform(number, -5.0, 5.0), draws.uniform(number, 0.1, 4.0)
@@ -185,9 +177,8 @@ def _intervals(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Least squares
 
 
-def _design(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _design(seed: int, records: int) -> dict[str, Any]:
     """A constant, and one to five columns of several scales."""
-    (records,) = shape
     draws = Draws(seed)
     columns = [np.ones(records)]
     columns += [draws.bell(records, 2.0 * k, 2.0**k) for k in range(min(seed, records - 2))]
@@ -198,9 +189,8 @@ def _design(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Propensity scores and their null distribution
 
 
-def _designs(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _designs(seed: int, records: int) -> dict[str, Any]:
     """A constant and one to three columns; more synthetic than original records, moved a little."""
-    (records,) = shape
     draws = Draws(seed)
     width = 1 + seed % 3
 
@@ -215,11 +205,11 @@ def _designs(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 _TOP_LEVELS: Final = (0.975, 0.9, 0.5, 0.99, 0.75)
 
 
-def _quantile(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _quantile(seed: int, *shape: int) -> dict[str, Any]:
     return {"original": Draws(seed).amounts(*shape), "quantile": _TOP_LEVELS[seed - 1]}
 
 
-def _value(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _value(seed: int, *shape: int) -> dict[str, Any]:
     """Whole counts, some of them at the threshold."""
     return {"original": Draws(seed).counts(*shape), "value": 80.0 + 10.0 * seed}
 
@@ -235,9 +225,8 @@ _TABLE_LEVELS: Final = (
 )
 
 
-def _tabled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _tabled(seed: int, records: int) -> dict[str, Any]:
     """One to five datasets of other sizes than the original; counts tie, amounts do not."""
-    (records,) = shape
     draws = Draws(seed)
     values = draws.counts if seed % 2 else draws.amounts
     return {
@@ -252,14 +241,14 @@ def _tabled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 
 def summary(risk: Any, policy: float) -> Floats:
     """The three numbers of a summary."""
-    found = whack_a_mole.risk_summary(risk, policy=policy)
-    return np.array([found.maximum, found.iqr, found.share_above])
+    numbers = whack_a_mole.risk_summary(risk, policy=policy)
+    return np.array([numbers.maximum, numbers.iqr, numbers.share_above])
 
 
 def top(by: Any, risk: Any, count: int) -> Floats:
     """Places of the largest records, then their risks."""
-    found = whack_a_mole.top_records(by, {"risk": risk}, count=count)
-    return np.concatenate([found.records, found.risks["risk"]])
+    records = whack_a_mole.top_records(by, {"risk": risk}, count=count)
+    return np.concatenate([records.records, records.risks["risk"]])
 
 
 def _risks(seed: int, records: int) -> Floats:
@@ -267,8 +256,7 @@ def _risks(seed: int, records: int) -> Floats:
     return np.asarray(Draws(seed).whole(records, 21) / 20.0)
 
 
-def _pair(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (records,) = shape
+def _pair(seed: int, records: int) -> dict[str, Any]:
     return {
         "unweighted": _risks(seed, records),
         "weighted": _risks(seed + 20, records),
@@ -276,10 +264,9 @@ def _pair(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _one(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _one(seed: int, *shape: int) -> dict[str, Any]:
     return {"risk": _risks(seed, shape[0]), "policy": (0.5, 0.25, 0.9, 0.5, 0.05)[seed - 1]}
 
 
-def _ranked(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (records,) = shape
+def _ranked(seed: int, records: int) -> dict[str, Any]:
     return {"by": Draws(seed).counts(records), "risk": _risks(seed, records), "count": 3 * seed}

@@ -8,15 +8,14 @@ tester looks only at releases.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
@@ -33,9 +32,10 @@ from pyvws.validation._adversarial import (
 )
 from pyvws.validation._extreme_settings import EXTREME
 from pyvws.validation._grid_engine import EnumeratedGrid
+from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
-from pyvws.validation.report import Measurement, Row, Verdict
+from pyvws.validation.report import Measurement
 
 _STRICT: Final = ("dp", "dp-if-bounded")
 _ROUNDING: Final = 1e-9
@@ -44,27 +44,44 @@ _LONG: Final = 2**60
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComputedLoss:
+class _Loss(MeasuredRow):
+    """A loss between a share of the claim and the claim, with the words that releases state."""
+
+    outside: ClassVar[str] = "Above the claim, or too far below it to show anything"
+
+    def judged(
+        self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()
+    ) -> Findings:
+        """The findings: all releases have to state one and the same strict word."""
+        losses = "; ".join(f"{of.what}: {of.value:.3f} of {of.high:.4g}" for of in measured)
+        claims = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
+        reason = ""
+        if len(words) > 1:
+            reason = f"Neighbouring databases are told different words: {claims}."
+        elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
+            reason = f"The claim is not strict: {claims}."
+        return Findings(measured, reason, losses, seeds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedLoss(_Loss):
     """The computed loss of one mechanism and family, between a share of the claim and the claim.
 
     A loss far below the claim would show that the databases are too kind to reveal an error. So the
     loss on some database must reach `share` of the claim: 0.985 finds a loss of 1.02 epsilon.
     """
 
-    id: str
-    paper: str
     runs: Runs
     share: Share
     epsilons: tuple[float, ...] = (4.0, 10.0)
-    kind: str = "guarantee"
 
-    def rows(self) -> Iterator[Row]:
-        """Compute the row now."""
-        try:
-            found = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
-        except PyvwsError as error:
-            yield _row(self, _without(error), reason=str(error))
-            return
+    @property
+    def function(self) -> str:
+        return self.runs.function
+
+    def found(self) -> Findings:
+        """The losses now."""
+        by_epsilon = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
         measured = tuple(
             Measurement(
                 f"{neighbours} loss at epsilon {epsilon:g}",
@@ -72,14 +89,14 @@ class ComputedLoss:
                 self.share[neighbours] * losses.claims[neighbours],
                 losses.claims[neighbours] * (1.0 + _ROUNDING),
             )
-            for epsilon, losses in found.items()
+            for epsilon, losses in by_epsilon.items()
             for neighbours, loss in losses.by_neighbours.items()
         )
-        yield _judged(self, measured, set().union(*(losses.words for losses in found.values())))
+        return self.judged(measured, set().union(*(losses.words for losses in by_epsilon.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledLoss:
+class SampledLoss(_Loss):
     """A lower limit of the loss, from releases on two neighbouring databases, at most the claim.
 
     `releases(database, count, seed)` gives one number from each of `count` independent releases,
@@ -87,35 +104,28 @@ class SampledLoss:
     The limit must reach `share` of the claim; the limits of working mechanisms are far larger.
     """
 
-    id: str
-    paper: str
     releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[Word]]]
     databases: tuple[tuple[float, ...], tuple[float, ...]]
     epsilon: float
     share: float
     count: int = 3000
-    kind: str = "guarantee"
 
-    def rows(self) -> Iterator[Row]:
-        """Make releases now, with a new seed each time, and give their row."""
+    def found(self) -> Findings:
+        """The limit of releases made now, with a new seed each time."""
         seed = secrets.randbits(32)
         words: set[Word] = set()
         seen = []
-        try:
-            for database, own in zip(self.databases, (0, 1), strict=True):
-                numbers, said = self.releases(database, self.count, 2 * seed + own)
-                seen.append(numbers)
-                words |= said
-        except PyvwsError as error:
-            yield _row(self, _without(error), reason=str(error), seed=seed)
-            return
+        for database, own in zip(self.databases, (0, 1), strict=True):
+            numbers, stated = self.releases(database, self.count, 2 * seed + own)
+            seen.append(numbers)
+            words |= stated
         least = epsilon_at_least(seen[0], seen[1], failure=_FAILURE)
         what = (
             f"lower limit from 2 x {self.count} releases of seed {seed}, "
             f"above epsilon with chance {_FAILURE:g}"
         )
-        found = Measurement(what, least, self.share * self.epsilon, self.epsilon)
-        yield _judged(self, (found,), words, seed=seed)
+        limit = Measurement(what, least, self.share * self.epsilon, self.epsilon)
+        return self.judged((limit,), words, (seed,))
 
 
 def censored_releases(
@@ -169,47 +179,6 @@ _DATASETS: Final = 100
 _TWO_SIDES: Final = np.array(
     [[mean, 0.0, np.log(0.05)] for mean in (-3.0, -2.95, 3.0)], dtype=np.float64
 )
-
-
-def _judged(
-    case: ComputedLoss | SampledLoss,
-    measured: tuple[Measurement, ...],
-    words: set[Word],
-    *,
-    seed: int | None = None,
-) -> Row:
-    said = "; ".join(f"{found.what}: {found.value:.3f} of {found.high:.4g}" for found in measured)
-    wrong = [found.what for found in measured if not found.low <= found.value <= found.high]
-    reason = ""
-    told = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
-    if len(words) > 1:
-        reason = f"Neighbouring databases are told different words: {told}."
-    elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
-        reason = f"The claim is not strict: {told}."
-    elif wrong:
-        reason = f"Above the claim, or too far below it to show anything: {', '.join(wrong)}."
-    verdict: Verdict = "fail" if reason else "pass"
-    return _row(case, verdict, reason=reason, measured=said, measurements=measured, seed=seed)
-
-
-def _without(error: PyvwsError) -> Verdict:
-    """The verdict on a case that an error ended."""
-    return "skipped" if isinstance(error, MissingDependencyError) else "fail"
-
-
-def _row(
-    case: ComputedLoss | SampledLoss, verdict: Verdict, *, seed: int | None = None, **found: Any
-) -> Row:
-    return Row(
-        id=case.id,
-        paper=case.paper,
-        level=case.kind,
-        python_function=case.runs.function if isinstance(case, ComputedLoss) else Runs.function,
-        seeds=() if seed is None else (seed,),
-        verdict=verdict,
-        source="the claim",
-        **found,
-    )
 
 
 _CENSORED: Final = "global2022, censored likelihood"

@@ -10,9 +10,8 @@ from pyvws.evaluation.k_marginal import worse_than_independent
 from pyvws.validation._draws import Draws
 
 
-def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _codes(seed: int, records: int) -> dict[str, Any]:
     """Two to four columns; the synthetic table is longer, and has categories of its own."""
-    (records,) = shape
     draws = Draws(seed)
 
     def table(n: int, most: int) -> Any:
@@ -21,9 +20,8 @@ def _codes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"original": table(records, 2 + seed), "synthetic": table(records + seed, 1 + 2 * seed)}
 
 
-def _scores(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _scores(seed: int, scores: int) -> dict[str, Any]:
     """Scores in few whole numbers, so that many lie exactly on a margin."""
-    (scores,) = shape
     draws = Draws(seed)
     kinds = ("score", "independent", "bootstrap")
     return {**{kind: 988.0 + draws.whole(scores, 15) for kind in kinds}, "best": 1000.0}

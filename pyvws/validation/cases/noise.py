@@ -7,56 +7,44 @@ against the probabilities tanh(1 / (2 b)) exp(-|k| / b) of whole numbers k at sc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.errors import PyvwsError
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._seen_noise import NoisyRows, Tables
 from pyvws.validation.cases.guarantee import ComputedLoss
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement
 
+_PAPER: Final = "wasserman2010, section 4"
 _ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 a row.
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnNoise:
+class DrawnNoise(MeasuredRow):
     """Whether noise has its probabilities: of 0, of each sign, and the mean of its size."""
 
-    id: str
+    outside: ClassVar[str] = "Noise of another distribution"
+    digits: ClassVar[str] = ".2f"
+    paper: str = _PAPER
     scale: float
     count: int = 20_000
-    kind: str = "guarantee"
 
-    def rows(self) -> Iterator[Row]:
-        """Draw now, and give the row; nobody can repeat these draws."""
-        given: dict[str, Any] = {
-            "id": self.id,
-            "paper": "wasserman2010, section 4",
-            "level": self.kind,
-            "python_function": ("pyvws.mechanisms.histogram.discrete_laplace:add_discrete_laplace"),
-            "source": "the claim",
-        }
-        try:
-            noise = add_discrete_laplace(np.zeros(self.count, dtype=np.int64), scale=self.scale)
-        except PyvwsError as error:
-            yield Row(**given, verdict="skipped", reason=str(error))
-            return
-        measured = tuple(
-            Measurement(f"{what}, in standard errors", value, -_ERRORS, _ERRORS)
-            for what, value in self.measured(noise.astype(np.float64)).items()
-        )
-        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
-        yield Row(
-            **given,
-            verdict="fail" if wrong else "pass",
-            reason=f"Noise of another distribution: {'; '.join(wrong)}." if wrong else "",
-            measured="; ".join(f"{one.what}: {one.value:.2f}" for one in measured),
-            measurements=measured,
+    @property
+    def function(self) -> str:
+        return "pyvws.mechanisms.histogram.discrete_laplace:add_discrete_laplace"
+
+    def found(self) -> Findings:
+        """Draw now; nobody can repeat these draws."""
+        noise = add_discrete_laplace(np.zeros(self.count, dtype=np.int64), scale=self.scale)
+        return Findings(
+            tuple(
+                Measurement(f"{what}, in standard errors", value, -_ERRORS, _ERRORS)
+                for what, value in self.measured(noise.astype(np.float64)).items()
+            )
         )
 
     def measured(self, noise: Floats) -> dict[str, float]:
@@ -77,7 +65,6 @@ class DrawnNoise:
         }
 
 
-_PAPER: Final = "wasserman2010, section 4"
 _BASES: Final = (((0.5, 1.0), (-0.5, 2.0)), ((1.0, 4.0), (1.0, 4.0), (-1.0, 4.0)))
 _EXTREMES: Final = ((1.0, 4.0), (-1.0, 4.0), (0.0, 0.0), (1e300, 1e300), (-1e300, 3.0))
 # A record replaced takes a weight from one cell to another, but for the mean's sum in it.

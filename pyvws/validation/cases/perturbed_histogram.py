@@ -44,9 +44,8 @@ def synthesized(counts: Any, edges: Any, size: int, seed: int) -> Floats:
     return synthesize_from_histogram(noisy, size, stream)
 
 
-def _cubes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _cubes(seed: int, root: int) -> dict[str, Any]:
     """Numbers of records around a cube, where a rounded power would go wrong."""
-    (root,) = shape
     return {"n": max(1, root**3 + (-2, -1, 0, 1, 2)[seed - 1])}
 
 
@@ -55,7 +54,7 @@ def _ends(seed: int) -> dict[str, float]:
     return {"lower": float(-low), "upper": float(width)}
 
 
-def _range(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _range(seed: int, *shape: int) -> dict[str, Any]:
     return {**_ends(seed), "bins": shape[0]}
 
 
@@ -74,34 +73,34 @@ def _edges(seed: int, bins: int) -> Floats:
     return np.asarray(np.cumsum(Draws(seed + 60).uniform(bins + 1, 0.1, 9.0)) - 20.0)
 
 
-def _counted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _counted(seed: int, *shape: int) -> dict[str, Any]:
     edges = _edges(seed, 3 * seed - 2)
     return {"outcome": _inside(seed, shape[0], edges), "edges": edges}
 
 
-def _loss(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _loss(seed: int, *shape: int) -> dict[str, Any]:
     epsilon = float(Draws(seed + shape[0]).uniform(1, 0.01, 8.0)[0])
     return {"epsilon": epsilon, "neighbours": "loo" if seed % 2 else "replace"}
 
 
-def _noisy(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _noisy(seed: int, *shape: int) -> dict[str, Any]:
     """Noisy counts of both signs; none above 0 for seed 5."""
     counts = Draws(seed).amounts(*shape)
     return {"counts": -np.abs(counts) if seed == 5 else counts}
 
 
-def _noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _noise(seed: int, *shape: int) -> dict[str, Any]:
     return {"size": shape[0], "scale": 2.0 / _EPSILONS[seed - 1], "seed": 100 * seed}
 
 
-def _given_noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _given_noise(seed: int, *shape: int) -> dict[str, Any]:
     ends = _ends(seed)
     noise = np.floor(Draws(seed + 80).uniform(4 * seed, -6.0, 6.0))
     edges = np.array([ends["lower"], ends["upper"]])
     return {"outcome": _inside(seed, shape[0], edges), **ends, "noise": noise}
 
 
-def _whole_way(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _whole_way(seed: int, *shape: int) -> dict[str, Any]:
     """Each way to choose the bins, and a range with some records outside."""
     edges = _edges(seed, 4)
     ends = edges[[0, -1]]
@@ -121,7 +120,7 @@ def _whole_way(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _drawn(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _drawn(seed: int, *shape: int) -> dict[str, Any]:
     edges = _edges(seed, 6)
     counts = np.floor(Draws(seed).uniform(6, -4.0, 9.0))
     return {"counts": counts, "edges": edges, "size": shape[0], "seed": seed}

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from pyvws.evaluation.published_table import tabulate
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
@@ -49,7 +49,7 @@ def published_figures(
         clusters="c",
         level=level,
     )
-    return np.array([getattr(one, part) for part in _PARTS for one in table.figures])
+    return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
 
 
 def laplace_errors(
@@ -77,7 +77,7 @@ def laplace_errors(
     else:
         units = {"survey_weight": "w", "mean_survey_weight": mean_weight}
     table = pl.DataFrame({"area": ["a", "b"], "y": [0.0, 0.0], "w": [1.0, 1.0], "home": [1, 2]})
-    found = tabulate(
+    published = tabulate(
         [table, table],
         by=_AREA,
         count=True,
@@ -87,10 +87,10 @@ def laplace_errors(
         original=table,
         epsilon=epsilon,
     )
-    return np.array([one.laplace_noise for one in found.figures[:2]])
+    return np.array([figure.laplace_noise for figure in published.figures[:2]])
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, *shape: int) -> dict[str, Any]:
     """Records of some datasets: each has all cells, and two clusters at least in each stratum."""
     each, cells, strata = shape
     datasets = 2 + seed % 3
@@ -116,7 +116,7 @@ def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**joined, "datasets": datasets, "level": (0.95, 0.9, 0.5, 0.99, 0.8)[seed - 1]}
 
 
-def _noise(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _noise(seed: int, *shape: int) -> dict[str, Any]:
     """Units of several records for even seeds, weights that were exponents for odd ones."""
     several = seed % 2 == 0
     return {

@@ -19,16 +19,16 @@ Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
 # R's sum, mean, var, quantile and ecdf
 
 
-def _values(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _values(seed: int, *shape: int) -> dict[str, Any]:
     return {"x": Draws(seed).amounts(*shape)}
 
 
-def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _log_lik(seed: int, *shape: int) -> dict[str, Any]:
     """A row of log-likelihoods, whose sum the leave-one-out bound needs."""
     return {"x": Draws(seed).log_lik(1, *shape)[0]}
 
 
-def _probabilities(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _probabilities(seed: int, *shape: int) -> dict[str, Any]:
     draws = Draws(seed)
     x = draws.amounts(*shape)
     if seed == 5 and len(x) > 2:
@@ -37,7 +37,7 @@ def _probabilities(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"x": x, "p": p}
 
 
-def _points(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _points(seed: int, *shape: int) -> dict[str, Any]:
     draws = Draws(seed)
     x = draws.counts(*shape)
     between = np.floor(draws.uniform(10, 0.0, 200.0)) + 0.5
@@ -131,15 +131,15 @@ def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
     return np.concatenate(rows)
 
 
-def _seeded(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _seeded(seed: int, *shape: int) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "n": shape[0]}
 
 
-def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _sample(seed: int, *shape: int) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "n": _BELOW[seed - 1], "size": shape[0]}
 
 
-def _distinct(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _distinct(seed: int, *shape: int) -> dict[str, Any]:
     """Sizes for sampling without replacement; the last two are large enough for R's look-up."""
     below = (1000, 401, 65537, 20_000_001, 2147483647)[seed - 1]
     return {"seed": _SEEDS[seed - 1], "n": below, "size": shape[0]}
@@ -152,21 +152,21 @@ def _weights(seed: int) -> Floats:
     return (np.ones(7), tied[:30], np.maximum(tied - 2.0, 0.0)[:50], some[:201], tied)[seed - 1]
 
 
-def _weighted(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _weighted(seed: int, *shape: int) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "size": shape[0], "prob": _weights(seed)}
 
 
-def _rounded(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _rounded(seed: int, *shape: int) -> dict[str, Any]:
     below = (1000, 1, 65536, 65537, 20_000_001)[seed - 1]
-    return {**_weighted(seed, shape), "n": below}
+    return {**_weighted(seed, *shape), "n": below}
 
 
-def _multinomial(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _multinomial(seed: int, *shape: int) -> dict[str, Any]:
     prob = _weights(seed)[:9]
     return {"seed": _SEEDS[seed - 1], "n": shape[0], "size": 40 * seed - 39, "prob": prob}
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, *shape: int) -> dict[str, Any]:
     draws = Draws(seed)
     mu, theta = draws.uniform(shape[0], 0.1, 150.0), draws.uniform(shape[0], 0.1, 20.0)
     return {"seed": _SEEDS[seed - 1], "mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}

@@ -14,14 +14,14 @@ _RISK_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
 _DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
 
 
-def _amounts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _amounts(seed: int, *shape: int) -> dict[str, Any]:
     """Amounts of both signs, and zeros, whose ball is one point; odd seeds take counts."""
     draws = Draws(seed)
     original = draws.counts(*shape) if seed % 2 else draws.amounts(*shape)
     return {"original": original, "radius": _RISK_SHARES[seed - 1]}
 
 
-def _absolute(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _absolute(seed: int, *shape: int) -> dict[str, Any]:
     """Counts and whole distances: many values lie exactly on the edge of a ball."""
     kind = "absolute" if seed % 2 else "fixed"
     return {
@@ -31,18 +31,17 @@ def _absolute(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _pattern(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _pattern(seed: int, records: int) -> dict[str, Any]:
     """One known column; the last seed gives every record a pattern of its own."""
-    (records,) = shape
     known = np.arange(records) if seed == 5 else Draws(seed + 50).whole(records, 3)
-    return {**_amounts(seed, shape), "known": known}
+    return {**_amounts(seed, records), "known": known}
 
 
-def _patterns(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _patterns(seed: int, *shape: int) -> dict[str, Any]:
     """Two known columns whose values together make the pattern."""
     draws = Draws(seed + 50)
     columns = [draws.whole(shape[0], 2), draws.whole(shape[0], 3)]
-    return {**_absolute(seed, shape), "known": columns}
+    return {**_absolute(seed, *shape), "known": columns}
 
 
 def _synthetic(*datasets: int) -> Arguments:
@@ -51,8 +50,8 @@ def _synthetic(*datasets: int) -> Arguments:
     `datasets` holds a number of datasets for each seed.
     """
 
-    def made(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-        arguments = _pattern(seed, shape)
+    def made(seed: int, *shape: int) -> dict[str, Any]:
+        arguments = _pattern(seed, *shape)
         draws, original = Draws(seed + 10), arguments["original"]
         n = len(original)
         synthetic = [
@@ -65,9 +64,8 @@ def _synthetic(*datasets: int) -> Arguments:
     return made
 
 
-def _outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _outcomes(seed: int, records: int) -> dict[str, Any]:
     """Two or three outcomes with ties and zeros; a box for odd seeds, an ellipsoid for even."""
-    (records,) = shape
     outcomes = 2 + seed % 2
     values = Draws(seed).whole(records * outcomes, 9).astype(np.float64)
     return {
@@ -79,8 +77,8 @@ def _outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _synthetic_outcomes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    arguments = _outcomes(seed, shape)
+def _synthetic_outcomes(seed: int, *shape: int) -> dict[str, Any]:
+    arguments = _outcomes(seed, *shape)
     original = arguments["original"]
     draws = Draws(seed + 10)
     synthetic = [
@@ -99,9 +97,8 @@ _paired = also(_amounts, radius=(0.2, 0.15, 0.3, 0.05, 1.0))
 _scaled = also(_paired, **SCALES)
 
 
-def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _grouped(seed: int, records: int) -> dict[str, Any]:
     """Whole distances; up to four patterns of two known columns, each with two or more records."""
-    (records,) = shape
     groups = np.arange(records) % min(4, records // 2)
     return {
         "original": Draws(seed).counts(records),
@@ -111,9 +108,8 @@ def _grouped(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _lonely(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _lonely(seed: int, records: int) -> dict[str, Any]:
     """Patterns of which about half have one record."""
-    (records,) = shape
     known = Draws(seed + 50).whole(records, 2 * records)
     kind = "weight-zero" if seed % 2 else "weight-one"
-    return {**_scaled(seed, shape), "known": known, "singletons": kind}
+    return {**_scaled(seed, records), "known": known, "singletons": kind}

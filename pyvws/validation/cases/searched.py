@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -17,30 +16,35 @@ from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.release.synthesize import synthesize
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownDraws
+from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation.report import Measurement
+
+_SEARCHED: Final = (20, 40)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchedStatement:
+class SearchedStatement(MeasuredRow):
     """The epsilon that runs with a target report, where fits differ from each other as chains do.
 
     A released epsilon is at most the target, and equals or slightly exceeds the epsilon of the
     final weights and draws.
     """
 
-    id: str
+    kind: ClassVar[str] = "statement"
+    source: ClassVar[str] = "the target"
+    digits: ClassVar[str] = ".4f"
+    shapes: ClassVar[tuple[tuple[int, ...], ...]] = (_SEARCHED,)
+    paper: str = "vws2024, Equation 3"
     mechanism: Mechanism
     reweight: bool = False
     seeds: tuple[int, ...] = tuple(range(1, 25))
-    kind: str = "statement"
 
-    def rows(self) -> Iterator[Row]:
-        """Compute the row now."""
+    def found(self) -> Findings:
+        """Search now."""
         pairs = [found for seed in self.seeds if (found := self._ratios(seed)) is not None]
         if not pairs:
-            yield self._row((), "No search ended.")
-            return
+            return Findings((), "No search ended.", seeds=self.seeds)
         over_target, over_bound = np.array(pairs).T
         measured = (
             Measurement("epsilon over its target, largest", float(over_target.max()), 0.5, 1.0),
@@ -52,13 +56,12 @@ class SearchedStatement:
                 )
             ),
         )
-        wrong = [one.what for one in measured if not one.low <= one.value <= one.high]
-        yield self._row(measured, f"Outside its limits: {', '.join(wrong)}." if wrong else "")
+        return Findings(measured, seeds=self.seeds)
 
     def _ratios(self, seed: int) -> tuple[float, float] | None:
         """A run's epsilon over the target and over the draws' epsilon; None if the search fails."""
         stream = Draws(seed)
-        arguments = outcomes_and_draws(seed, _SEARCHED)
+        arguments = outcomes_and_draws(seed, *_SEARCHED)
         q = np.column_stack(
             [arguments["mean"], np.zeros(len(arguments["mean"])), arguments["log_scale"]]
         )
@@ -87,23 +90,7 @@ class SearchedStatement:
         terms = norm.logpdf(arguments["outcome"], mean[:, None], scale[:, None])
         return exact / _TARGET, exact / (2.0 * float(np.abs(weights * terms).max()))
 
-    def _row(self, measured: tuple[Measurement, ...], reason: str) -> Row:
-        return Row(
-            id=self.id,
-            paper="vws2024, Equation 3",
-            level=self.kind,
-            python_function="pyvws.release.synthesize:synthesize",
-            seeds=self.seeds,
-            shapes=(_SEARCHED,),
-            verdict="fail" if reason else "pass",
-            reason=reason,
-            source="the target",
-            measured="; ".join(f"{one.what}: {one.value:.4f}" for one in measured),
-            measurements=measured,
-        )
 
-
-_SEARCHED: Final = (20, 40)
 _MOST: Final = 1.1  # A released figure may exceed the figure of the draws behind the datasets.
 _FITS: Final = 40
 _TARGET: Final = 12.0

@@ -7,5 +7,5 @@ from typing import Any, Final
 _SEEDS: Final = (123, 1234, 0, -2147483647, 2147483647)  # The first two are the papers' seeds.
 
 
-def _counts(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _counts(seed: int, *shape: int) -> dict[str, Any]:
     return {"seed": _SEEDS[seed - 1], "n": shape[0]}

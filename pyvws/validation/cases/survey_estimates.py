@@ -46,13 +46,13 @@ def quantiles(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any, level
 
 
 def _by_cell(statistic: _Statistic, y: Any, cell: Any, design: SurveyDesign) -> Floats:
-    cells = [np.flatnonzero(cell == one) for one in np.unique(cell)]
-    found = [statistic(y[rows], design, rows) for rows in cells]
-    errors = [np.sqrt(one.variance) for one in found]
-    return np.array([*(one.estimate for one in found), *errors])
+    cells = [np.flatnonzero(cell == code) for code in np.unique(cell)]
+    figures = [statistic(y[rows], design, rows) for rows in cells]
+    errors = [np.sqrt(figure.variance) for figure in figures]
+    return np.array([*(figure.estimate for figure in figures), *errors])
 
 
-def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _sample(seed: int, *shape: int) -> dict[str, Any]:
     """Records in cells, some of them in few clusters, and clusters of unlike sizes in strata."""
     records, cells, strata = shape
     draws = Draws(seed)
@@ -70,5 +70,5 @@ def _sample(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _levelled(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {**_sample(seed, shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}
+def _levelled(seed: int, *shape: int) -> dict[str, Any]:
+    return {**_sample(seed, *shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}

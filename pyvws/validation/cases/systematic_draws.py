@@ -27,11 +27,11 @@ class _Given:
         return self._shift if size is None else self._ties
 
 
-def _count(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _count(seed: int, *shape: int) -> dict[str, Any]:
     return {"n": shape[0] * seed}
 
 
-def _rows(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _rows(seed: int, *shape: int) -> dict[str, Any]:
     """An intercept, then columns of few values of both signs, so that many rows are equal.
 
     One shift moves a number to an end of the interval.

@@ -11,8 +11,8 @@ import polars as pl
 from pyvws.evaluation.closest_records import closest_distances
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
 from pyvws.evaluation.table_risk import table_risk
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 
@@ -45,13 +45,12 @@ def copied_share(original: Any, synthetic: Any) -> float:
     names = [f"x{place}" for place in range(original.shape[1])]
     schema = Schema({name: Column(model="nominal", levels=levels) for name in names})
     tables = [pl.DataFrame(codes.astype(str), schema=names) for codes in (original, synthetic)]
-    found = table_risk(tables[0], [tables[1]], keys=names[:1], schema=schema)
-    return found.copies_of_uniques
+    risk = table_risk(tables[0], [tables[1]], keys=names[:1], schema=schema)
+    return risk.copies_of_uniques
 
 
-def _keys(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _keys(seed: int, records: int) -> dict[str, Any]:
     """About as many keys as records; each table has keys that the other lacks."""
-    (records,) = shape
     draws = Draws(seed)
     return {
         "original": draws.whole(records, records + seed),
@@ -59,9 +58,9 @@ def _keys(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _targets(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _targets(seed: int, *shape: int) -> dict[str, Any]:
     draws = Draws(seed + 50)
-    keys = _keys(seed, shape)
+    keys = _keys(seed, *shape)
     return {
         "original": keys["original"] // 2,
         "original_target": draws.whole(len(keys["original"]), 1 + seed),
@@ -70,18 +69,16 @@ def _targets(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _records(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _records(seed: int, records: int) -> dict[str, Any]:
     """Two tables of two or three categories, in which some records are alone."""
-    (records,) = shape
     draws, columns = Draws(seed), 2 + seed % 2
     original = draws.whole(records * columns, 5).reshape(records, columns)
     synthetic = draws.whole((records + seed) * columns, 5).reshape(-1, columns)
     return {"original": original, "synthetic": synthetic}
 
 
-def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _tables(seed: int, records: int) -> dict[str, Any]:
     """One or two categories and numbers, some of them missing."""
-    (records,) = shape
     draws = Draws(seed)
     columns = 1 + seed % 2
 
@@ -101,7 +98,6 @@ def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _distances(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (records,) = shape
+def _distances(seed: int, records: int) -> dict[str, Any]:
     first = Draws(seed).whole(records, 20) / 32.0
     return {"first": first, "second": Draws(seed + 50).whole(records + seed, 16) / 16.0}

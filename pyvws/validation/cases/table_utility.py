@@ -10,8 +10,8 @@ import polars as pl
 from pyvws.evaluation import s_pmse
 from pyvws.evaluation.pmse import PropensityScore
 from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws, Floats
 
 # S_pMSE: categories, and numbers of which some are missing
@@ -30,9 +30,8 @@ def two_way_pmse(
     return s_pmse.two_way_pmse(*tables).score
 
 
-def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _tables(seed: int, records: int) -> dict[str, Any]:
     """One or two categories, one or two numbers; odd seeds have missing numbers."""
-    (records,) = shape
     draws = Draws(seed)
 
     def table(n: int, centre: float) -> tuple[Any, Floats]:
@@ -54,24 +53,21 @@ def _tables(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Associations of two columns
 
 
-def _labels(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (records,) = shape
+def _labels(seed: int, records: int) -> dict[str, Any]:
     first, second = Draws(seed).whole(records, 2 + seed % 3), Draws(seed + 50).whole(records, 4)
     first[:2], second[:2] = (0, 1), (0, 1)
     return {"first": first, "second": (second + (seed % 2) * first) % 4}
 
 
-def _label_and_number(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    (records,) = shape
+def _label_and_number(seed: int, records: int) -> dict[str, Any]:
     draws = Draws(seed)
     categories = draws.whole(records, 3)
     categories[:2] = 0, 1
     return {"categories": categories, "numbers": draws.counts(records) + 10.0 * categories}
 
 
-def _two_numbers(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _two_numbers(seed: int, records: int) -> dict[str, Any]:
     """Counts with ties, of which the second follows the first under odd seeds."""
-    (records,) = shape
     first = Draws(seed).counts(records)
     return {"first": first, "second": Draws(seed + 50).counts(records) + (seed % 2) * first}
 
@@ -91,8 +87,8 @@ def _scores(original: Any, synthetic: Any, categorical: Any) -> dict[str, float]
         table = pl.DataFrame(matrix, schema=list(columns)).fill_nan(None)
         labels = [name for name, column in columns.items() if column.model == "nominal"]
         tables.append(table.with_columns(pl.col(labels).cast(pl.Int64).cast(pl.String)))
-    found = table_utility(tables[0], [tables[1]], schema=Schema(columns), s_pmse=False)
-    return {"missing": 0.0, **{score.name: score.value for score in found.scores}}
+    scored = table_utility(tables[0], [tables[1]], schema=Schema(columns), s_pmse=False)
+    return {"missing": 0.0, **{score.name: score.value for score in scored.scores}}
 
 
 def margins(original: Any, synthetic: Any, categorical: Any) -> float:
@@ -106,9 +102,8 @@ def missing(original: Any, synthetic: Any) -> float:
     return _scores(original, synthetic, categorical)["missing"]
 
 
-def _with_gaps(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _with_gaps(seed: int, records: int) -> dict[str, Any]:
     """A category and one or two numbers with ties; a fifth is missing, more under odd seeds."""
-    (records,) = shape
     draws, columns = Draws(seed), 2 + seed % 2
 
     def table(n: int) -> Floats:
@@ -119,18 +114,17 @@ def _with_gaps(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"original": table(records), "synthetic": table(records + 3 * seed)}
 
 
-def _of_kinds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _of_kinds(seed: int, *shape: int) -> dict[str, Any]:
     """The same, where the first column is a category."""
-    tables = _with_gaps(seed, shape)
+    tables = _with_gaps(seed, *shape)
     return {**tables, "categorical": np.arange(tables["original"].shape[1]) == 0}
 
 
 # Logistic and Poisson regressions
 
 
-def _regression(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _regression(seed: int, records: int) -> dict[str, Any]:
     """Odd seeds have an outcome of 0 and 1, even ones counts; one to three columns."""
-    (records,) = shape
     draws = Draws(seed)
     columns = [draws.bell(records, 0.0, 1.0) for _ in range(1 + seed % 3)]
     logistic = seed % 2 == 1

@@ -32,11 +32,11 @@ def staged_weights(log_lik: Any, saturated: Any, scale: float, c: float, g: floa
     return package.fixed_scale_weights(sizes, high=scale, c=c, g=g)
 
 
-def _log_lik(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _log_lik(seed: int, *shape: int) -> dict[str, Any]:
     return {"log_lik": Draws(seed).log_lik(*shape)}
 
 
-def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _not_finite(seed: int, *shape: int) -> dict[str, Any]:
     """Records at -Inf for one draw and at NaN for all; seeds 4 and 5 drop draws as well."""
     log_lik = Draws(seed).log_lik(*shape)
     if log_lik.shape[1] > 3:
@@ -46,26 +46,25 @@ def _not_finite(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"log_lik": log_lik, "threshold": 1.0 if seed < 4 else 0.9}
 
 
-def _bounds(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _bounds(seed: int, *shape: int) -> dict[str, Any]:
     bounds = np.abs(Draws(seed).log_lik(*shape)).max(axis=0)
     if len(bounds) > 3:
         bounds[3] = np.inf
     return {"by_record": bounds}
 
 
-def _risks(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _risks(seed: int, records: int) -> dict[str, Any]:
     """Risks as counts over a pattern's size, 0 and 1 among them."""
-    (records,) = shape
     risk = Draws(seed).whole(records, records + 1) / records
     risk[0] = 1.0 if seed % 2 else 0.0
     return {"risk": risk}
 
 
-def _outcome(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _outcome(seed: int, *shape: int) -> dict[str, Any]:
     return {"original": Draws(seed).counts(*shape)}
 
 
-def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _scalar(seed: int, *shape: int) -> dict[str, Any]:
     """A bound to meet; seed 1's bound lies above the unweighted bound, so that the weight is 1."""
     target, gap = Draws(seed).uniform(2, 2.0, 6.0)
     unweighted = target - 0.25 * gap if seed == 1 else target + gap
@@ -75,23 +74,23 @@ def _scalar(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Strict weights inside a clamp
 
 
-def _column(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _column(seed: int, *shape: int) -> dict[str, Any]:
     column = np.clip(Draws(seed).uniform(shape[0], -0.2, 1.2), 0.0, 1.0)
     return {"column": column}
 
 
-def _sizes(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _sizes(seed: int, records: int) -> dict[str, Any]:
     """Sizes below, within and above those of the public records; one of each is infinite."""
-    draws, (records,) = Draws(seed), shape
+    draws = Draws(seed)
     sizes, public = draws.uniform(records, 0.0, 9.0), draws.uniform(records + 2, 1.0, 6.0)
     if records > 3:
         sizes[1], public[2] = np.inf, np.inf
     return {"sizes": sizes, "public": public}
 
 
-def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _stage(seed: int, records: int) -> dict[str, Any]:
     """Log-likelihoods below their suprema, one at it, one above it by rounding, one at -Inf."""
-    draws, (records,) = Draws(seed), shape
+    draws = Draws(seed)
     saturated = draws.uniform(records, -4.0, 2.0)
     log_lik = saturated - draws.uniform(records, 0.0, 9.0)
     if records > 3:
@@ -102,9 +101,8 @@ def _stage(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 # Algorithm 3, Weighted-epsilon and downscaling
 
 
-def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _to_reweight(seed: int, records: int) -> dict[str, Any]:
     """Weights, some 0 and some 1, and their bounds; one bound of 0 has a positive weight."""
-    (records,) = shape
     draws = Draws(seed)
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
     bounds = weights * draws.uniform(records, 2.0, 9.0)
@@ -117,9 +115,8 @@ def _to_reweight(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
 _EPSILONS: Final = (5.0, 8.0, 3.0, np.inf, 14.0)
 
 
-def _to_truncate(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def _to_truncate(seed: int, records: int) -> dict[str, Any]:
     """Bounds on either side of epsilon / 2; one equals epsilon / 2, one is 0, one is infinite."""
-    (records,) = shape
     draws = Draws(seed)
     weights = np.clip(draws.uniform(records, -0.2, 1.2), 0.0, 1.0)
     bounds = weights * draws.uniform(records, 1.0, 9.0)

@@ -7,14 +7,13 @@ another word, the caveat that names the reason, and no certificate.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.nominal import Nominal
@@ -22,14 +21,14 @@ from pyvws.models.normal import Normal
 from pyvws.posterior.draws import Posterior
 from pyvws.release.synthesize import synthesize
 from pyvws.statement.words import caveat_keys
-from pyvws.tables.column import Column
-from pyvws.tables.schema import Schema
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
-from pyvws.validation.report import Measurement, Row
+from pyvws.validation._measured_case import Findings, MeasuredRow
+from pyvws.validation.report import Measurement
 
 _SEED: Final = 2**60 + 1
 _DRAWS: Final = 4
-_PAPER: Final = "nist2025, what a guarantee does not cover"
 
 
 class _Zeros(KnownDraws):
@@ -49,18 +48,18 @@ class _Approximated(_Zeros):
 
     def sample(self, *given: Any, **named: Any) -> Posterior:
         """As `Engine.sample`."""
-        found = super().sample(*given, **named)
-        return replace(found, diagnostics=replace(found.diagnostics, khat=0.1))
+        posterior = super().sample(*given, **named)
+        return replace(posterior, diagnostics=replace(posterior.diagnostics, khat=0.1))
 
 
 def _own(kind: type) -> Any:
     """The same class from outside the package, which does not check it."""
-    made = type("Own", (kind,), {"__module__": "own", "name": "own"})
-    return made if kind is _Zeros else dataclass(frozen=True)(made)
+    own = type("Own", (kind,), {"__module__": "own", "name": "own"})
+    return own if kind is _Zeros else dataclass(frozen=True)(own)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LostWord:
+class LostWord(MeasuredRow):
     """A run that may not say its strict `word` for one reason, beside the run without that reason.
 
     `base` are the settings of the strict run on `table`, `more()` those that take the word away.
@@ -72,42 +71,20 @@ class LostWord:
     base: Mapping[str, Any]
     more: Callable[[], Mapping[str, Any]]
     word: str = "dp"
-    kind: str = "guarantee"
+    outside: ClassVar[str] = "Does not hold"
+    paper: str = "nist2025, what a guarantee does not cover"
 
-    @property
-    def id(self) -> str:
-        """For example "guarantee/word-proposed"."""
-        return f"guarantee/word-{self.key}"
-
-    def rows(self) -> Iterator[Row]:
-        """Make both releases now, and give the row."""
-        given: dict[str, Any] = {
-            "id": self.id,
-            "paper": _PAPER,
-            "level": self.kind,
-            "python_function": "pyvws.release.synthesize:synthesize",
-            "source": "the claim",
-        }
-        try:
-            strict, lost = self._said({}), self._said(self.more())
-        except PyvwsError as error:
-            missing = isinstance(error, MissingDependencyError)
-            yield Row(**given, verdict="skipped" if missing else "fail", reason=str(error))
-            return
-        told = {
+    def found(self) -> Findings:
+        """Make both releases now."""
+        strict, lost = self._said({}), self._said(self.more())
+        holds = {
             f"{self.word} without it": strict["guarantee"] == self.word and strict["certified"],
             "another word with it": lost["guarantee"] in ("asymptotic-dp", "none"),
             "no certificate with it": lost["certified"] is None,
             "its caveat": self.key in caveat_keys(lost),
         }
-        wrong = [what for what, holds in told.items() if not holds]
-        yield Row(
-            **given,
-            verdict="fail" if wrong else "pass",
-            reason=f"Does not hold: {', '.join(wrong)}." if wrong else "",
-            measured=f"{strict['guarantee']}, then {lost['guarantee']}",
-            measurements=tuple(Measurement(n, float(bool(x)), 1.0, 1.0) for n, x in told.items()),
-        )
+        measured = tuple(Measurement(n, float(bool(x)), 1.0, 1.0) for n, x in holds.items())
+        return Findings(measured, words=f"{strict['guarantee']}, then {lost['guarantee']}")
 
     def _said(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """The statement of a run; a run that samples has draws of no meaning."""
@@ -137,32 +114,30 @@ def _histogram(**more: Any) -> dict[str, Any]:
     return {"outcome": "pay", "mechanism": PerturbedHistogram(**given)}
 
 
-def _lost(key: str, more: Callable[[], Mapping[str, Any]]) -> LostWord:
-    return LostWord(key=key, table=_PAY, base=_OF_PAY, more=more)
+def _word(
+    key: str,
+    more: Callable[[], Mapping[str, Any]],
+    base: Mapping[str, Any] = _OF_PAY,
+    table: pl.DataFrame = _PAY,
+    **given: Any,
+) -> LostWord:
+    return LostWord(id=f"guarantee/word-{key}", key=key, table=table, base=base, more=more, **given)
 
 
 def _of_bins(key: str, **more: Any) -> LostWord:
-    base = _histogram()
-    return LostWord(
-        key=key, table=_PAY, base=base, more=lambda: _histogram(**more), word="dp-if-bounded"
-    )
+    return _word(key, lambda: _histogram(**more), _histogram(), word="dp-if-bounded")
 
 
 CASES: Final = (
-    _lost("weights", lambda: {"mechanism": Censored(epsilon=4.0)}),
-    LostWord(key="prepared", table=_JOBS, base=_OF_JOB, more=lambda: {"model": "nominal"}),
-    LostWord(
-        key="proposed",
-        table=_JOBS,
-        base=_BY_SCHEMA,
-        more=lambda: {"schema": Schema.propose(_JOBS)},
-    ),
-    _lost("compared", lambda: {"compared": True}),
-    _lost("accepts-unconverged", lambda: {"accept_unconverged": True}),
-    _lost("approximated", lambda: {"engine": _Approximated()}),
-    _lost("unchecked-mechanism", lambda: {"mechanism": _own(Censored)(**_STRICT)}),
-    _lost("unchecked-model", lambda: {"model": _own(Normal)()}),
-    _lost("unchecked-engine", lambda: {"engine": _own(_Zeros)()}),
+    _word("weights", lambda: {"mechanism": Censored(epsilon=4.0)}),
+    _word("prepared", lambda: {"model": "nominal"}, _OF_JOB, _JOBS),
+    _word("proposed", lambda: {"schema": Schema.propose(_JOBS)}, _BY_SCHEMA, _JOBS),
+    _word("compared", lambda: {"compared": True}),
+    _word("accepts-unconverged", lambda: {"accept_unconverged": True}),
+    _word("approximated", lambda: {"engine": _Approximated()}),
+    _word("unchecked-mechanism", lambda: {"mechanism": _own(Censored)(**_STRICT)}),
+    _word("unchecked-model", lambda: {"model": _own(Normal)()}),
+    _word("unchecked-engine", lambda: {"engine": _own(_Zeros)()}),
     _of_bins("seeded-noise", noise="seeded-float"),
     _of_bins("edges-from-data", range=None, edges_from_data=True),
 )

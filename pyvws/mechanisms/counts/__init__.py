@@ -1,0 +1,1 @@
+"""The modules of noisy counts: the budget, what is measured, the noise, and the posterior."""

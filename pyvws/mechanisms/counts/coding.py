@@ -1,0 +1,258 @@
+"""The columns of a table as codes of public cells, and back: what noisy counts count.
+
+A category has its levels and its missing codes. A number has its missing codes, its points of mass
+and public cells of its range: the schema's `cuts`, or else steps of the range, which are equal, or
+in powers of ten where amounts are money. Dates are days. The code of a value is a function of the
+value and the schema alone, and a value that the schema does not know has the code -1.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.schema import Schema
+
+Codes = NDArray[np.int32]
+
+MOST_LEVELS: Final = 50
+"""A category of more levels has a set of its own, and is in no other."""
+
+_CELLS: Final = 20  # Equal steps of a range without cuts.
+_MONEY: Final = 1e4  # A range that reaches so far has steps in powers of ten.
+_DECADES: Final = 4
+_IN_DECADE: Final = (1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedColumn:
+    """A column as it is counted.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    column : Column
+        What the schema says of it.
+    parts : tuple of str or None
+        Codes 0 to P - 1: the levels of a category, or a number's points of mass and missing codes.
+    edges : ndarray, shape (C + 1,)
+        Codes P to P + C - 1 of a number: cell c holds edges[c] <= x < edges[c + 1], and the last
+        one its upper end too. Empty for a category.
+    """
+
+    name: str
+    column: Column
+    parts: tuple[str | None, ...]
+    edges: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def size(self) -> int:
+        """The number L of codes."""
+        return len(self.parts) + max(0, len(self.edges) - 1)
+
+    @property
+    def labels(self) -> list[str]:
+        """Each code in words, of (L,)."""
+        shown = self.column.label_of_number
+        cells = [
+            f"{shown(low)} to {shown(high)}"
+            for low, high in zip(self.edges[:-1], self.edges[1:], strict=True)
+        ]
+        return [*("empty" if part is None else part for part in self.parts), *cells]
+
+    def code_of(self, label: str | None) -> int:
+        """The code of a cell of the table, None if it is empty; -1 for an unknown value."""
+        if label in self.parts:
+            return self.parts.index(label)
+        if self.column.categorical or label is None:
+            return -1
+        number = self.column.number_of(label)
+        if number is None:
+            return -1
+        if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
+            return self.parts.index(self.column.label_of_number(number))
+        return self.cell_of(number)
+
+    def cell_of(self, number: float) -> int:
+        """The code of a number that is neither a point of mass nor a missing code."""
+        if not self.edges[0] <= number <= self.edges[-1]:
+            return -1
+        cell = int(np.searchsorted(self.edges, number, side="right")) - 1
+        return len(self.parts) + min(cell, len(self.edges) - 2)
+
+    def value_of(self, label: str | None) -> float:
+        """The value of a cell of the table as `Schema.coded` gives it; NaN where unknown."""
+        code = self.code_of(label)
+        if code < 0 or label in self.column.missing_codes:
+            return float("nan") if not self.column.categorical or code < 0 else code + 1.0
+        return self.column.code_of(label)
+
+    def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
+        """The codes (N,) of a column of the table, and its values (N,)."""
+        places, labels = distinct(column)
+        every = [*labels, None]  # Place -1 is an empty cell.
+        codes = np.array([self.code_of(label) for label in every], dtype=np.int32)
+        values = np.array([self.value_of(label) for label in every])
+        return codes[places], values[places]
+
+    def values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Floats]:
+        """Synthetic values (M,) as `Schema.decoded` takes them, with the codes of a number's parts.
+
+        A number is drawn within its cell, by a density that rises or falls as those of the
+        neighbouring cells say. It keeps the column's decimals and is no point of mass.
+        """
+        if self.column.categorical:
+            return {self.name: codes + 1.0}
+        cells = codes - len(self.parts)
+        numbers = np.full(len(codes), np.nan)
+        inside = cells >= 0
+        numbers[inside] = self._within(cells[inside], rng)
+        parts = np.ones(len(codes))
+        for code, label in enumerate(self.parts):
+            at = codes == code
+            parts[at] = self.column.part_code_of(label)
+            if label is not None and label not in self.column.missing_codes:
+                numbers[at] = self.column.code_of(label)
+        return {self.name: numbers, **({part_of(self.name): parts} if self.column.parts else {})}
+
+    def _within(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+        low, high = self.edges[cells], self.edges[cells + 1]
+        width = np.diff(self.edges)
+        density = np.bincount(cells, minlength=len(width)) / width
+        beside = np.concatenate([density[:1], density, density[-1:]])
+        rise = np.zeros(len(width))
+        filled = density > 0.0
+        rise[filled] = (beside[2:] - beside[:-2])[filled] / (2.0 * density[filled])
+        slope = np.clip(rise, -2.0, 2.0)[cells]  # The density is 1 + slope (t - 1/2) on [0, 1].
+        u = rng.random(len(cells))
+        down = 1.0 - 0.5 * slope
+        t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
+        drawn = low + t * (high - low)
+        step = self.column.step
+        if step is None:
+            return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
+        first, last = np.ceil(low / step - 1e-9), np.ceil(high / step - 1e-9) - 1.0
+        last += (cells == len(width) - 1) & (np.abs(high / step - np.rint(high / step)) < 1e-9)
+        whole = np.clip(np.floor(drawn / step), first, np.maximum(first, last))
+        apart = [self.column.number_of(str(label)) for label in self.parts if label is not None]
+        for number in sorted(x for x in apart if x is not None):
+            taken = np.abs(whole * step - number) < 0.5 * step
+            whole[taken] = np.where(whole[taken] < last[taken], whole[taken] + 1.0, first[taken])
+        return self.column.rounded(whole * step)
+
+
+def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
+    """The columns that are counted, in the order of the schema: those that nothing computes.
+
+    Raises InputError for a column without levels, range or cuts.
+    """
+    bounds = rule_numbers(schema)
+    return {
+        name: counted_column(name, schema.columns[name], bounds.get(name, ()))
+        for name in schema.synthesized
+        if not schema.columns[name].is_computed
+    }
+
+
+def counted_column(name: str, column: Column, apart: Sequence[float] = ()) -> CountedColumn:
+    """A column as it is counted; the numbers `apart` begin and end cells of their own."""
+    if column.categorical:
+        return CountedColumn(name, column, column.coded_levels)
+    masses = tuple(map(column.label_of_number, column.mass))
+    edges = _edges(name, column, apart)
+    return CountedColumn(name, column, (*masses, *column.missing_codes), edges)
+
+
+def _edges(name: str, column: Column, apart: Sequence[float]) -> Floats:
+    if column.range is None:
+        raise InputError(
+            f"Column {name!r} has no public cells to count. Give it levels, or a range, with cuts "
+            "or without, in the schema."
+        )
+    low, high = column.range
+    step = column.step
+    inner = public_cuts(low, high, step) if column.cuts is None else column.cuts
+    if column.cuts is None and column.outcome_scale == "log":
+        inner = money_cuts(low, high)
+    for number in apart:  # A condition is true or false of whole cells.
+        inner = (*inner, number, number + step if step else np.nextafter(number, np.inf))
+    kept = sorted({float(x) for x in inner if low < x < high})
+    edges = np.array([low, *kept, high])
+    if step is None:
+        return edges
+    masses = [*column.mass, *(column.number_of(c) for c in column.missing_codes if c is not None)]
+    gone = {round(x / step) for x in masses if x is not None}
+    used = [edges[0]]
+    for cell, end in enumerate(edges[1:]):  # A cell whose only numbers stand apart is none.
+        first, last = math.ceil(used[-1] / step - 1e-9), math.ceil(end / step - 1e-9) - 1
+        last += cell == len(edges) - 2
+        if last - first + 1 > len(gone) or any(k not in gone for k in range(first, last + 1)):
+            used.append(end)
+        elif cell == len(edges) - 2 and len(used) > 1:
+            used[-1] = end
+    return np.array(used if len(used) > 1 else [low, high])
+
+
+def public_cuts(low: float, high: float, step: float | None) -> tuple[float, ...]:
+    """Cuts of a range without any of its own: equal ones, or in powers of ten where it is wide."""
+    if max(abs(low), abs(high)) >= _MONEY:
+        return money_cuts(low, high)
+    width = (high - low) / _CELLS
+    if step is not None:
+        width = max(step, math.ceil(width / step - 1e-9) * step)
+        if (high - low) / step < _CELLS + 1:
+            width = step
+    number = max(1, math.ceil((high - low) / width - 1e-9))
+    return tuple(low + k * width for k in range(1, number + (step == width)))
+
+
+def money_cuts(low: float, high: float) -> tuple[float, ...]:
+    """Cuts at 1, 2 and 5 times powers of ten, over four of them, on both sides of 0, and at 0."""
+    top = math.floor(math.log10(max(abs(low), abs(high))))
+    sizes = [m * 10.0**k for k in range(top - _DECADES + 1, top + 1) for m in _IN_DECADE]
+    cuts = [*(-x for x in reversed(sizes)), 0.0, *sizes]
+    return tuple(x for x in cuts if low < x < high)
+
+
+def rule_numbers(schema: Schema) -> dict[str, tuple[float, ...]]:
+    """The numbers that rules compare columns with or fix them at, by column."""
+    found: dict[str, set[float]] = {}
+    for name in schema.synthesized:
+        column = schema.columns[name]
+        for rule in column.rules:
+            for label in rule.fixes:
+                known = label is None or label in column.missing_codes or column.categorical
+                number = None if known else column.number_of(str(label))
+                if number is not None and number not in column.mass:
+                    found.setdefault(name, set()).add(number)
+            condition = getattr(rule, "condition", None)
+            if condition is not None:
+                for constant in ast.walk(condition.tree):
+                    if isinstance(constant, ast.Constant):
+                        _note(found, schema, condition.columns, constant.value)
+    return {name: tuple(sorted(numbers)) for name, numbers in found.items()}
+
+
+def _note(
+    found: dict[str, set[float]], schema: Schema, names: Sequence[str], constant: Any
+) -> None:
+    """Note a constant of a condition for each number that the condition reads."""
+    for name in names:
+        column = schema.columns[name]
+        if column.categorical:
+            continue
+        number = column.number_of(str(constant))
+        if number is not None and number not in column.mass:
+            found.setdefault(name, set()).update({number, -number} if number else {number})

@@ -1,0 +1,87 @@
+"""Discrete Gaussian noise for release, and what several counts under it cost together.
+
+The noise z of a count has probability proportional to exp(-z^2 / (2 sigma^2)) over the whole
+numbers [canonne2020]. A neighbour that changes the count by 1 has the privacy loss
+(2 z + 1) / (2 sigma^2), an affine function of the noise. Where 1 / sigma_q^2 is a whole multiple
+w_q of one number u, the losses of all counts add up to u (T + W / 2), with T = sum_q w_q z_q and
+W = sum_q w_q. T is a whole number, so its distribution needs no rounding to a grid: the product of
+the noises' characteristic functions gives it by one Fourier transform.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws._base.secret_noise import contributed
+
+LEAST_DELTA: Final = 1e-10
+"""The smallest delta that sums in doubles can tell from 0."""
+
+_ROUNDING: Final = 1e-13  # More than the sums of a transform lose, which are of size 1e-15.
+_TAIL: Final = 38.0  # Nats: exp(-38) is below the rounding of a probability.
+
+
+def add_discrete_gaussian(counts: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
+    """Add discrete Gaussian noise to whole counts (B,), exact and from OpenDP's secret generator.
+
+    `scale` is sigma, in records. Raises MissingDependencyError where OpenDP is not installed.
+    """
+    with contributed():
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_gaussian
+        from opendp.metrics import l2_distance
+
+        domain: Any = vector_domain(atom_domain(T="i64"))
+        measurement = make_gaussian(domain, l2_distance(T="f64"), scale=scale)
+        return np.asarray(measurement(counts.tolist()), dtype=np.int64)
+
+
+def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
+    """The delta at `epsilon` of counts with 1 / sigma_q^2 = w_q u, each of which moves by 1.
+
+    The hockey-stick divergence E[(1 - exp(epsilon - loss))+], rounded upwards; larger = riskier.
+    """
+    W = int(sum(weights))
+    # T is sub-Gaussian with variance W / u, so what wraps around the ring is below the rounding.
+    reach = math.sqrt(2.0 * _TAIL * W / u) + W + epsilon / u
+    ring = 1 << max(6, math.ceil(math.log2(2.0 * reach)))
+    angles = 2.0 * np.pi * np.arange(ring // 2 + 1) / ring
+    product, kept = np.zeros(len(angles)), np.arange(len(angles))
+    log_product = np.zeros(len(angles))
+    for weight, times in zip(*np.unique(weights, return_counts=True), strict=True):
+        log_product += times * _log_characteristic(weight * angles[kept], 1.0 / (weight * u))
+        left = log_product > -2.0 * _TAIL  # Other factors are at most 1: the rest stays 0.
+        kept, log_product = kept[left], log_product[left]
+    product[kept] = np.exp(log_product)
+    mass = np.maximum(np.fft.irfft(product, ring), 0.0)
+    sums = np.arange(ring)
+    sums[sums >= ring // 2] -= ring
+    loss = u * (sums + 0.5 * W)
+    above = loss > epsilon
+    return float(mass[above] @ -np.expm1(epsilon - loss[above])) + _ROUNDING
+
+
+def _log_characteristic(angles: Floats, variance: float) -> Floats:
+    """log E[exp(i t z)] (n,) of the noise at angles t, by the Poisson sum over normal terms."""
+    nearest = np.remainder(angles + np.pi, 2.0 * np.pi) - np.pi
+    turns = 1 + math.ceil(math.sqrt(2.0 * _TAIL / variance) / (2.0 * np.pi))
+    centres = 2.0 * np.pi * np.arange(-turns, turns + 1)
+    terms = [np.exp(0.5 * variance * (nearest**2 - (nearest - c) ** 2)) for c in centres]
+    whole = np.exp(-0.5 * variance * centres**2).sum()
+    return np.asarray(-0.5 * variance * nearest**2 + np.log(np.sum(terms, axis=0) / whole))
+
+
+def delta_of_rho(rho: float, epsilon: float) -> float:
+    """A delta at `epsilon` of rho-zCDP, valid for every such mechanism [canonne2020].
+
+    The least of exp((a - 1)(a rho - epsilon)) (1 - 1 / a)^a / (a - 1) over a > 1; larger = riskier.
+    """
+    a = 1.0 + np.geomspace(1e-3, 1e6, 4000)  # Any order is valid; a grid loses next to nothing.
+    log_delta = (a - 1.0) * (a * rho - epsilon) + a * np.log1p(-1.0 / a) - np.log(a - 1.0)
+    return math.exp(min(0.0, float(log_delta.min())))

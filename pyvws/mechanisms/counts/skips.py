@@ -1,0 +1,150 @@
+"""Rules of a schema as skips: a column that a rule fixes has probability 1 there.
+
+A rule such as "missing where age < 15" reads columns before its own. Its condition is true or false
+of whole cells, since the numbers that it compares with begin and end cells. A skipped column takes
+its forced code and has no part in its class's shares. So no record breaks a rule, and no normaliser
+is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+from pyvws.tables.schema.rules import Fixed
+from pyvws.tables.schema.schema import Schema
+
+_MOST_CASES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skip:
+    """What rules fix a column at.
+
+    Attributes
+    ----------
+    parents : tuple of int
+        Places of the columns that the rules read, all before the column's own.
+    strides : tuple of int
+        The case of a record is the sum of its parents' codes times these.
+    forced : ndarray of int32, shape (cases,)
+        The code that a case has, or -1 where the model draws it.
+    barred : tuple of int
+        Codes that rules alone give, so that the model draws none of them.
+    """
+
+    parents: tuple[int, ...]
+    strides: tuple[int, ...]
+    forced: Codes
+    barred: tuple[int, ...] = ()
+
+    def of(self, codes: Codes) -> Codes:
+        """The forced codes (N,) of records (N, K), -1 where the model draws; unknown are 0."""
+        case = np.zeros(len(codes), dtype=np.int64)
+        for parent, stride in zip(self.parents, self.strides, strict=True):
+            case += np.maximum(codes[:, parent], 0).astype(np.int64) * stride
+        return self.forced[case]
+
+
+def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, Skip]:
+    """The skips by the place of their column; InputError for a rule that is no skip."""
+    places = {name: place for place, name in enumerate(columns)}
+    found = {}
+    for name, place in places.items():
+        rules = schema.columns[name].rules
+        if not rules:
+            continue
+        fixed = [rule for rule in rules if isinstance(rule, Fixed)]
+        for rule in fixed:
+            _check(name, rule, columns)
+        if len(fixed) < len(rules):
+            raise InputError(
+                f"Column {name!r} has a rule that bounds it by another number, and noisy-counts "
+                "takes rules that fix a value alone. Take the rule out."
+            )
+        parents = sorted({places[of] for rule in fixed for of in rule.columns})
+        found[place] = _skip(name, fixed, parents, schema, columns)
+    return found
+
+
+def _check(name: str, rule: Fixed, columns: Mapping[str, CountedColumn]) -> None:
+    compared = (one for one in ast.walk(rule.condition.tree) if isinstance(one, ast.Compare))
+    plain = all(
+        sum(isinstance(part, ast.Name) and part.id != "missing" for part in ast.walk(one)) == 1
+        for one in compared
+    )
+    if not plain or not {*rule.columns} <= {*columns}:
+        raise InputError(
+            f"Column {name!r} has a rule that noisy-counts cannot read off public cells. Compare "
+            "one column with numbers or labels at a time, and none that is computed."
+        )
+
+
+def _skip(
+    name: str,
+    rules: list[Fixed],
+    parents: list[int],
+    schema: Schema,
+    columns: Mapping[str, CountedColumn],
+) -> Skip:
+    every = list(columns.values())
+    sizes = [every[p].size for p in parents]
+    cases = math.prod(sizes)
+    if cases > _MOST_CASES:
+        raise InputError(
+            f"The rules of column {name!r} read {cases} cases of other columns, which are too "
+            "many. Give these columns fewer cuts or levels."
+        )
+    codes = [grid.ravel() for grid in np.indices(sizes)]
+    own = columns[name]
+    forced = np.full(cases, -1, dtype=np.int32)
+    barred: set[int] = set()
+    for rule in rules:
+        ends = [
+            rule.condition.holds(
+                {
+                    every[p].name: _value_of(every[p], code, high=high)
+                    for p, code in zip(parents, codes, strict=True)
+                },
+                schema.columns,
+            )
+            for high in (False, True)
+        ]
+        if (ends[0] != ends[1]).any():
+            raise InputError(
+                f"Column {name!r} has a rule whose condition is true of a part of a public cell. "
+                "Add the number that it compares with to the cuts of the other column."
+            )
+        missing = own.column.missing_codes
+        code = own.code_of(missing[0] if rule.value is None else rule.value)
+        forced[ends[0] & (forced < 0)] = code
+        if rule.only:
+            labels = missing if rule.value is None else (rule.value,)
+            barred |= {own.code_of(label) for label in labels}
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    return Skip(tuple(parents), tuple(strides), forced, tuple(sorted(barred)))
+
+
+def _value_of(column: CountedColumn, codes: NDArray[np.intp], *, high: bool) -> Floats:
+    """A value (n,) in each code's cell, its lowest or its highest, as `Schema.coded` gives it."""
+    if column.column.categorical:
+        return codes + 1.0
+    parts = [
+        np.nan
+        if label is None or label in column.column.missing_codes
+        else column.column.code_of(label)
+        for label in column.parts
+    ]
+    step = column.column.step
+    tops = column.edges[1:] - step if step else np.nextafter(column.edges[1:], -np.inf)
+    tops[-1:] = column.edges[-1:]
+    cells = np.maximum(tops, column.edges[:-1]) if high else column.edges[:-1]
+    return np.array([*parts, *cells])[codes]

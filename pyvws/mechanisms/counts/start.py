@@ -1,0 +1,81 @@
+"""Records to begin with: drawn along a tree of the noisy tables of pairs.
+
+The tree joins the columns of most mutual information, as Chow and Liu do, by shares of the noisy
+counts that stand out of the noise. Like the sampler after it, it reads the noisy counts alone.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+
+_FLOOR = 1e-3  # Records in a cell that the noise hides.
+
+
+def first_records(
+    noisy: NoisyTables, classes: int, rng: np.random.Generator
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Records (n, K) that keep the rules, and a class of each (n,)."""
+    table, n = noisy.table, noisy.records
+    K = len(table.columns)
+    margins = [_shares(noisy, (k,)).ravel() for k in range(K)]
+    pairs, gains = {}, {}
+    for j, k in combinations(range(K), 2):
+        if any({j, k} <= {*places} for places in table.sets):
+            pairs[j, k] = _shares(noisy, (j, k))
+            gains[j, k] = _information(pairs[j, k])
+    x = np.zeros((n, K), dtype=np.int32)
+    root = max(range(K), key=lambda k: sum(g for pair, g in gains.items() if k in pair))
+    x[:, root] = rng.choice(len(margins[root]), n, p=margins[root])
+    inside = {root}
+    while len(inside) < K:
+        joined = [(gain, pair) for pair, gain in gains.items() if len(inside & {*pair}) == 1]
+        if joined:
+            _, (j, k) = max(joined)
+            shares = pairs[j, k]
+            if j not in inside:
+                j, k, shares = k, j, shares.T
+            sums = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
+            x[:, k] = (rng.random(n)[:, None] > sums[x[:, j], :-1]).sum(axis=1)
+        else:
+            k = min(set(range(K)) - inside)
+            x[:, k] = rng.choice(len(margins[k]), n, p=margins[k])
+        inside.add(k)
+    for k, skip in sorted(table.skips.items()):
+        forced = skip.of(x)
+        own = margins[k].copy()
+        own[list(skip.barred)] = 0.0
+        redrawn = (forced < 0) & np.isin(x[:, k], skip.barred)
+        x[redrawn, k] = rng.choice(len(own), int(redrawn.sum()), p=own / own.sum())
+        x[:, k] = np.where(forced < 0, x[:, k], forced)
+    size = table.columns[root].size
+    return x, (x[:, root].astype(np.int64) * classes // size) % classes
+
+
+def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Floats:
+    """Shares of the codes of some columns, from the smallest set that has them; equal without."""
+    table = noisy.table
+    sizes = [table.columns[k].size for k in wanted]
+    having = [q for q, places in enumerate(table.sets) if {*wanted} <= {*places}]
+    q = min(having, key=lambda one: table.sizes[one])
+    places = table.sets[q]
+    found: Any = noisy.counts[table.offsets[q] : table.offsets[q + 1]].astype(np.float64)
+    found = found.reshape([table.columns[k].size for k in places])
+    found = found.sum(axis=tuple(i for i, k in enumerate(places) if k not in wanted))
+    summed = table.sizes[q] / found.size
+    hidden = 1.5 * noisy.deviations[q] * np.sqrt(summed)
+    shares = np.where(found > hidden, found, 0.0) + _FLOOR
+    return np.asarray(shares.reshape(sizes) / shares.sum())
+
+
+def _information(shares: Floats) -> float:
+    """The mutual information of two columns, in nats, by their joint shares."""
+    alone = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    return float((shares * np.log(shares / alone)).sum())

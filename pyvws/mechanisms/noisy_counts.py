@@ -1,0 +1,120 @@
+"""Noisy counts of a table's sets of columns, and records imputed from a posterior given them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyvws._base.checks import choice, finite_number, positive, whole_number
+from pyvws._base.setting import about, setting
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
+from pyvws.mechanisms.counts.sets import PAIRS
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCounts(MechanismBase):
+    """Count public cells of sets of columns once, under exact noise, and impute records.
+
+    The datasets are imputed records of a posterior of latent classes given the noisy counts. They
+    follow from the counts, public settings and a public seed alone, so all datasets together cost
+    epsilon once. With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
+    Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
+    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set.
+    """
+
+    declared = Facts(
+        name="noisy-counts",
+        title="Noisy counts",
+        explanation="Noise is added once to the counts of public cells of sets of columns. Records "
+        "are imputed from the posterior of a mixture of latent classes given the noisy counts "
+        "[ju2022].",
+        fits_model=False,
+        takes_table=True,
+        takes_units=True,
+        weights_from_data=False,
+    )
+
+    epsilon: float = field(metadata=about("What the counts cost, once for all datasets."))
+    delta: float = setting(
+        0.0,
+        "delta of (epsilon, delta)-differential privacy, public and well below 1 over the number "
+        "of records.",
+        more="0 is pure differential privacy, under Laplace noise.",
+    )
+    measure: tuple[str, ...] | str = setting(
+        (PAIRS,),
+        "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
+        more="In Python a set may be a tuple of names.",
+    )
+    neighbours: str = setting(
+        "loo",
+        "Neighbours that epsilon is for: one record left out, or one replaced.",
+        more="Under loo the number of records is counted with noise, unless it is public.",
+        choices=("loo", "replace"),
+    )
+    cap: int | None = setting(
+        None,
+        "The most records of a unit that are counted; needed where the schema has a unit.",
+        more="Further records of a larger unit are left out. Larger = more noise.",
+    )
+    size_power: float | None = setting(
+        None,
+        "A set's share of the budget is its number of cells to this power.",
+        more="2/3 for Gaussian noise and 0.6 for Laplace noise if not given.",
+    )
+    classes: int = setting(
+        30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."
+    )
+    sweeps: int = setting(
+        400,
+        "Sweeps of the sampler after the warm-up; datasets come from the second half.",
+        more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
+    )
+    model: str = field(default="classes", metadata={"prepared": True})
+
+    def __post_init__(self) -> None:
+        choice(self.model, "model", ("classes",))
+        choice(self.neighbours, "neighbours", NEIGHBOURS)
+        object.__setattr__(self, "measure", _sets(self.measure))
+        object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
+        for name in ("classes", "sweeps"):
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
+        if self.cap is not None:
+            object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
+        if self.size_power is not None:
+            object.__setattr__(self, "size_power", finite_number(self.size_power, "size_power"))
+        self.budget  # noqa: B018  # Refuses what is out of range.
+
+    @property
+    def budget(self) -> Budget:
+        """What the counts may cost, by the neighbours and the cap."""
+        return Budget(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            cap=self.cap or 1,
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """The claim is pure without delta; the noise hides the number of records under loo."""
+        return replace(
+            super(NoisyCounts, self).facts,
+            claim="approximate-dp" if self.delta else "dp",
+            protects_records=self.neighbours == "loo",
+        )
+
+
+def _sets(measure: Any) -> tuple[str, ...]:
+    """The names of the sets, each a word or names joined by colons."""
+    given = measure.split(",") if isinstance(measure, str) else measure
+    if not isinstance(given, Iterable):
+        raise InputError("measure must be pairs, predictors, or sets such as a:b:c.")
+    named = [one if isinstance(one, str) else ":".join(map(str, one)) for one in given]
+    found = tuple(dict.fromkeys(name.strip() for name in named))
+    if not all(found) or not found:
+        raise InputError("measure must name a set: pairs, predictors, or names such as a:b:c.")
+    return found

@@ -1,0 +1,207 @@
+"""Noisy counts as the source of draws: all datasets are imputed from one set of noisy tables.
+
+The counting is the one step that reads the confidential table. What follows reads what a release
+holds: the schema, the settings, the noisy counts and the public seed. `imputed_values` is that
+function, and `pyvws reproduce` calls it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.classes import Imputed, impute
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables, measured
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.statement.noisy_counts import NoisyCountsStatement
+from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.schema import Schema
+
+COUNTS_FILE = "counts.parquet"
+"""Name of the file that a release has its noisy counts in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCountsRun(DrawSource):
+    """Noisy tables and the tables of records that were imputed from them."""
+
+    noisy: NoisyTables
+    imputed: Imputed
+
+    def streams(self) -> list[Any]:
+        schema = cast(Schema, self.table.plan.schema)
+        return imputed_values(schema, self.noisy.table, self.imputed, self.seed)
+
+    def steps(
+        self, stream: dict[str, Floats], rows: RowNumbers | int
+    ) -> Iterator[dict[str, Floats]]:
+        yield stream
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "epsilon_total": self.statement.exact()["epsilon_total"],
+            "privacy": self.statement.exact(),
+            "timings": {},
+            "records": self.table.records,
+            "imputation": {
+                name: value for name, value in asdict_of(self.imputed).items() if name != "codes"
+            },
+            "records_in_no_cell": _in_no_cell(cast(CountedRecords, self.table.counted)),
+            "settings": {},
+        }
+
+    def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
+        return {"record": np.arange(1, self.table.records + 1), **(rows or {})}
+
+    def posterior(self) -> dict[str, Any]:
+        return counts_columns(self.noisy)
+
+    def public_tables(self) -> dict[str, pl.DataFrame]:
+        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy))}
+
+
+def asdict_of(imputed: Imputed) -> dict[str, Any]:
+    """The figures of an imputation by name."""
+    return {
+        "misfit": imputed.misfit,
+        "accepted": imputed.accepted,
+        "moved": imputed.moved,
+        "classes": imputed.classes,
+    }
+
+
+def _in_no_cell(counted: CountedRecords) -> dict[str, int]:
+    """For the agency: how many records a set does not count, of the sets where there are any."""
+    found = {
+        name: int((counted.table.cells(counted.codes, q) < 0).sum())
+        for q, name in enumerate(counted.table.names)
+    }
+    return {name: number for name, number in found.items() if number}
+
+
+def counts_run(
+    settings: RunSettings, mechanism: NoisyCounts, table: ConfidentialTable, *, seed: int
+) -> NoisyCountsRun:
+    """Count the table once under noise, and impute records from the noisy counts."""
+    schema = cast(Schema, table.plan.schema)
+    counted = cast(CountedRecords, table.counted)
+    budget = mechanism.budget
+    public = settings.records if isinstance(settings.records, int) else None
+    shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
+    noisy, noise = measured(counted.table, counted.codes, budget, shares, records=public)
+    rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
+    statement = NoisyCountsStatement(
+        **shared_facts(settings, table),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=budget.neighbours,
+        records=rows if public is None else "public",
+        columns_synthesized=schema.synthesized,
+        columns_numbered=schema.ids,
+        proposed=schema.under_review,
+        unit=schema.unit,
+        cap=budget.cap,
+        noise=noise.kind,
+        sets=len(counted.table.sets),
+        cells=int(counted.table.possible.sum()),
+        least_scale=float(noise.scales.min()),
+        largest_scale=float(noise.scales.max()),
+        rho=noise.rho,
+        conversion=noise.conversion,
+        public_seed=seed,
+        public_settings={**settings.public(table.plan), "measure": mechanism.measure},
+    )
+    return NoisyCountsRun(
+        settings=settings,
+        table=table,
+        statement=statement,
+        seed=seed,
+        rows=noisy.records,
+        noisy=noisy,
+        imputed=imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=seed),
+    )
+
+
+def imputed_tables(
+    noisy: NoisyTables, mechanism: NoisyCounts, *, datasets: int, seed: int
+) -> Imputed:
+    """The imputed records of each dataset, from noisy counts, public settings and a seed alone."""
+    return impute(
+        noisy,
+        datasets=datasets,
+        classes=mechanism.classes,
+        sweeps=mechanism.sweeps,
+        seed=seed,
+    )
+
+
+def imputed_values(
+    schema: Schema, table: CountedTable, imputed: Imputed, seed: int
+) -> list[dict[str, Floats]]:
+    """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
+    streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
+    made = []
+    for codes, stream in zip(imputed.codes, streams, strict=True):
+        rng = np.random.default_rng(stream)
+        values: dict[str, Floats] = {}
+        for k, column in enumerate(table.columns):
+            values |= column.values(codes[:, k], rng)
+        for name in schema.synthesized:
+            if name not in values:
+                values |= _computed(schema, name, values)
+        made.append(values)
+    return made
+
+
+def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The values of a column that a sum or a lookup computes from others."""
+    (rule,) = schema.columns[name].rules
+    _, found = rule.settled(name, values, schema.columns, of_part=False)
+    length = len(next(iter(values.values())))
+    return {name: np.broadcast_to(np.asarray(found, dtype=np.float64), (length,)).copy()}
+
+
+def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
+    """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
+    table = noisy.table
+    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [0.0]
+    for q, (name, places) in enumerate(zip(table.names, table.sets, strict=True)):
+        labels = [table.columns[k].labels for k in places]
+        low, high = table.offsets[q], table.offsets[q + 1]
+        for cell in np.flatnonzero(table.possible[low:high]).tolist():
+            codes = np.unravel_index(cell, [len(of) for of in labels])
+            sets.append(name)
+            cells.append(cell)
+            words.append(", ".join(of[code] for of, code in zip(labels, codes, strict=True)))
+            counts.append(int(noisy.counts[low + cell]))
+            scales.append(float(noisy.scales[q]))
+    return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
+
+
+def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> NoisyTables:
+    """The noisy counts of a release; InputError where they are not those of its schema's cells."""
+    counts = np.zeros(len(table.possible), dtype=np.int64)
+    scales = np.ones(len(table.sets))
+    seen = 0
+    for q, name in enumerate(table.names):
+        own = frame.filter(pl.col("set") == name)
+        counts[table.offsets[q] + own["cell"].to_numpy()] = own["count"].to_numpy()
+        scales[q] = own["scale"][0]
+        seen += len(own)
+    if seen != table.possible.sum() or seen != len(frame) - 1:
+        raise InputError(
+            f"{COUNTS_FILE} has {len(frame)} rows, and the schema and measure make "
+            f"{table.possible.sum() + 1}. Take the files of one release."
+        )
+    records = int(frame.filter(pl.col("set") == OF_ALL)["count"][0])
+    return NoisyTables(table=table, counts=counts, scales=scales, laplace=laplace, records=records)

@@ -1,0 +1,163 @@
+"""The statement of a release from noisy counts of sets of columns [canonne2020]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pyvws._base.phrase import Phrase
+from pyvws.statement.accounting import Statement
+from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
+from pyvws.statement.relied_on import ReliesOn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCountsStatement(Statement):
+    """The facts of a release from noisy counts.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The cost of the noisy counts, once for all datasets; larger = less private. delta is 0 for
+        pure differential privacy.
+    neighbours : {"loo", "replace"}
+        The neighbours that the cost is for: one unit left out, or one replaced.
+    records : {"noisy", "public", "exact"}
+        Where the number of imputed records comes from.
+    columns_synthesized : tuple of str
+        The synthesized columns, in their order.
+    columns_numbered : tuple of str
+        The columns that number the synthetic records, in the place of ids.
+    proposed : bool
+        Whether the schema is under review, so that entries may come from the table.
+    cap : int
+        The most records of a unit that are counted.
+    noise : {"laplace", "gaussian"}
+        The kind of the discrete noise.
+    sets, cells : int
+        Sets of columns, and cells that are counted in all of them.
+    least_scale, largest_scale : float
+        Scales of the noise, in records; larger = more private.
+    rho : float, optional
+        The zero-concentrated differential privacy of Gaussian noise; larger = less private.
+    conversion : {"", "privacy-loss", "zcdp"}
+        How (epsilon, delta) follows from the noise.
+    public_seed : int
+        The seed of all that follows the counts.
+    public_settings : mapping of str to values
+        Settings that must have been chosen without the confidential data.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    records: str
+    columns_synthesized: tuple[str, ...]
+    columns_numbered: tuple[str, ...] = ()
+    proposed: bool
+    cap: int
+    noise: str
+    sets: int
+    cells: int
+    least_scale: float
+    largest_scale: float
+    rho: float | None
+    conversion: str
+    public_seed: int
+    public_settings: dict[str, Any]
+
+    @property
+    def guarantee(self) -> str:
+        """ "dp" or "approximate-dp"; "none" where the data had a part in the settings."""
+        if self.compared or self.proposed:
+            return "none"
+        return "approximate-dp" if self.delta else "dp"
+
+    @property
+    def draws_released(self) -> int:
+        """Each dataset is a draw of its own; all of them cost epsilon once."""
+        return self.datasets
+
+    @property
+    def _replaces(self) -> bool:
+        return self.neighbours == "replace"
+
+    @property
+    def _neighbours(self) -> str:
+        return "replace-one" if self._replaces else "leave-one-out"
+
+    def caveats(self, *, exact: bool = False) -> list[Phrase]:
+        applies = {
+            "counts-replaced": self._replaces,
+            "counts-left-out": not self._replaces,
+            "counts-once": True,
+            "counts-delta": self.delta > 0.0,
+            "counts-model": True,
+            "counts-unknown": True,
+            "counts-cap": self.unit is not None,
+            "other-releases": True,
+            "public-settings": True,
+            "records": self.records == "exact",
+            "public-records": self.records == "public",
+            "counts-records": self.records == "noisy",
+            "proposed": self.proposed,
+            "compared": self.compared,
+        }
+        values: dict[str, dict[str, Any]] = {
+            "counts-cap": {"cap": self.cap, "column": self.unit},
+            "counts-delta": {"delta": self.delta},
+        }
+        return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
+
+    def relies_on(self) -> ReliesOn:
+        return ReliesOn(
+            neighbours=self._neighbours,
+            engine=f"discrete-{self.noise}",
+            exact_draws=True,
+            public_settings=self.public_settings,
+        )
+
+    def ledger(self) -> list[LedgerEntry]:
+        return [
+            *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
+            LedgerEntry(Phrase("counts"), self.epsilon),
+        ]
+
+    def trusted(self) -> list[Phrase]:
+        return [Phrase("agency"), Phrase("noise-computation"), Phrase("public-seed")]
+
+    def _facts(self, round_up: bool) -> dict[str, Any]:
+        own = (self.epsilon, self.epsilon)
+        # Of pure noise the other neighbours follow; of another delta no figure would be comparable.
+        other = math.inf if self.delta else self.epsilon * (0.5 if self._replaces else 2.0)
+        both = ((other, other), own) if self._replaces else (own, (other, other))
+        if self.guarantee == "none":
+            both = ((math.inf, math.inf),) * 2
+        return {
+            **({"unit_column": self.unit} if self.unit is not None else {}),
+            "columns_synthesized": list(self.columns_synthesized),
+            **({"columns_numbered": list(self.columns_numbered)} if self.columns_numbered else {}),
+            "model": "classes",
+            "guarantee": self.guarantee,
+            "neighbours": self._neighbours,
+            "epsilon_per_dataset": figure(self.epsilon, round_up),
+            "epsilon_total": figure(self.epsilon, round_up),
+            "delta": self.delta,
+            "epsilon_by_neighbours": by_neighbours(*both, round_up),
+            "certified": (
+                None if self.guarantee == "none" else certified(self._neighbours, own, round_up)
+            ),
+            "number_of_rows": self.records,
+            "counts": {
+                "sets": self.sets,
+                "cells": self.cells,
+                "noise": self.noise,
+                "least_scale": self.least_scale,
+                "largest_scale": self.largest_scale,
+                "rho": self.rho,
+                "conversion": self.conversion or None,
+                "cap": self.cap,
+                "public_seed": self.public_seed,
+            },
+        }

@@ -1,0 +1,78 @@
+"""A table whose public cells are counted: what the counting reads of it, record by record.
+
+No refusal follows from the records: a value that the schema does not know is in no cell, and of a
+unit of more records than the cap the first ones count. The package says in confidential/ how many.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from pyvws.mechanisms.counts.coding import CountedColumn
+from pyvws.mechanisms.counts.sets import counted_table
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.plan.by_schema import family_of
+from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
+from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import native_levels, released_type
+
+
+def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
+    """The table as its cells are counted; InputError for a column that the table lacks."""
+    frame = open_frame(table, least=1)
+    plan = settings.plan.on(frame)
+    schema = cast(Schema, plan.schema)
+    mechanism = cast(NoisyCounts, settings.mechanism)
+    counted = counted_table(schema, cast(Any, mechanism.measure))
+    codes, values = counted.read(frame)
+    if schema.unit is not None:
+        units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
+        kept = places_in(np.asarray(units) + 1) < cast(int, mechanism.cap)
+        codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
+    shown = {}
+    for name in schema.synthesized:
+        column = schema.columns[name]
+        like = released_type(column, frame[name], by_schema=True)
+        kind: Any = "real" if column.days_since is None else "date"
+        if column.categorical:
+            kind = native_levels(column.coded_levels, like)
+        shown[name] = ReleasedColumn(
+            y=values.get(name, np.full(len(codes), np.nan)),
+            kind=kind,
+            written=partial(_written, schema, name, like),
+            days_since=column.days_since,
+        )
+    return ConfidentialTable(
+        plan=plan,
+        outcomes=tuple(_outcome(schema, one, values[one.name]) for one in counted.columns),
+        synthesized=shown,
+        drawn=(),
+        public={},
+        known=[],
+        released=plan.released,
+        implementation=frame.implementation,
+        ids={name: partial(schema.numbered, name) for name in schema.ids},
+        counted=CountedRecords(counted, codes),
+    )
+
+
+def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:
+    """A counted column as the run's summary knows columns: its values and the schema's family."""
+    patterns = schema.columns[column.name].model == "table"
+    design = pattern_design(schema, column.name) if patterns else None
+    family = family_of(schema, column.name, design)
+    return OutcomeColumn(column.name, y, family, np.empty((len(y), 0)), (), ())
+
+
+def _written(schema: Schema, name: str, like: Any, values: Any, _backend: Any) -> Any:
+    return schema.decoded(name, values[name], like=like, parts=values.get(part_of(name)))

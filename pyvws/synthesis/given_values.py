@@ -1,0 +1,97 @@
+"""Synthetic values that a fit brings along as y_rep, in the place of a family's prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.models.model import Draws
+from pyvws.models.sequence import DrawnColumn, draws_of
+from pyvws.plan.coded import OutcomeColumn
+from pyvws.posterior.draws import Y_REP
+from pyvws.tables.files.row_order import RowNumbers
+
+OWN_MODEL: Final = "own"
+"""The statement's word for the family of a fit that brings its synthetic values along."""
+
+
+def given_values(
+    columns: Sequence[DrawnColumn], draw: Draws, rows: RowNumbers | int
+) -> dict[str, Floats]:
+    """Synthetic values by column, in the table's coding, from y_rep of one draw (S = 1).
+
+    Row j stands for record rows[j]; a number stands for all records in their order. Raises
+    InputError for values that the column cannot have: nothing can draw them again.
+    """
+    values: dict[str, Floats] = {}
+    for one in columns:
+        own = (draws_of(draw, one.column) or draw)[Y_REP][0]
+        found = own if isinstance(rows, int) else own[rows]
+        finish = one.finish
+        finite = bool(np.isfinite(found).all())
+        if not finite or (
+            one.model is not None and one.model.whole_numbers and (found != np.floor(found)).any()
+        ):
+            kind = "whole numbers" if finite else "finite numbers"
+            raise InputError(
+                f"y_rep of column {one.column!r} has values that are not {kind}, as its model asks "
+                "for. Look at the program, or choose a model (--model) whose values it writes."
+            )
+        found = found + one.first
+        if finish is not None:
+            found = finish.rounded(found)
+            if np.any(finish.refused(found, values)):
+                raise InputError(
+                    f"y_rep of column {one.column!r} breaks its range or a rule, and "
+                    "nothing can draw them again. Let the fit draw within them, or widen them."
+                )
+            found = finish.settled(found, values)
+        values[one.column] = found
+    return values
+
+
+def check_given(outcome: OutcomeColumn) -> None:
+    """Raise InputError where the family would put the outcome on another scale than y_rep's."""
+    if not np.array_equal(outcome.encoded, outcome.y - outcome.first):
+        raise InputError(
+            f"y_rep is in the unit of column {outcome.name!r}, and its model puts the outcome on "
+            "another scale. Leave outcome_scale, outcome_centre, outcome_unit, range and squeeze "
+            "of the model out, or choose a model without them."
+        )
+
+
+def brings_values(run: Any) -> bool:
+    """Whether the fit brings synthetic values along, so that no family's prediction is used."""
+    return run.existing_fit is not None or (run.program is not None and run.program.predicts)
+
+
+def refuse_beside_given(run: Any) -> None:
+    """Raise InputError for settings of a prediction that a run with y_rep does not make."""
+    if not brings_values(run):
+        return
+    fewer = run.draws_per_release is not None and run.draws_per_release < run.datasets
+    asked = {
+        "draws_per_release": fewer,
+        "records": run.records is not None,
+        "sampling": run.sampling != "independent",
+    }
+    given = [name for name, holds in asked.items() if holds]
+    if given:
+        raise InputError(
+            f"y_rep has one synthetic value for each record and draw, so {', '.join(given)} cannot "
+            "be had. Leave it out."
+        )
+
+
+def refuse_without_order(run: Any) -> None:
+    """Raise InputError for a run whose settings have an entry for each record, in their order."""
+    program = run.program is not None and any(np.ndim(value) for value in run.program.data.values())
+    if program or run.existing_fit is not None or run.mechanism.facts.weights_source == "outside":
+        raise InputError(
+            "Given weights, a fit made elsewhere and the arrays of a Stan program's data stand in "
+            "the order of the records, and the frame's engine keeps none. Give a table in memory."
+        )

@@ -1,0 +1,188 @@
+"""A fit made elsewhere as the one fit of a run: its bounds, and its weights as a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
+from pyvws._base.setting import setting
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
+from pyvws.bounds.lipschitz import LipschitzBounds
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import InputError
+from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.models.sequence import joint_draws
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import Y_REP, Posterior
+from pyvws.synthesis.existing_fit import ExistingFit
+from pyvws.synthesis.fit_sources import FitProgress
+
+Fits = ExistingFit | Mapping[str, ExistingFit] | None
+
+EXISTING_FIT: Final = setting(
+    None,
+    "A fit made elsewhere, or one of each column by its name: its y_rep are released.",
+    more="As `vws.from_arviz` and the like read it. Its weights are the mechanism, and its log_lik "
+    "is bounded; nothing is fitted.",
+    option=False,
+    in_steps=False,
+)
+"""The setting `existing_fit` of a run."""
+
+OUTSIDE: Final = "outside"
+"""The statement's word for the engine of a fit made elsewhere."""
+
+_TOTAL: Final = "log_lik_total"  # What the chains of such a fit are compared by.
+
+
+def fits_by_column(fit: Any, columns: Sequence[str]) -> dict[str, ExistingFit]:
+    """The fit of each column in their order; InputError for fits that are not these columns'."""
+    given = dict(fit) if isinstance(fit, Mapping) else dict.fromkeys(columns[:1], fit)
+    if sorted(given) != sorted(columns):
+        raise InputError(
+            f"existing_fit must have a fit for each of {', '.join(columns)}, by the column's name. "
+            "A column with missing values, points of mass or groups takes none."
+        )
+    return {name: given[name] for name in columns}
+
+
+def check_fits(fit: Any) -> tuple[ExistingFit, ...]:
+    """The fits that a run was given; InputError unless they can be released together."""
+    fits = tuple(fit.values()) if isinstance(fit, Mapping) else (fit,)
+    if not fits or not all(isinstance(one, ExistingFit) for one in fits):
+        raise InputError(
+            "existing_fit must be an ExistingFit, as vws.from_arviz or vws.from_log_lik gives it, "
+            "or a mapping of columns to such fits."
+        )
+    if any(one.y_rep is None for one in fits):
+        raise InputError(
+            "A release from a fit made elsewhere needs its predictive draws. Give y_rep when you "
+            "read the fit."
+        )
+    if len({one.log_lik.shape for one in fits}) > 1:
+        raise InputError(
+            "The fits differ in their numbers of draws or records. Read the same number of draws "
+            "of each, from the same records."
+        )
+    if len({None if one.weights is None else one.weights.tobytes() for one in fits}) > 1:
+        raise InputError(
+            "The fits differ in their weights, and a record has one weight. Make them all under "
+            "the same weights."
+        )
+    return fits
+
+
+def mechanism_of(run: Any) -> Any:
+    """The mechanism of a run: that of its settings, or what the weights of its fits are."""
+    if run.existing_fit is None:
+        return run.mechanism
+    weights = check_fits(run.existing_fit)[0].weights
+    made = Unweighted() if weights is None else GivenWeights(weights)
+    _refuse_beside_fit(run, made)
+    return made
+
+
+def _refuse_beside_fit(run: Any, made: Any) -> None:
+    """Raise InputError for settings of a fit that a run with a fit made elsewhere does not make."""
+    asked = {
+        "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), made),
+        "engine": run.engine != "native",
+        "program": run.program is not None,
+        **{name: bool(getattr(run, name)) for name in ("reweight", "downscale", "epsilon", "unit")},
+    }
+    given = [name for name, holds in asked.items() if holds]
+    if given:
+        raise InputError(
+            f"A fit made elsewhere has its weights and its draws, so {', '.join(given)} cannot be "
+            "had here. Leave it out; for other weights fit again where the fit was made."
+        )
+
+
+def outside_caveats(fit: Any) -> tuple[Phrase, ...]:
+    """What a statement says of a fit made elsewhere; empty without one."""
+    if fit is None:
+        return ()
+    known = all(one.y_rep_from == "parameters" for one in check_fits(fit))
+    return (Phrase("outside-fit"), *(() if known else (Phrase(UNKNOWN),)))
+
+
+UNKNOWN: Final = "unknown-predictions"
+"""Key of the caveat on synthetic values of unknown origin, under which nothing is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideSource:
+    """Fits made elsewhere, one a column, as the source of the one fit of a run.
+
+    Their bounds are joint: over all pairings of the columns' draws.
+    """
+
+    fits: Mapping[str, ExistingFit]
+    threshold: float = 1.0
+    units: None = None
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: FitProgress | None,
+        clamp: Clamp | None = None,
+        previous: Posterior | None = None,
+    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+        """As `FitSource.sample`, but only under the weights that the fits have."""
+        first = next(iter(self.fits.values()))
+        own = np.ones(first.log_lik.shape[1]) if first.weights is None else first.weights
+        if clamp is not None or not np.array_equal(weights, own):
+            raise InputError(
+                "A fit that was made elsewhere cannot be fitted again here. Take its reweight or "
+                "lipschitz_weights, fit it under them where it was made, and read that fit."
+            )
+        bounds, _ = blockwise_joint_bounds(
+            [_terms(one.log_lik) for one in self.fits.values()],
+            draws=len(first.log_lik),
+            weights=np.ones_like(own),
+            exponents=None,
+            threshold=self.threshold,
+        )
+        maxima = np.zeros(len(own))
+        used = own > 0
+        maxima[used] = bounds.by_record[used] / own[used]
+        return self._posterior(), bounds, maxima
+
+    def _posterior(self) -> Posterior:
+        draws = {
+            name: {_TOTAL: one.log_lik.sum(axis=1), Y_REP: one.y_rep}
+            for name, one in self.fits.items()
+        }
+        fits = list(self.fits.values())
+        chains = fits[0].chains if len({one.chains for one in fits}) == 1 else 1
+        totals = np.column_stack([one.log_lik.sum(axis=1) for one in fits])
+        each: Any = draws if len(draws) > 1 else next(iter(draws.values()))
+        return Posterior(
+            draws=joint_draws(each) if len(draws) > 1 else each,
+            chains=chains,
+            diagnostics=diagnose(totals.reshape(chains, -1, len(fits)), 0),
+            seconds=0.0,
+            engine=OUTSIDE,
+        )
+
+
+def _terms(log_lik: Floats) -> ColumnTerms:
+    """The terms (S, N) of a column, weights included, as the joint bounds read them."""
+    S, N = log_lik.shape
+    return ColumnTerms(
+        blocks=lambda: iter([(slice(0, S), slice(0, N), lambda: log_lik)]),
+        at=lambda places: log_lik[:, places],
+        cell_of_record=np.arange(N),
+        n_cells=N,
+    )

@@ -1,0 +1,1 @@
+"""What columns are predicted by: R's designs and public ones, patterns, cells and units."""

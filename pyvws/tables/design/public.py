@@ -1,0 +1,216 @@
+"""A design matrix whose coding is public: it follows from a schema, never from the records.
+
+Levels are those of the schema, whether a record has them or not, and numbers enter on a public
+scale. So a row's coding depends on the row's own values alone, and the same holds for synthetic
+rows. Nothing checks the rank: a level that no record has gives a column of zeros, for which the
+families have proper priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
+from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.expressions import Expression, Token
+from pyvws.tables.schema.factors import Factor
+from pyvws.tables.schema.formula import ReadFormula, read_formula
+from pyvws.tables.schema.schema import Schema
+
+_POINTS: Final = 257  # Of a number's range, where a call such as log(x) is looked at.
+_TRUTH: Final = ("FALSE", "TRUE")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicScale:
+    """Numbers (N, k) on a public scale: (x - `middle`) / `half`, each of shape (k,)."""
+
+    middle: Floats
+    half: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDesign:
+    """The design of one synthesized column: K columns, their `names` as R's ``model.matrix`` has.
+
+    Attributes
+    ----------
+    predictors : tuple of str
+        Columns that the design reads.
+    names : tuple of str
+        Names of the K columns, such as "(Intercept)", "sexm", "age" and "sexm:age".
+    """
+
+    predictors: tuple[str, ...]
+    names: tuple[str, ...]
+    read: ReadFormula
+    columns: Mapping[str, Column]
+    codings: tuple[Factor | PublicScale, ...]
+    formula: str
+
+    def matrix(self, values: Mapping[str, Any], *, n: int | None = None) -> Floats:
+        """The matrix (N, K) of coded predictors, each (N,) as `Schema.coded` gives them.
+
+        Parameters
+        ----------
+        values : mapping of str to array_like of shape (N,)
+            Codes 1 to L of categories, and numbers; other columns than the predictors may be there.
+        n : int, optional
+            The number of rows, for a design without predictors.
+
+        Raises
+        ------
+        InputError
+            For a term that has no finite value in some row.
+        """
+        coded = {name: np.asarray(values[name], dtype=np.float64) for name in self.predictors}
+        N = len(next(iter(coded.values()))) if coded else n
+        if N is None:
+            N = len(next(iter(values.values())))
+        variables = self._variables(coded, N)
+        for expression, variable in zip(self.read.variables, variables, strict=True):
+            if not (isinstance(variable, Factor) or np.isfinite(variable).all()):
+                raise InputError(
+                    f"formula {self.formula!r} gives missing or infinite values in "
+                    f"{expression.label!r}. Change the term, or give the column a range."
+                )
+        return assembled(self.read, variables, N, self.formula)[0]
+
+    def _variables(self, values: Mapping[str, Floats], n: int) -> list[Any]:
+        within = {
+            name: _within(self.columns[name], _raw(self.columns[name], values[name]))
+            for name in self.predictors
+        }
+        variables = []
+        for expression, coding in zip(self.read.variables, self.codings, strict=True):
+            single = ReadFormula(False, (expression,), ())
+            (variable,) = evaluated(single, within, n, self.formula, single=True)
+            if isinstance(coding, PublicScale):
+                variable = (variable - coding.middle) / coding.half
+            else:
+                variable = Factor(coding.levels, variable.coded_by(coding.levels))
+            variables.append(variable)
+        return variables
+
+
+def public_design(schema: Schema, name: str) -> PublicDesign | PatternDesign:
+    """The design of a synthesized column's predictors by what is public of them.
+
+    Categories have treatment contrasts on the schema's levels, or on the intervals of their cut
+    points. A number x is (x - middle) / half
+    width of its range, or (x - centre) / width of its scale. In a formula, a call of one number
+    such as log(age) or I(age^2) is scaled in the same way, by the lowest and highest value that the
+    call has over the range.
+
+    Raises InputError for a number without range and scale, and for a term that reads other rows,
+    such as poly(age, 2), or several columns. A column of model "table" has `pattern_design`.
+    """
+    column = schema.columns[name]
+    if column.model == "table":
+        return pattern_design(schema, name)
+    predictors = schema.predictors_of(name)
+    if column.formula is None:
+        variables = tuple(Expression([Token("quoted", predictor)]) for predictor in predictors)
+        terms = tuple((place,) for place in range(len(variables)))
+        read, formula = ReadFormula(True, variables, terms), f"of {name}"
+    else:
+        read, formula = read_formula(column.formula), column.formula
+    columns = {predictor: schema.columns[predictor] for predictor in predictors}
+    for other, entries in columns.items():
+        if not (entries.categorical or entries.range or entries.scale):
+            raise InputError(
+                f"Column {other!r} is a predictor of {name!r}, and its scale is not public. Give "
+                "it range = [lowest, highest], scale = [centre, width], or levels; or give "
+                f"{name!r} other predictors."
+            )
+    codings = tuple(_coding(expression, columns, formula) for expression in read.variables)
+    first = [
+        Factor(own.levels, np.zeros(1, np.intp)) if isinstance(own, Factor) else own.middle[None, :]
+        for own in codings
+    ]
+    names = assembled(read, first, 1, formula)[1]
+    return PublicDesign(predictors, names, read, columns, codings, formula)
+
+
+def _is_plain(expression: Expression) -> bool:
+    return expression.label.strip("`") in expression.columns
+
+
+def _raw(column: Column, values: Floats) -> Any:
+    """The column for a formula: a pandas Categorical of the public bands, or the numbers."""
+    if not column.categorical:
+        return values
+    import pandas as pd
+
+    names, place = bands(column)
+    empty = "NA" if "NA" not in names else "(empty)"
+    labels = [empty if name is None else name for name in names]
+    return pd.Categorical.from_codes(place[values.astype(np.intp) - 1], labels)
+
+
+def _within(column: Column, values: Any) -> Any:
+    """Numbers moved into their public range, and missing ones to the middle of their scale.
+
+    The category of a number's parts, beside it in the design, tells them apart.
+    """
+    if column.categorical:
+        return values
+    known = np.where(np.isnan(values), _scale(column)[0], values)
+    return np.clip(known, *column.range) if column.range else known
+
+
+def _coding(
+    expression: Expression, columns: Mapping[str, Column], formula: str
+) -> Factor | PublicScale:
+    """The levels or the scale of a variable, from the public values of the one column it reads."""
+    if len(expression.columns) != 1:
+        raise InputError(
+            f"formula has {expression.label!r}, which does not read exactly one column. Write a "
+            "product as a:b, or make the column in the table first."
+        )
+    (name,) = expression.columns
+    column = columns[name]
+    if column.categorical:
+        values = np.arange(1.0, len(column.coded_levels) + 1)
+    else:
+        centre, width = _scale(column)
+        if _is_plain(expression):
+            return PublicScale(np.array([centre]), np.array([width]))
+        values = np.linspace(centre - width, centre + width, _POINTS)
+    read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}
+    (variable,) = evaluated(read, raw, len(values), formula, single=True)
+    if not all(of_own_row(read, [variable], raw, len(values), formula)):
+        raise InputError(
+            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
+            "of a record's own values, such as I(x^2) for poly(x, 2)."
+        )
+    if isinstance(variable, Factor):
+        if not (column.categorical or variable.levels == _TRUTH):
+            raise InputError(
+                f"formula has {expression.label!r}, whose levels come from the records. Give "
+                f"column {name!r} levels in the schema."
+            )
+        return variable
+    low, high = variable.min(axis=0), variable.max(axis=0)
+    if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+        raise InputError(
+            f"formula has {expression.label!r}, which is constant, missing or infinite within the "
+            f"public values of column {name!r}. Change the term, or the column's range."
+        )
+    return PublicScale((low + high) / 2.0, (high - low) / 2.0)
+
+
+def _scale(column: Column) -> tuple[float, float]:
+    """Centre and width of a number on its public scale."""
+    if column.scale is not None:
+        return column.scale
+    assert column.range is not None
+    low, high = column.range
+    return low + (high - low) / 2.0, (high - low) / 2.0

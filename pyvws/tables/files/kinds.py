@@ -1,0 +1,101 @@
+"""What the cells of a column are, and those cells as labels, as floats or as days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files.labels import EPOCH, label_of, moved
+
+_KINDS = {"i": "integer", "u": "integer", "f": "floating", "b": "boolean"}
+
+
+def kind_of(column: nw.Series[Any]) -> str:
+    """What a column's Python objects or its categories are; empty for a type of its own."""
+    import pandas as pd
+
+    native = column.to_native()
+    kind = getattr(native, "dtype", None)
+    if isinstance(kind, pd.CategoricalDtype):
+        return pd.api.types.infer_dtype(kind.categories, skipna=True)
+    if kind == np.dtype(object):
+        return pd.api.types.infer_dtype(native, skipna=True)
+    if column.dtype == nw.Categorical and column.implementation.is_pyarrow():
+        return _KINDS.get(np.dtype(native.type.value_type.to_pandas_dtype()).kind, "")
+    return ""
+
+
+def has_labels(column: nw.Series[Any]) -> bool:
+    """Whether a column holds text, categories, or Python's objects of several such kinds."""
+    if column.dtype == nw.Object:
+        return kind_of(column) in ("boolean", "integer", "floating", "mixed-integer")
+    return column.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def holds_numbers(column: nw.Series[Any]) -> bool:
+    """Whether a column's type is one of numbers, or of Python's decimals as objects."""
+    if column.dtype == nw.Object:
+        return kind_of(column) == "decimal"
+    return column.dtype.is_numeric()
+
+
+def holds_dates(column: nw.Series[Any]) -> bool:
+    """Whether a column's type is one of dates, or of Python's dates as objects."""
+    if column.dtype == nw.Object:
+        return kind_of(column) == "date"
+    return column.dtype in (nw.Date, nw.Datetime)
+
+
+def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
+    """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text."""
+    import pandas as pd
+
+    if column.dtype in (nw.Int128, nw.UInt128) or (
+        column.dtype.is_integer() and column.null_count()
+    ):
+        column = column.cast(nw.String)  # pandas would turn large integers into rounded floats.
+    native = column.to_native()
+    cells = native if column.implementation.is_pandas() else native.to_pandas()
+    try:
+        places, values = pd.factorize(cells)
+    except TypeError:
+        raise InputError(
+            f"Column {column.name!r} has cells that are no labels. Turn them into text."
+        ) from None
+    return places, [label_of(value) for value in values]
+
+
+def floats_of(column: nw.Series[Any]) -> Floats:
+    """A column of numbers as floats (N,), NaN where empty: of a decimal the float nearest to it."""
+    if column.dtype.is_decimal():
+        column = column.cast(nw.String)  # Arrow's own cast rounds twice.
+    if column.dtype.is_integer() and column.implementation.is_pyarrow():
+        return np.asarray(column.to_numpy(), np.float64)  # Arrow's own cast refuses 2^53 + 1.
+    return np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy(), np.float64)
+
+
+def days_of(column: nw.Series[Any], start: str) -> Floats:
+    """Days (N,) since `start` of a column that `holds_dates`, NaN where a cell is empty.
+
+    Raises InputError for times of the day, and for dates of a time zone.
+    """
+    dates = column.to_polars()
+    if isinstance(dates.dtype, pl.Datetime):
+        if dates.dtype.time_zone is not None:
+            raise InputError(
+                f"Column {column.name!r} has times of a time zone. Turn them into dates of one "
+                "calendar."
+            )
+        times = int((dates != dates.dt.truncate("1d")).sum())
+        if times:
+            raise InputError(
+                f"Column {column.name!r} has {times} times of the day. Turn them into dates, or "
+                "into numbers such as seconds since a public start."
+            )
+    days = dates.cast(pl.Date).to_physical().cast(pl.Float64).fill_null(float("nan"))
+    return np.asarray(moved(days.to_numpy(), EPOCH, start), dtype=np.float64)

@@ -1,0 +1,102 @@
+"""Cells and levels as text, and the numbers and dates that text spells; dates as whole days."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import told
+from pyvws.errors import InputError
+
+_ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+EPOCH: Final = "1970-01-01"
+_DAYS: Final = (date.min.toordinal(), date.max.toordinal())
+
+
+def label_of(value: Any) -> str:
+    """A level or cell as text: "true" or "false", a whole number without a point, text as it is.
+
+    A decimal loses the zeros at its end, and a date and time at midnight is its date.
+
+    Raises InputError for text that is no Unicode, which no file can hold.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, (float, np.floating)):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    text = str(value)
+    if isinstance(value, Decimal):
+        whole, point, digits = format(value, "f").partition(".")
+        text = (whole + point + digits.rstrip("0")).removesuffix(".")
+    elif isinstance(value, datetime):
+        text = text.removesuffix(" 00:00:00")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError("A level has a character that is no Unicode. Recode the text.") from None
+    return text
+
+
+def as_number(label: str) -> float | None:
+    """The finite number that a label spells, or None; 1_000 is no number, as in a file."""
+    try:
+        number = float(label)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) and "_" not in label else None
+
+
+def iso_date(value: Any, name: str) -> str:
+    """A date as ISO text; InputError for a value that is neither a date nor such text."""
+    if isinstance(value, str) and as_days(value, value) == 0.0:
+        return value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    raise InputError(f"{name} must be a date such as 2000-12-31. Got {told(value)}.")
+
+
+def as_days(text: str, start: str) -> float | None:
+    """Days from the date `start` to the one that ISO text such as 2000-12-31 names, or None."""
+    if not _ISO.fullmatch(text):
+        return None
+    try:
+        return float(date.fromisoformat(text).toordinal() - date.fromisoformat(start).toordinal())
+    except ValueError:  # Such as 2000-02-31.
+        return None
+
+
+def iso_of(days: float, start: str) -> str:
+    """ISO text of the date that lies whole `days` after `start`."""
+    return str(np.datetime64(start, "D") + np.timedelta64(int(days), "D"))
+
+
+def moved(days: Any, start: str, to: str) -> Any:
+    """Days (N,) since `to` of dates given as days since `start`."""
+    return days + (date.fromisoformat(start) - date.fromisoformat(to)).days
+
+
+def days_or_number(value: Any, start: str, name: str) -> Any:
+    """Days from `start` to a date; a whole number of days as it is. InputError for other values."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        low, high = (day - date.fromisoformat(start).toordinal() for day in _DAYS)
+        if not (low <= value <= high and float(value).is_integer()):
+            raise InputError(f"{name} must be dates such as 2000-12-31. Got {told(value)}.")
+        return float(value)
+    return as_days(iso_date(value, name), start)
+
+
+def days_or_empty(column: pl.Series, start: str) -> pl.Series | None:
+    """Days (N,) since `start` of dates or of text, empty where a cell is no date.
+
+    None for a column of another type.
+    """
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        column = column.cast(pl.String).str.to_date("%Y-%m-%d", strict=False)
+    if column.dtype != pl.Date and not isinstance(column.dtype, pl.Datetime):
+        return None
+    return moved(column.cast(pl.Date).to_physical().cast(pl.Float64), EPOCH, start)

@@ -1,0 +1,421 @@
+"""Read and write tables on disk: csv, parquet and Arrow files, and folders of such parts."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+from urllib.parse import unquote
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import positions
+from pyvws.errors import InputError
+from pyvws.tables.files.headers import placed
+from pyvws.tables.files.hidden_values import without_hidden
+
+# The errors that a damaged file raises. A panic of polars is no Exception.
+UNREADABLE: Final = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ValueError,
+    OSError,
+)
+
+COLUMN_SUFFIXES: Final = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_BYTES_STORED = 8  # A rough size of one cell in a file.
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+CSV_NULLS: Final = ["", "NA"]
+FORMATS: Final = ("csv", "parquet", "arrow")
+_CSV_RULE = "A csv must be UTF-8 with commas and a header."
+_PARTS_RULE = (
+    "The parts of a folder need the same columns, and each part must be whole. Name one file, or a "
+    "folder of one table's parts."
+)
+_OTHER_SEPARATORS = (";", "\t", "|")
+_MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
+_SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "csv", **COLUMN_SUFFIXES}
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table read from a file.
+
+    `frame` has inferred types. `as_written` holds the same rows with csv cells as text, so that a
+    column passed through keeps its zeros and spelling. `format` is one of `FORMATS`. `sha256` is
+    the digest that `file_digest` gives for the file or folder.
+    """
+
+    frame: pl.DataFrame
+    as_written: pl.DataFrame
+    format: str
+    sha256: str
+
+    @property
+    def spelled(self) -> pl.DataFrame:
+        """`frame` with whole numbers as text where some cell is more than its number, as 007 is.
+
+        So a code keeps the zeros in front of it.
+        """
+        return spelled(self.frame, self.as_written)
+
+    def with_text(self, names: Collection[str]) -> pl.DataFrame:
+        """`spelled`, with all whole numbers of the columns `names` as text.
+
+        So a category may have levels of text that no record of the file has.
+        """
+        return spelled(self.frame, self.as_written, names)
+
+
+def spelled(
+    frame: pl.DataFrame, written: pl.DataFrame, as_text: Collection[str] = ()
+) -> pl.DataFrame:
+    """A frame with whole numbers as they are `written`, where a cell is more than its number.
+
+    Those of the columns `as_text` are always text, if they are written as text.
+    """
+    kept = []
+    for name in frame.columns:
+        number, text = frame[name], written[name]
+        if number.dtype.is_integer() and text.dtype == pl.String:
+            text = text.set(number.is_null(), None)
+            if name in as_text or not text.equals(number.cast(pl.String)):
+                kept.append(text)
+    return frame.with_columns(kept)
+
+
+def read_table(path: Path) -> TableFile:
+    """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
+
+    Cells of a .txt or .tsv stand between commas, tabs or single spaces, as R's write.table leaves
+    them; the header shows which. A folder's parts are parquet or Arrow IPC files, in the order of
+    their names. The function raises InputError if the file or folder cannot be read.
+    """
+    kind = file_kind(path)
+    with readable(path, kind):
+        digest = file_digest(path)
+        if kind == "csv":
+            content = path.read_bytes()
+            given = csv_layout(io.BytesIO(content), path.name)
+            records = given["n_rows"]
+            as_written = pl.read_csv(content, infer_schema=False, **given)
+            frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
+        else:
+            refuse_damaged(path, kind)
+            frame = as_written = scan_columns(path, kind).collect()
+            records = frame.height
+    if not frame.height == as_written.height == records:
+        raise InputError(
+            f"{path.name}: pyvws cannot tell the rows apart. Check the file's quotes and line ends."
+        )
+    return TableFile(frame, as_written, kind, digest)
+
+
+@contextmanager
+def readable(path: Path, kind: str) -> Iterator[None]:
+    """Turn the errors of a missing or damaged file into InputError, without its reader's words."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (*UNREADABLE, csv.Error) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise _out_of_reach(path, error) from None
+        rule = (
+            _CSV_RULE
+            if kind == "csv"
+            else _PARTS_RULE
+            if path.is_dir()
+            else "Write the file again."
+        )
+        if isinstance(error, UnicodeDecodeError):
+            rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
+        message = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
+        raise InputError(message) from None
+
+
+def _out_of_reach(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{path}: cannot be read ({error.strerror}). Check the file's name and rights."
+    )
+
+
+def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
+    """Write a polars frame in one of `FORMATS`: the cells, and nothing else that memory holds."""
+    if format == "csv":
+        frame.write_csv(path)
+    elif format == "parquet":
+        without_hidden(frame).write_parquet(path)
+    else:
+        bare = without_hidden(frame)
+        bare.write_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())
+
+
+def file_kind(path: Path) -> str:
+    """The format of a file, one of `FORMATS`, by its name; a folder has the format of its parts.
+
+    The function raises InputError for another format, or where there is no file.
+    """
+    kind = _SUFFIXES.get(path.suffix.lower())
+    if os.path.isdir(path) and kind != "csv":
+        return folder_kind(path)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise _out_of_reach(path, error) from None
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path}: is a folder or a pipe. Name a file.")
+    if kind is None:
+        raise InputError(
+            f"{path.name}: the name must end in .csv, .txt, .tsv, .parquet, .arrow or .feather. "
+            "Save other formats as one of these, or read them with pandas or R and call "
+            "vws.synthesize."
+        )
+    return kind
+
+
+def csv_layout(file: BinaryIO, name: str) -> dict[str, Any]:
+    """How polars reads a csv: by the names of its header, the character between cells, its records.
+
+    The function raises InputError as `separator_of` and `refuse_uneven_rows` do.
+    """
+    mark = separator_of(file, name)
+    records = refuse_uneven_rows(file, name, mark)
+    file.seek(0)
+    return {"new_columns": csv_header(file, mark), "separator": mark, "n_rows": records}
+
+
+def separator_of(file: BinaryIO, name: str) -> str:
+    """The character between the cells of a text file; the call goes back to the file's start.
+
+    In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
+    Raises InputError where neither commas nor tabs part the header, and another character does.
+    """
+    _refuse_utf16(file, name)
+
+    def cells(mark: str) -> int:
+        width = len(csv_header(file, mark))
+        file.seek(0)
+        return width
+
+    read = [","] if name.lower().endswith(".csv") else list(_MARKS)
+    if max(cells(mark) for mark in read if mark != " ") > 1:
+        return max(read, key=cells)
+    other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells)
+    if cells(other) > 1:
+        spelling = "a tab" if other == "\t" else f"{other!r}"
+        raise InputError(
+            f"{name}: {spelling} stands between the cells. A .csv needs commas, and a .txt or .tsv "
+            "commas, tabs or single spaces, with points in numbers. Read the file with "
+            f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
+            "read.csv2 in R, and write the table again."
+        )
+    return max(read, key=cells)
+
+
+def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
+    """The first row of a csv that is not empty; the call reads the file up to this row.
+
+    polars would leave each quote within a name doubled.
+    """
+    lines = (line.decode("utf-8-sig") for line in file)
+    return next(filter(None, csv.reader(lines, delimiter=separator)), [])
+
+
+def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
+    """Raise InputError for a repeated header or uneven rows of a csv; return the number of records.
+
+    polars would silently rename a repeated header and fill short rows. Empty lines at the end of a
+    table of several columns are no records.
+    """
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    try:
+        rows = csv.reader(text, delimiter=separator)
+        header = next(filter(None, rows), [])
+        # An empty line is an empty cell in a table of one column, and a short row in others.
+        cells = np.array([len(row) for row in rows], dtype=np.intp)
+    finally:
+        text.detach()  # The caller closes the file.
+    twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
+    if twice:
+        raise InputError(
+            f"{name}: column names must differ. The header gives names twice: "
+            f"{placed(twice, header)}. Rename these columns, or add the header."
+        )
+    if len(header) > 1:
+        cells = cells[: len(np.trim_zeros(cells, "b"))]
+    uneven = np.maximum(cells, 1) != len(header)
+    if header and uneven.any():
+        raise InputError(
+            f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
+            f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "
+            "quotes."
+        )
+    return len(uneven)
+
+
+def _refuse_utf16(file: BinaryIO, name: str) -> None:
+    """Raise InputError where a csv starts as UTF-16: with its mark or a two-byte ASCII letter."""
+    start = file.read(4)
+    file.seek(0)
+    halves = {start[::2], start[1::2]}
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked or (b"\0\0" in halves and len(halves) == 2):
+        raise InputError(
+            f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save the file as "
+            "CSV UTF-8, or run iconv -f UTF-16 -t UTF-8."
+        )
+
+
+def scan_columns(path: Path, kind: str) -> pl.LazyFrame:
+    """A plan to read a parquet or arrow file, or a folder's parts in the order of their names.
+
+    Inner folders named key=value, as Hive and Spark write them, make a column: of whole numbers
+    where all values are whole numbers, of text otherwise. The function raises one of `UNREADABLE`
+    where parts have unlike columns. polars alone would find unlike columns only while reading.
+    """
+    parts = table_parts(path)
+    scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+    schemas = [dict(scan(part, glob=False).collect_schema()) for part in parts]
+    if any(schema != schemas[0] for schema in schemas):
+        raise pl.exceptions.SchemaError("the parts have other columns")
+    keyed: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+    for part in parts:
+        folders = part.relative_to(path).parts[:-1]
+        named = (name.partition("=") for name in folders if "=" in name)
+        keyed.setdefault(tuple((key, unquote(value)) for key, _, value in named), []).append(part)
+    values = {pair for pairs in keyed for pair in pairs if pair[1] != _HIVE_NULL}
+    text = {key for key, value in values if not _WHOLE.fullmatch(value)}
+    plans = []
+    for pairs, files in keyed.items():
+        plan = scan(files, glob=False, hive_partitioning=False)
+        columns = [
+            pl.lit(None if value == _HIVE_NULL else value, pl.String)
+            .cast(pl.String if key in text else pl.Int64)
+            .alias(key)
+            for key, value in pairs
+        ]
+        plans.append(plan.with_columns(columns) if columns else plan)
+    return pl.concat(plans)
+
+
+def refuse_damaged(path: Path, kind: str) -> None:
+    """Read a file or a folder's parts once in steps, and raise one of `UNREADABLE` for damage.
+
+    pyarrow reads the parts, because polars panics on some damaged files and prints what its threads
+    were doing. The function skips a part with a type that pyarrow does not know.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    for part in table_parts(path):
+        try:
+            if kind == "parquet":
+                with parquet.ParquetFile(part) as columns:
+                    _refuse_schema(columns.schema_arrow)
+                    rows = sum(batch.num_rows for batch in columns.iter_batches())
+                    if rows != columns.metadata.num_rows:
+                        raise ValueError("rows are missing")
+            else:
+                with pa.OSFile(str(part)) as file, ipc.open_file(file) as batches:
+                    _refuse_schema(batches.schema)
+                    for place in range(batches.num_record_batches):
+                        batches.get_batch(place).validate(full=True)
+        except pa.ArrowNotImplementedError:
+            continue  # The part has a type that only polars reads.
+        except pa.ArrowException as error:
+            raise ValueError(type(error).__name__) from None
+
+
+def rows_and_columns(path: Path, kind: str) -> tuple[int, int]:
+    """Numbers of rows and columns from the parts' own notes; one of `UNREADABLE` if that fails.
+
+    Columns made of folders' names do not count. For a part with a type that pyarrow does not know,
+    the size on disk gives a rough number of cells, which count as rows of one column.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    rows, width, first_column = 0, 1, ipc.IpcReadOptions(included_fields=[0])
+    for part in table_parts(path):
+        try:
+            if kind == "parquet":
+                with parquet.ParquetFile(part) as columns:
+                    rows += max(0, columns.metadata.num_rows)
+                    width = max(width, columns.metadata.num_columns)
+            else:
+                with pa.memory_map(str(part)) as file:
+                    width = max(width, len(ipc.open_file(file).schema))
+                    batches = ipc.open_file(file, options=first_column)
+                    places = range(batches.num_record_batches)
+                    rows += sum(batches.get_batch(place).num_rows for place in places)
+        except pa.ArrowNotImplementedError:  # A type that only polars reads.
+            rows += part.stat().st_size // _BYTES_STORED
+        except pa.ArrowException as error:
+            raise ValueError(type(error).__name__) from None
+    return rows, width
+
+
+def _refuse_schema(schema: Any) -> None:
+    """Raise ValueError for a repeated column name, or a type that no table of records has."""
+    from pyarrow import types
+
+    strange = types.is_run_end_encoded, types.is_union, types.is_decimal256, _is_interval
+    if len(set(schema.names)) < len(schema.names):
+        raise ValueError("names are given twice")
+    if any(is_one(field.type) for field in schema for is_one in strange):
+        raise ValueError("a type is not supported")
+
+
+def _is_interval(kind: Any) -> bool:
+    return str(kind).endswith("interval")  # pyarrow has no name for two interval types.
+
+
+def folder_kind(path: Path) -> str:
+    """The kind of a folder's parts, "parquet" or "arrow"; InputError unless all have one kind."""
+    kinds = sorted({COLUMN_SUFFIXES[part.suffix.lower()] for part in table_parts(path)})
+    if len(kinds) != 1:
+        raise InputError(
+            f"{path.name}: a folder needs parts of one kind, all .parquet or all .arrow. The "
+            f"folder has {' and '.join(kinds) or 'none'}."
+        )
+    return kinds[0]
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file. For a folder: sha256 of the lines that sha256sum prints for its parts."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.relative_to(path)}\n" for part in table_parts(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def table_parts(path: Path) -> list[Path]:
+    """The parts of a table: the file itself, or a folder's parquet and Arrow files not hidden."""
+    if not path.is_dir():
+        return [path]
+    inside = sorted(part for part in path.rglob("*") if part.is_file())
+    return [
+        part
+        for part in inside
+        if part.suffix.lower() in COLUMN_SUFFIXES
+        and not any(name[0] in "._" for name in part.relative_to(path).parts)
+    ]

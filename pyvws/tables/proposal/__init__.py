@@ -1,0 +1,1 @@
+"""What might be public of a table, proposed from its records for review."""

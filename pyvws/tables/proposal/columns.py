@@ -1,0 +1,323 @@
+"""Propose what might be public of each column, from kinds, counts and the values themselves.
+
+Such a proposal has looked at the records. So each entry that comes from them stands in the column's
+`review` until somebody says that the entry is public.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+from unicodedata import category
+
+import narwhals as nw
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files.kinds import (
+    days_of,
+    distinct,
+    floats_of,
+    has_labels,
+    holds_dates,
+    holds_numbers,
+)
+from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
+from pyvws.tables.proposal.numbers import (
+    MOST_CODES,
+    around,
+    frequent,
+    number_column,
+    reviewed,
+    rising,
+)
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.families import MOST_LEVELS
+from pyvws.tables.schema.write_values import native_levels
+
+_FEW: Final = 20  # Whole numbers with at most so many values are codes.
+_RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
+_PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
+_DIGITS: Final = 6
+_RISING: Final = 0.9  # So many of the steps between neighbours go one way in ids of records.
+_EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
+_READ: Final = 1000  # Labels that tell how text spells numbers.
+_PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
+_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
+_OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal")
+
+_ONE: Final = "one value in all records"
+_ID: Final = (
+    'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
+)
+_ID_OR_AMOUNT: Final = (
+    'every value differs, as in an id; the role "id" numbers the synthetic records, and amounts '
+    "take a model and a range"
+)
+_AMOUNT_OR_ID: Final = 'every value differs; ids take the role "id" or "drop"'
+_LARGE: Final = (
+    'whole numbers beyond 2^53, as ids have; the role "id" numbers the synthetic records, and ids '
+    "that several records share stand as unit above the columns"
+)
+_INFINITE: Final = "infinite values; make empty cells of them, or finite numbers"
+_TEXT: Final = (
+    "free text, or a code of very many levels; a code takes its levels and group_by, and ids that "
+    "several records share stand as unit above the columns"
+)
+_UNIT: Final = (
+    "several records share an id, as those of a household or of one person do; unit, above the "
+    "columns, makes them one unit of privacy"
+)
+_TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
+_OTHER: Final = (
+    "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
+)
+_SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
+_YEARS: Final = ("0001-01-01", "9999-12-31")
+_NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
+_BLANKS: Final = re.compile(r"[\s'\u2019]")
+_AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
+_GROUPS: Final = re.compile(r"[-+]?[0-9]{1,3}([.,\s'\u2019][0-9]{3})+([.,][0-9]+)?")
+
+
+def _dropped(note: str, *review: str) -> Column:
+    return Column(role="drop", note=note, review=review)
+
+
+def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
+    """A column of the schema for each column of a table, in the table's order."""
+    proposed = {name: _proposed(frame[name]) for name in frame.columns}
+    return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+
+
+def _ids_of_units(frame: nw.DataFrame[Any], proposed: dict[str, Column]) -> list[str]:
+    """Columns of text or whole numbers whose values stand together, as households' ids do.
+
+    In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
+    they were any records. A column whose values stand together themselves tells of no units: a
+    table sorted by age has age groups so.
+    """
+    shared: list[str] = []
+    for name, column in proposed.items():
+        kind = column.model in _OF_NUMBERS and frame[name].dtype.is_integer()
+        text = has_labels(frame[name]) and column.note in (None, _TEXT)
+        if not (kind or text) or column.days_since is not None:
+            continue
+        own = distinct(frame[name])[0]
+        alike = own[1:] == own[:-1]
+        number = len(own) - int(alike.sum())
+        if len(np.unique(own)) < number or not _FEW < number < len(own) <= _MOST_MEMBERS * number:
+            continue
+        for other in frame.columns:
+            if other == name or proposed[other].note in (_ONE, _OTHER, _ID):
+                continue
+            codes = distinct(frame[other])[0]
+            shares = np.unique(codes, return_counts=True)[1] / len(codes)
+            apart = codes[1:] != codes[:-1]
+            if (
+                not apart[alike].any()
+                and apart.sum() >= len(shares)
+                and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
+            ):
+                shared.append(name)
+                break
+    return shared
+
+
+def _proposed(column: nw.Series[Any]) -> Column:
+    if holds_numbers(column):
+        return _number(column)
+    if holds_dates(column):
+        try:
+            days = days_of(column, EPOCH)
+        except InputError:
+            return _dropped(_TIMES)
+        short = getattr(column.dtype, "time_unit", None) == "ns"
+        missing = {"missing": True} if np.isnan(days).any() else {}
+        return _dates(days, missing, _NANOSECONDS if short else _YEARS)
+    if column.dtype == nw.Boolean or has_labels(column):
+        try:
+            return _category(column)
+        except InputError:  # No text can have the labels, or no category of this type.
+            return _dropped(_OTHER)
+    return _dropped(_OTHER)
+
+
+def _category(column: nw.Series[Any]) -> Column:
+    """Nominal with the levels found, ordinal if pandas orders them; an identifier is dropped."""
+    places, labels = distinct(column)
+    empty, filled = bool((places < 0).any()), int((places >= 0).sum())
+    missing: dict[str, Any] = {"missing": True} if empty else {}
+    if column.dtype == nw.Boolean:
+        return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
+    most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
+    if isinstance(column.dtype, nw.Enum):
+        levels = tuple(label_of(level) for level in column.dtype.categories)
+    else:
+        levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
+        most = min(most, max(_FEW, filled // _RECORDS_A_CODE))
+    differ = not declared and len(labels) == filled
+    if len(levels) < 2:
+        return _dropped(_ONE, "role")
+    dates = _coded_dates(places, labels)
+    few, spelled = len(levels) <= most and not differ, None
+    if len(levels) > _FEW:
+        if dates:
+            return dates
+        spelled = _spelling(labels)
+        numbers = None if spelled else _coded_numbers(places, labels)
+        if numbers and not (few and (declared or numbers.decimals == 0)):
+            return numbers
+    if differ and not dates:
+        return _dropped(spelled or _ID, "role")
+    if len(levels) > most:
+        return _dropped(spelled or _TEXT, "role")
+    native_levels(levels, column)  # Refuses categories such as intervals.
+    ordered = declared and column.implementation.is_pandas() and not empty
+    return Column(
+        model="ordinal" if ordered else "nominal",
+        levels=levels,
+        **missing,
+        note=spelled,
+        review=("levels", *missing),
+    )
+
+
+def _spelling(labels: Sequence[str]) -> str | None:
+    """A note on what keeps labels from being numbers, such as decimal commas; None for text."""
+    others = [label for label in labels if as_number(label) is None][:_READ]
+    bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
+    amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
+    words = len(others) - len(amounts)
+    if not amounts or words > min(MOST_CODES, len(labels) / 2):
+        return None
+    in_groups = [text for text in amounts if _GROUPS.fullmatch(text)]
+    causes = {
+        "signs such as $ or %": any(
+            x == "%" or category(x) == "Sc" for text in others for x in text
+        ),
+        "decimal commas": any("," in text for text in {*amounts} - {*in_groups}),
+        "separators of thousands": bool(in_groups),
+    }
+    return _SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
+
+
+def _number(column: nw.Series[Any]) -> Column:
+    floats = floats_of(column)
+    values = floats[~np.isnan(floats)]
+    missing: dict[str, Any] = {"missing": True} if len(values) < len(floats) else {}
+    if np.isinf(values).any():
+        return _dropped(_INFINITE, "role")
+    known = np.unique(values)
+    whole = bool((known == np.floor(known)).all())
+    integer = whole and not column.dtype.is_float()
+    large = integer and bool((np.abs(known) >= _EXACT).any())
+    exact = distinct(column)[1] if large else known
+    if len(exact) < 2:
+        return _dropped(_ONE, "role")
+    codes = len(exact) <= min(_FEW, len(values) / _RECORDS_A_CODE)
+    if whole and codes and column.dtype != nw.Object:  # Python's decimals are no labels.
+        labels = distinct(column)[1] if integer else map(label_of, known)
+        levels = tuple(sorted(labels, key=rising))
+        return reviewed({"model": "nominal", "levels": levels, **missing})
+    if large:
+        return _dropped(_LARGE, "role")
+    if integer and _numbers_records(values):
+        return _dropped(_ID_OR_AMOUNT, "role")
+    note = _AMOUNT_OR_ID if integer and _may_number_records(values) else None
+    return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
+
+
+def _limits(column: nw.Series[Any]) -> tuple[float, float]:
+    """The lowest and the highest number that a column's type can hold."""
+    if not column.dtype.is_integer():
+        return -math.inf, math.inf
+    bits = int("".join(filter(str.isdigit, str(column.dtype))))
+    low = 0.0 if column.dtype.is_unsigned_integer() else -(2.0 ** (bits - 1))
+    return low, low + 2.0**bits - 1.0
+
+
+def _numbers_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) in the order of their rows look like ids of records.
+
+    All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
+    several pairs would be alike; or they rise or fall with the row and have six digits or more,
+    each as many.
+    """
+    if not _differ(values):
+        return False
+    pairs_alike = 0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0)
+    up = float((np.diff(values) > 0).mean())
+    ordered = max(up, 1.0 - up) >= _RISING
+    return bool(pairs_alike >= _PAIRS) or (ordered and _may_number_records(values))
+
+
+def _may_number_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) all differ and have six digits or more, each as many."""
+    low, high = float(values.min()), float(values.max())
+    digits = {len(label_of(end)) for end in (low, high)}
+    return _differ(values) and low > 0 and len(digits) == 1 and min(digits) >= _DIGITS
+
+
+def _differ(values: Floats) -> bool:
+    return _FEW < len(values) == len(np.unique(values))
+
+
+def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
+    """The column of text that is numbers but for a few codes, such as N; None for other text.
+
+    Text such as 00512 is a code, as of postal areas: a number would lose its zeros. `places` (N,)
+    say which label each cell has, -1 if it is empty.
+    """
+    numbers = [as_number(label) for label in labels]
+    codes: list[Any] = sorted(label for label in labels if as_number(label) is None)
+    if any(one.startswith("0") and one[1:].isdecimal() for one in labels):
+        return None
+    if len(codes) > MOST_CODES or len({one for one in numbers if one is not None}) < 2:
+        return None
+    words, codes = len(codes), [*codes, *([True] if (places < 0).any() else [])]
+    spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
+    values = spelled[places]
+    values = values[~np.isnan(values)]
+    whole = bool((values == np.floor(values)).all())
+    ids = whole and _numbers_records(values)
+    if (ids and not words) or (whole and np.abs(values).max() >= _EXACT):
+        return None
+    note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(values)) else None
+    return number_column(values, codes, labels, note=note)
+
+
+def _coded_dates(places: Any, labels: list[str]) -> Column | None:
+    """The column of text that is dates but for one code; None for other text."""
+    days = [as_days(label, EPOCH) for label in labels]
+    codes: list[Any] = [label for label, day in zip(labels, days, strict=True) if day is None]
+    if len(codes) > 1 or len(days) - len(codes) < 2:
+        return None
+    codes += [True] if (places < 0).any() else []
+    cells = np.array([*(np.nan if day is None else day for day in days), np.nan])[places]
+    return _dates(cells, {"missing": tuple(codes)} if codes else {})
+
+
+def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEARS) -> Column:
+    """A column of dates, given as days (N,) since 1970, over whole years `within` two dates.
+
+    All proposed dates have one start, so that a rule can compare them.
+    """
+    known = days[~np.isnan(days)]
+    if len(known) < 2 or known.min() == known.max():
+        return _dropped(_ONE, "role")
+    first, last = (iso_of(day, EPOCH)[:4] for day in (known.min(), known.max()))
+    ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
+    low, high = (days_or_number(end, EPOCH, "range") for end in ends)
+    entries: dict[str, Any] = {
+        "days_since": EPOCH,
+        "range": ends,
+        **around((low, high)),
+        **missing,
+    }
+    if len(points := frequent(known)):
+        entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
+    return reviewed({"model": "normal", **entries})

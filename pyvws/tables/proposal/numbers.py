@@ -1,0 +1,213 @@
+"""Propose the entries of a column of numbers: family, range, decimals, codes, points and scale.
+
+A range is rounded outwards, so that its ends are no values of records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import ndtr
+
+from pyvws._base.checks import Floats
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.column import ENTRIES, Column
+
+_COUNT: Final = 1000  # The largest number of a count.
+_MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
+_MOST_DECIMALS: Final = 6
+_POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
+_POINT_AT_0: Final = 0.01  # The same of 0.
+_OFTEN: Final = 10.0  # It occurs so many times as often as most values.
+MOST_CODES: Final = 10  # A number has at most so many codes of missing values.
+_MOST_NEGATIVE: Final = 5  # So many of them are negative.
+_LEAST_CODE: Final = -100.0
+_RECORDS_OF_A_CODE: Final = 10  # So many records have each,
+_CODES_SPAN: Final = 20.0  # or one that is no further from it.
+_SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0,
+_BY_CHANCE: Final = 2.0  # or by so many standard errors.
+_STEPS: Final = 5  # A range has at least so many steps of a round number.
+_SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
+_UNITS: Final = 4  # And at least so many units of the outcome.
+
+_EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
+_CODES: Final = (
+    "missing has numbers that stand apart from all others; a top code is no missing value, and "
+    "stands under mass"
+)
+
+
+def reviewed(entries: Mapping[str, Any], note: str | None = None) -> Column:
+    """A column of entries, each of which is to be reviewed."""
+    fields = {name: value for name, value in entries.items() if name in ENTRIES}
+    settings = {name: value for name, value in entries.items() if name not in ENTRIES}
+    return Column(**fields, settings=settings, note=note, review=tuple(entries))
+
+
+def rising(label: str) -> tuple[float, str]:
+    """Numbers first, by size, then text."""
+    number = as_number(label)
+    return (np.inf, label) if number is None else (number, label)
+
+
+def frequent(values: Floats) -> Floats:
+    """The values among (n,) that a tenth of them have, or 0 a hundredth, far more than most."""
+    known, counts = np.unique(values, return_counts=True)
+    share = np.where(known == 0.0, _POINT_AT_0, _POINT)
+    often = np.maximum(share * len(values), _OFTEN * float(np.median(counts)))
+    return np.asarray(known[counts >= often])
+
+
+def _codes_apart(values: Floats) -> Floats:
+    """The codes of missing values among numbers (n,): whole, few, and far from all others.
+
+    They begin with 7, 8 or 9 and lie further above the others than these spread; or no other
+    number is below 0. Each has ten records or more, or is near one that has.
+    """
+    known, counts = np.unique(values, return_counts=True)
+    whole, often = known == np.floor(known), counts >= _RECORDS_OF_A_CODE
+    below = int((known < 0).sum())
+    if below > _MOST_NEGATIVE or not (whole & often & (known > _LEAST_CODE))[:below].all():
+        below = 0
+    for above in range(MOST_CODES, 0, -1):
+        rest, top = known[below:-above], known[-above:]
+        if len(rest) < MOST_CODES or top[0] - rest[-1] <= rest[-1] - rest[0]:
+            continue
+        near = np.abs(top[:, None] - top[often[-above:]]) <= _CODES_SPAN
+        if (whole[-above:] & near.any(axis=1)).all() and {label_of(x)[0] for x in top} <= {*"789"}:
+            return np.concatenate([known[:below], top])
+    return known[:below] if len(known) - below >= MOST_CODES else np.empty(0)
+
+
+def number_column(
+    values: Floats,
+    words: list[Any],
+    labels: list[str] | None = None,
+    *,
+    note: str | None = None,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Column:
+    """A column of numbers (n,), of which two differ at least, beside `words` as missing codes.
+
+    `labels` are all of a column of text, which may spell a number in several ways. The range lies
+    within `limits`.
+    """
+    with np.errstate(over="ignore"):
+        if not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
+            return reviewed({"role": "drop"}, note=_EXTREME)
+    apart = _codes_apart(values)
+    values = values[~np.isin(values, apart)]
+    spelled = list(map(label_of, apart))
+    if labels is not None:
+        spelled = sorted((label for label in labels if as_number(label) in apart), key=rising)
+    missing = {"missing": (*spelled, *words)} if spelled or words else {}
+    known = np.unique(values)
+    low, high = float(known[0]), float(known[-1])
+    decimals = next(
+        (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
+    )
+    points = frequent(values)
+    count = decimals == 0 and low >= 0 and high <= _COUNT
+    if count:
+        points = points[[_towers(x, values) for x in points]]
+    elif low == 0 and high > _MODERATE:  # The scale log has no 0.
+        points = np.union1d(points, [0.0])
+    below, above = _rounded(low, high)
+    ends = max(below, limits[0]), min(above, limits[1])
+    if len(points) and points[-1] == high:  # A top code ends the range.
+        ends = ends[0], high
+    others = values[~np.isin(values, points)]
+    if not count:
+        model, scale = "normal", _scale(others, ends)
+    elif len(np.unique(others)) < 2 or _is_count(others):
+        model, scale = "negative-binomial", {}
+    else:
+        model, scale = "truncated-normal", around(ends)
+    entries: dict[str, Any] = {
+        "model": model,
+        "range": ends,
+        "decimals": decimals,
+        **missing,
+        "mass": tuple(points.tolist()),
+        **scale,
+    }
+    given = {name: value for name, value in entries.items() if value not in (None, ())}
+    return reviewed(given, note=_CODES if spelled else note)
+
+
+def _is_count(values: Floats) -> bool:
+    """Whether whole numbers (n,) from 0 on lean to the right, as counts do and ages do not.
+
+    A negative binomial (or a Poisson) law of mean m and variance v has the skewness
+    (2 v - m) / (m v^(1/2)). Counts have half of it or more.
+    """
+    m = float(values.mean())
+    v = max(float(values.var()), m)
+    leaning = float(((values - m) ** 3).mean()) / float(values.std()) ** 3
+    return leaning >= (v - m / 2) / (m * math.sqrt(v))
+
+
+def around(ends: tuple[float, float]) -> dict[str, Any]:
+    """The settings that bring numbers within `ends` to where a normal family's priors are."""
+    centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
+    return {"outcome_centre": centre, "outcome_unit": _step(width / _UNITS)}
+
+
+def _scale(values: Floats, ends: tuple[float, float]) -> dict[str, Any]:
+    """The same for a normal family of numbers (n,) of any size, by a logarithm of large ones."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if max(-low, high) <= _MODERATE or low > high / 2:
+        return around(ends)
+    if low > 0:
+        return {"outcome_scale": "log", "outcome_unit": _step(float(np.median(values)))}
+    unit = _signed_unit(values)
+    if unit is None:
+        return around(ends)
+    return {"outcome_scale": "signed-log", "outcome_unit": unit}
+
+
+def _signed_unit(values: Floats) -> float | None:
+    """The unit of the scale signed-log under which a normal follows numbers (n,) best.
+
+    Of the powers of ten under which a normal has nearly as many values below 0 as the numbers, it
+    is that of the largest likelihood; None where the numbers as they are have a larger one.
+    """
+    size, share = np.abs(values), float((values < 0).mean())
+    near = max(_SHARE_BELOW_0, _BY_CHANCE * math.sqrt(share * (1.0 - share) / len(values)))
+    units = [10.0**power for power in range(math.ceil(math.log10(size.max())))]
+    candidates = []
+    for unit in (None, *units):
+        if unit is None:
+            v, slopes = values / size.max(), 1.0 / size.max()
+        else:
+            v, slopes = np.sign(values) * np.log1p(size / unit), 1.0 / (unit + size)
+        below = float(ndtr(-v.mean() / v.std()))
+        log_density = float(np.log(slopes).mean()) - math.log(float(v.std()))
+        candidates.append((-max(abs(below - share), near), log_density, unit))
+    return max(candidates, key=lambda one: one[:2])[2]
+
+
+def _towers(point: float, values: Floats) -> bool:
+    """Whether far more of the counts (n,) are at a point than beside it, as in no smooth family."""
+    beside = max(int((values == point - 1).sum()), int((values == point + 1).sum()))
+    return int((values == point).sum()) >= _OFTEN * beside
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """A range of round numbers around the lowest and highest, which are values of records."""
+    step = _step((high - low) / _STEPS)
+    digits = max(0, -math.floor(math.log10(step)))
+    below, above = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    below -= round(below * step, digits) > low
+    above += round(above * step, digits) < high
+    return min(low, round(below * step, digits)), max(high, round(above * step, digits))
+
+
+def _step(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not above `most`."""
+    power = math.floor(math.log10(most))
+    largest = max(unit for unit in (1, 2, 5) if unit * 10.0**power <= most)
+    return largest * 10.0**power if power >= 0 else largest / 10.0**-power

@@ -1,0 +1,499 @@
+"""What is public of one column of a table: an entry of `schema.toml`, checked on creation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
+from pyvws.errors import InputError
+from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
+from pyvws.tables.schema.conditions import level_numbers
+from pyvws.tables.schema.entries import labels, missing_codes, names, pair, refuse_no_text, several
+from pyvws.tables.schema.families import (
+    CATEGORICAL,
+    COUNTS,
+    FAMILIES,
+    MOST_LEVELS,
+    PARTED,
+    family_named,
+)
+from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
+
+ROLES: Final = ("public", "synthesize", "drop", "id")
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What is public of one column. All entries are known without looking at the records.
+
+    Attributes
+    ----------
+    role : {"synthesize", "public", "drop", "id"}
+        A public column is released as it is and can be a predictor; a dropped one is not used. An
+        id is not read: the released column numbers the synthetic records from 1.
+    model : str, optional
+        Family of a synthesized column given its predictors, such as "nominal" or "normal".
+    levels : tuple of str, optional
+        Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+    group_by : int, optional
+        A number of characters. Levels that begin with the same ones are a group: the column follows
+        by its group, then by its level in the group, and columns after it are given the group.
+    days_since : str, optional
+        A public date, such as "2000-01-01": the column holds dates, which count as whole days since
+        then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
+    range : tuple of float, optional
+        Lowest and highest possible number. As a predictor, a number x enters as
+        (x - middle) / half width.
+    scale : tuple of float, optional
+        Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
+    cuts : tuple of float, optional
+        Rising cut points. As a predictor, a category whose levels are numbers enters by the
+        interval it lies in, and so does a number of a model "table". A cut point begins its
+        interval.
+    decimals : int, optional
+        Decimals that synthetic numbers are rounded to.
+    predictors : tuple of str, optional
+        Predictors of a synthesized column; by default all public and all earlier columns.
+    formula : str, optional
+        R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
+    prefix : str, optional
+        Public text before the number of a new id, such as "P".
+    missing : str, True or a list of them, optional
+        Codes of missing values; True stands for empty cells.
+    mass : tuple of float
+        Points of mass of a number, such as 0.
+    part : dict, optional
+        Entries of the category of a number's parts: model "nominal" (the default) or "table", its
+        settings, and predictors or a formula in the place of the number's own.
+    lookup : dict, optional
+        The values of a column that another one decides: the other's name with a table from each of
+        its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
+    rule : str or tuple of str, optional
+        How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
+        "missing where age < 15". The first rule whose condition holds fixes the value.
+    outcome_scale : str, optional
+        Scale of the outcome of the normal families.
+    settings : dict
+        Further settings of the family, such as outcome_unit; of dates that is in days.
+    note : str, optional
+        A remark on the column, such as why a proposal drops it.
+    review : tuple of str
+        Entries that a proposal took from the data and that nobody has called public yet.
+    """
+
+    role: str = "synthesize"
+    model: str | None = None
+    levels: tuple[str, ...] | None = None
+    group_by: int | None = None
+    days_since: str | None = None
+    range: tuple[float, float] | None = None
+    scale: tuple[float, float] | None = None
+    cuts: tuple[float, ...] | None = None
+    decimals: int | None = None
+    predictors: tuple[str, ...] | None = None
+    formula: str | None = None
+    prefix: str | None = None
+    missing: str | bool | tuple[str | bool, ...] | None = None
+    mass: tuple[float, ...] = ()
+    part: Mapping[str, Any] | None = None
+    lookup: Mapping[str, Mapping[str, Any]] | None = None
+    rule: str | tuple[str, ...] | None = None
+    outcome_scale: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    note: str | None = None
+    review: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # What may be given: creation makes tuples of lists, and text of levels.
+
+        def __init__(
+            self,
+            *,
+            role: str = "synthesize",
+            model: str | None = None,
+            levels: Sequence[Any] | None = None,
+            group_by: int | None = None,
+            days_since: str | date | None = None,
+            range: Sequence[Any] | None = None,
+            scale: Sequence[Any] | None = None,
+            cuts: Sequence[Any] | None = None,
+            decimals: int | None = None,
+            predictors: Sequence[str] | None = None,
+            formula: str | None = None,
+            prefix: str | None = None,
+            missing: str | float | Sequence[str | float] | None = None,
+            mass: Sequence[Any] = (),
+            part: Mapping[str, Any] | None = None,
+            lookup: Mapping[str, Mapping[Any, Any]] | None = None,
+            rule: str | Sequence[str] | None = None,
+            outcome_scale: str | None = None,
+            settings: Mapping[str, Any] = ...,
+            note: str | None = None,
+            review: Sequence[str] = (),
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        for name in ("model", "formula", "outcome_scale", "prefix", "note"):
+            refuse_no_text(getattr(self, name), name)
+        choice(self.role, "role", ROLES)
+        self._keep("model", family_named(self.model))
+        self._keep("levels", labels(self.levels))
+        if self.group_by is not None:
+            self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
+        if self.days_since is not None:
+            self._keep_days(iso_date(self.days_since, "days_since"))
+        self._keep("range", pair(self.range, "range"))
+        if self.range and not self.range[0] < self.range[1]:
+            raise InputError(f"range must rise. Got {told(self.range)}.")
+        self._keep("scale", pair(self.scale, "scale"))
+        if self.scale and not self.scale[1] > 0:
+            raise InputError(f"scale must be a centre and a width above 0. Got {told(self.scale)}.")
+        if self.decimals is not None:
+            self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
+            if self.decimals > _MOST_DECIMALS:
+                raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
+        if self.predictors is not None:
+            self._keep("predictors", names(self.predictors, "predictors"))
+        self._keep("missing", missing_codes(self.missing))
+        self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
+        if len(set(self.mass)) < len(self.mass):
+            raise InputError("mass must be points that differ.")
+        if self.cuts is not None:
+            self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
+            if any(np.diff(self.cuts) <= 0):
+                raise InputError("cuts must rise.")
+        self._keep("lookup", read_lookup(self.lookup))
+        if self.rule is not None and not isinstance(self.rule, str):
+            self._keep("rule", names(self.rule, "rule") or None)
+        self._keep("settings", dict(self.settings))
+        self._keep("review", names(self.review, "review"))
+        self._check_together()
+
+    def _keep(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _keep_days(self, start: str) -> None:
+        """Keep the dates among the entries as days since the start."""
+        self._keep("days_since", start)
+        for name in ("range", "mass", "cuts"):
+            if (values := getattr(self, name)) is not None:
+                days = tuple(days_or_number(value, start, name) for value in several(values, name))
+                self._keep(name, days)
+        if self.scale is not None and (pair := several(self.scale, "scale")):
+            self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
+        if self.levels is not None or self.decimals not in (None, 0):
+            raise InputError("days_since makes whole days of dates. Leave levels and decimals out.")
+        if self.role == "synthesize" and self.range is None:
+            raise InputError('dates need a range, such as ["2000-01-01", "2019-12-31"].')
+        self._keep("decimals", 0)
+
+    def _check_together(self) -> None:
+        if self.predictors is not None and self.formula is not None:
+            raise InputError("predictors and formula exclude each other. Leave one of them out.")
+        if self.levels is not None and (self.range or self.scale or self.mass):
+            raise InputError(
+                "levels make a category; range, scale and mass a number. Leave one of them out."
+            )
+        if (self.prefix is not None) > (self.role == "id"):
+            raise InputError('prefix is for new ids. Leave it out, or give the role "id".')
+        others = set(self.given) - {"role", "prefix", "note", "review"}
+        if self.role == "id" and others:
+            raise InputError(f"new ids have no other entry. Leave {', '.join(sorted(others))} out.")
+        if self.cuts is not None and self.categorical:
+            level_numbers(self, "cuts are of numbers")
+        self._check_rules()
+        self._check_within()
+        self._check_parts()
+        self._check_groups()
+        self._check_model()
+        for name in self.review:
+            if name not in self.given:
+                hint = near(name, self.given)
+                raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
+
+    def _check_groups(self) -> None:
+        """Check that levels fall into groups that the family can take."""
+        if self.group_by is None:
+            return
+        if self.levels is None or self.model not in (None, "nominal", "table"):
+            raise InputError('group_by is for levels, with the model "nominal" or "table".')
+        sizes = [len(levels) for levels in self.levels_by_group.values()]
+        if len(sizes) < 2 or max(sizes) < 2:
+            raise InputError(
+                f"group_by = {self.group_by} makes {len(sizes)} groups of "
+                f"{len(self.group_of_level)} levels. Give a number of characters that parts the "
+                "levels into groups of several."
+            )
+        if self.model == "nominal" and max(len(sizes), *sizes) > MOST_LEVELS:
+            raise InputError(
+                f"group_by = {self.group_by} makes {len(sizes)} groups, the largest of "
+                f'{max(sizes)} levels, and the model "nominal" takes at most {MOST_LEVELS}. Give '
+                "another number of characters."
+            )
+
+    def _check_rules(self) -> None:
+        """Check that the column can follow each of its rules."""
+        if self.rules and self.role != "synthesize":
+            raise InputError(
+                "rule and lookup are for columns to synthesize. Leave them out, or change the role."
+            )
+        if self.is_computed and (len(self.rules) > 1 or self.model or self.mass):
+            raise InputError("a sum or a lookup has no other rule, model or mass. Leave them out.")
+        if self.lookup and not self.categorical and self.missing_codes:
+            raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
+        for rule in self.rules:
+            rule.check(self)
+        if {*self.ruled_codes} & {*(self.levels or ())}:
+            raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
+        fixed = [value for rule in self.rules for value in rule.fixes]
+        if any(sum(label in (None, code) for label in fixed) > 1 for code in self.ruled_codes):
+            raise InputError(
+                'a code with "only where" stands in one rule, and "missing" is every code. Join '
+                'conditions by "or", or name another code.'
+            )
+
+    def _check_parts(self) -> None:
+        """Check the entries of the category of a number's parts, by making that category."""
+        if self.part is None:
+            return
+        if not self.parts or self.is_computed or self.role != "synthesize":
+            raise InputError(
+                "part is for a number to synthesize that has missing values or points of mass."
+            )
+        if not isinstance(self.part, Mapping):
+            raise InputError('part must be a table, such as {model = "table"}.')
+        self._keep("part", dict(self.part))
+        own = ("model", "predictors", "formula")
+        settings = {name: value for name, value in self.part.items() if name not in own}
+        given = {name: value for name, value in self.part.items() if name in own}
+        category = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
+        if category.model not in PARTED:
+            raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
+
+    def _check_within(self) -> None:
+        """Check that points of mass and fixed numbers lie within the range."""
+        low, high = self.range or (-np.inf, np.inf)
+        fixed = (value for rule in self.rules for value in rule.fixes)
+        given = [label for label in fixed if label is not None and label not in self.missing_codes]
+        if self.categorical:
+            return
+        for label in (*map(self.label_of_number, self.mass), *given):
+            number = self.number_of(label)
+            if number is not None and not low <= number <= high:
+                raise InputError(
+                    f"range must hold the points of mass and the values of rules. Got {label}."
+                )
+
+    def _check_model(self) -> None:
+        of_model = FAMILIES.get(self.model or "", ())
+        given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
+        for name in given:
+            if name not in of_model:
+                among = [*ENTRIES, *of_model]
+                raise InputError(
+                    f"{name!r} is neither an entry of a column nor a setting of model "
+                    f"{self.model!r}.{near(name, among)}"
+                )
+        if self.role != "synthesize":
+            return
+        if self.model is None and self.is_computed:
+            return
+        if self.model is None:
+            raise InputError(
+                f"a synthesized column needs a model: one of {', '.join(FAMILIES)}. Or give the "
+                'column the role "public" or "drop".'
+            )
+        if self.model in CATEGORICAL and self.levels is None:
+            raise InputError(
+                f"model {self.model!r} needs levels: every value that may occur. Free text has "
+                'none: give it the role "drop".'
+            )
+        if self.model == "nominal" and self.group_by is None and self.n_drawn > MOST_LEVELS:
+            raise InputError(
+                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Group '
+                'them by group_by, join some, take "table" with few predictors, or drop free text.'
+            )
+        if self.model not in CATEGORICAL and self.levels is not None:
+            raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
+        if self.model == "logistic" and len(self.coded_levels) != 2:
+            raise InputError(
+                f'model "logistic" takes 2 levels. Got {len(self.coded_levels)}, the missing one '
+                'included. Take "nominal".'
+            )
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the column is a category, coded by its levels."""
+        return self.levels is not None
+
+    @property
+    def missing_codes(self) -> tuple[str | None, ...]:
+        """The codes of missing values, None for empty cells; last those that only rules give."""
+        if self.missing is None:
+            return ()
+        codes = self.missing if isinstance(self.missing, tuple) else (self.missing,)
+        return tuple(sorted((None if x is True else str(x) for x in codes), key=self._is_ruled))
+
+    @property
+    def coded_levels(self) -> tuple[str | None, ...]:
+        """The levels that codes 1 to L stand for, with those of missing values; None if empty."""
+        levels = self.levels or ()
+        extra = [code for code in self.missing_codes if code not in levels]
+        return (*levels, *sorted(extra, key=lambda code: (self._is_ruled(code), code is None)))
+
+    @property
+    def group_of_level(self) -> tuple[str, ...]:
+        """The group of each coded level: its first characters, or a missing code by itself."""
+        return tuple(
+            _part_label(x) if x is None or x in self.missing_codes else x[: self.group_by]
+            for x in self.coded_levels
+        )
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the levels, each once."""
+        return tuple(dict.fromkeys(self.group_of_level))
+
+    @property
+    def levels_by_group(self) -> dict[str, tuple[str, ...]]:
+        """The coded levels of each group, in their order; none of the group of empty cells."""
+        pairs = list(zip(self.group_of_level, self.coded_levels, strict=True))
+        return {
+            group: tuple(level for own, level in pairs if own == group and level is not None)
+            for group in self.groups
+        }
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the column, read."""
+        texts = (self.rule,) if isinstance(self.rule, str) else self.rule or ()
+        lookups = (Lookup(other, values) for other, values in (self.lookup or {}).items())
+        return (*map(read_rule, texts), *lookups)
+
+    @property
+    def only_rules(self) -> tuple[Fixed, ...]:
+        """The rules that say where a missing code is, or all of them, and that it is only there."""
+        return tuple(rule for rule in self.rules if isinstance(rule, Fixed) and rule.only)
+
+    def _is_ruled(self, code: str | None) -> bool:
+        return any(rule.value in (None, code) for rule in self.only_rules)
+
+    @property
+    def ruled_codes(self) -> tuple[str | None, ...]:
+        """The missing codes that only rules give, so that no family draws them."""
+        return tuple(filter(self._is_ruled, self.missing_codes))
+
+    @property
+    def n_drawn(self) -> int:
+        """The number of first levels that a family draws: missing ones may follow by a rule."""
+        return len(self.coded_levels) - len(self.ruled_codes)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the column is computed from others, so that it has no family."""
+        return any(rule.computes for rule in self.rules)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Labels of a number's parts: "value", its points of mass, then its missing codes.
+
+        Empty for a category and for a number without such values.
+        """
+        if self.categorical or not (self.missing_codes or self.mass):
+            return ()
+        codes = map(_part_label, self.missing_codes)
+        return ("value", *map(self.label_of_number, self.mass), *codes)
+
+    def number_of(self, label: str) -> float | None:
+        """The number that a label spells, or the days of a date; None for other text."""
+        return as_number(label) if self.days_since is None else as_days(label, self.days_since)
+
+    def label_of_number(self, number: float) -> str:
+        """The text that spells a number, or the date that it stands for."""
+        return label_of(number) if self.days_since is None else iso_of(number, self.days_since)
+
+    def takes(self, label: str) -> bool:
+        """Whether a label spells a value that the column can have."""
+        if self.categorical:
+            return label in self.coded_levels
+        return label in self.missing_codes or self.number_of(label) is not None
+
+    def code_of(self, label: str | None) -> float:
+        """A value in the table's coding: a level's code, or the number; NaN if missing."""
+        if self.categorical:
+            level = self.missing_codes[0] if label is None else label
+            return self.coded_levels.index(level) + 1.0
+        number = None if label in (None, *self.missing_codes) else self.number_of(str(label))
+        return np.nan if number is None else number
+
+    def part_code_of(self, label: str | None) -> float:
+        """The code of the part of a number that a value belongs to, the first if missing."""
+        first = 2 + len(self.mass)
+        if label is None:
+            return float(first)
+        if label in self.missing_codes:
+            return float(first + self.missing_codes.index(label))
+        number = self.number_of(label)
+        return 2.0 + self.mass.index(number) if number in self.mass else 1.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column says that its numbers are whole."""
+        return self.decimals == 0 or self.model in COUNTS
+
+    @property
+    def step(self) -> float | None:
+        """The distance of two neighbouring numbers; None without decimals."""
+        return 1.0 if self.is_whole else self.decimals and 10.0**-self.decimals
+
+    def rounded(self, numbers: Floats | float) -> Floats:
+        """Numbers (n,) at the column's decimals."""
+        decimals = 0 if self.is_whole else self.decimals
+        return np.asarray(numbers if decimals is None else np.round(numbers, decimals) + 0.0)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The entries as they stand in a file, those left at their defaults out."""
+        own = {
+            entry.name: getattr(self, entry.name)
+            for entry in fields(self)
+            if entry.name not in ("settings", "review")
+        }
+        kept = {name: value for name, value in own.items() if value is not None}
+        if not self.mass:
+            del kept["mass"]
+        if self.days_since is not None:
+            del kept["decimals"]
+            for name in {"range", "mass", "cuts"} & set(kept):
+                kept[name] = tuple(map(self.label_of_number, kept[name]))
+            if self.scale is not None:
+                kept["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
+        if self.lookup and not self.categorical and self.days_since is None:
+            kept["lookup"] = {
+                other: {
+                    x: value if (n := as_number(value)) is None else n
+                    for x, value in values.items()
+                }
+                for other, values in self.lookup.items()
+            }
+        if self.role == "synthesize" and "role" not in self.review:
+            del kept["role"]
+        kept |= self.settings
+        return kept | ({"review": self.review} if self.review else {})
+
+
+ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")
+
+
+def part_of(name: str) -> str:
+    """The name of the category that says which part of a number a record has."""
+    return f"part of {name}"
+
+
+def _part_label(code: str | None) -> str:
+    return "empty" if code is None else f"missing {code}"

@@ -1,0 +1,71 @@
+"""Read the entries of a column: lists, names, levels and codes, each refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pyvws._base.checks import finite_number, told
+from pyvws.errors import InputError
+from pyvws.tables.files.labels import label_of
+
+
+def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
+    """The codes of missing values, numbers as their text; None for none."""
+    if value is None or value is False:
+        return None
+    if isinstance(value, (list, tuple)):
+        codes = tuple(code if code is True else label_of(code) for code in value)
+        if len(set(codes)) < len(codes) or False in value:
+            raise InputError("missing must be codes that differ, and true for empty cells.")
+        return codes if len(codes) > 1 else (codes[0] if codes else None)
+    return True if value is True else label_of(value)
+
+
+def refuse_no_text(value: Any, name: str) -> None:
+    """Raise InputError for what is neither text nor None."""
+    if not (value is None or isinstance(value, str)):
+        raise InputError(f"{name} must be text. Got {told(value)}.")
+
+
+def several(values: Any, name: str) -> list[Any]:
+    """The values of a list; InputError for anything else."""
+    if isinstance(values, (str, Mapping)) or not np.iterable(values):
+        raise InputError(f"{name} must be a list. Got {told(values)}.")
+    return list(values)
+
+
+def names(values: Any, name: str) -> tuple[str, ...]:
+    """A list of names that differ; InputError for anything else."""
+    listed = several(values, name)
+    if not all(isinstance(value, str) for value in listed):
+        raise InputError(f"{name} must be a list of names. Got {told(tuple(listed))}.")
+    if len(set(listed)) < len(listed):
+        raise InputError(f"{name} has a name twice. Got {', '.join(listed)}.")
+    return tuple(listed)
+
+
+def labels(levels: Any) -> tuple[str, ...] | None:
+    """Levels as text, 2 or more that differ; None for none."""
+    if levels is None:
+        return None
+    texts = tuple(label_of(level) for level in several(levels, "levels"))
+    if len(texts) < 2:
+        raise InputError(f"levels must be at least 2. Got {len(texts)}.")
+    twice = len(texts) - len(set(texts))
+    if twice:
+        raise InputError(f"levels must differ. Got {len(texts)}, of which {twice} repeat another.")
+    return texts
+
+
+def pair(values: Any, name: str) -> tuple[float, float] | None:
+    """Two finite numbers; None for none."""
+    if values is None:
+        return None
+    listed = several(values, name)
+    if len(listed) != 2:
+        raise InputError(f"{name} must be two numbers. Got {told(tuple(listed))}.")
+    first, second = (finite_number(value, name) for value in listed)
+    return first, second

@@ -1,0 +1,319 @@
+"""Units whose members are records, such as households with their persons.
+
+A unit has a size, columns of its own and members in order. Each member is given the unit's columns
+and summaries of the members before it, so that
+
+    p(unit) = p(size) p(columns of the unit | size) prod_j p(member j | unit, members before j).
+
+A summary is "size", "count", "count where CONDITION", "last COLUMN" or "last COLUMN where
+CONDITION", of the members before. It is a function of values that a synthetic unit has too, so it
+is computed and not released. Conditions read as in `pyvws.tables.schema.conditions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, near, told
+from pyvws.errors import InputError
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.conditions import Condition, read_condition
+from pyvws.tables.schema.entries import names
+from pyvws.tables.schema.read_values import how_many
+
+NONE: Final = "none"
+"""The level of the summary "last COLUMN" where no member before counts."""
+
+_SUMMARY: Final = re.compile(
+    r"(?P<kind>size|count|last)(\s+(?P<column>(?!where\b)\S+))?(\s+where\s+(?P<condition>.+))?",
+    re.S,
+)
+_HELP: Final = (
+    'A summary reads "size", "count", "count where relation == \'child\'", "last age" or "last age '
+    "where relation == 'child'\"."
+)
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a member is given of those before it: a count, or the last one's value of `column`."""
+
+    kind: str
+    column: str | None = None
+    condition: Condition | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the summary reads."""
+        read = () if self.condition is None else self.condition.columns
+        return read if self.column is None else (self.column, *read)
+
+    def counts(
+        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
+    ) -> NDArray[np.bool_]:
+        """Which members (n,) count, by their values."""
+        if self.condition is None:
+            return np.ones(len(next(iter(values.values()))), dtype=np.bool_)
+        return self.condition.holds(values, columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """What is public of units and their members.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The least and the largest number of members of a unit.
+    of_unit : tuple of str
+        Columns with one value a unit, which are drawn once a unit.
+    summaries : mapping of str to str
+        Names of further columns and what each is of the members before. One of them is "size".
+    impossible : tuple of str
+        Conditions that no member meets. A synthetic member that meets one is drawn again.
+    """
+
+    sizes: tuple[int, int]
+    of_unit: tuple[str, ...] = ()
+    summaries: Mapping[str, str]
+    impossible: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        low, high = self.sizes
+        if not 1 <= low < high:
+            raise InputError(
+                "sizes of members must be the least and the largest number of records of a unit, "
+                f"such as [1, 12]. Got {told(self.sizes)}."
+            )
+        if sum(summary.kind == "size" for summary in self.read.values()) != 1:
+            raise InputError('summaries of members must have one "size", such as persons = "size".')
+
+    @property
+    def read(self) -> dict[str, Summary]:
+        """The summaries, read."""
+        return {name: _summary(name, text) for name, text in self.summaries.items()}
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions that no member meets, read."""
+        return tuple(map(read_condition, self.impossible))
+
+    @property
+    def size(self) -> str:
+        """Name of the column that holds the sizes."""
+        return next(name for name, summary in self.read.items() if summary.kind == "size")
+
+    @property
+    def size_column(self) -> Column:
+        """The size as a category without predictors, the first column to draw."""
+        levels = tuple(map(str, range(self.sizes[0], self.sizes[1] + 1)))
+        return Column(model="table", levels=levels, predictors=())
+
+    @property
+    def of_member(self) -> tuple[str, ...]:
+        """Names of the summaries that differ within a unit."""
+        return tuple(name for name in self.summaries if name != self.size)
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The entries as they stand in a file."""
+        given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {name: value for name, value in given.items() if value}
+
+    def expanded(self, columns: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
+        """The columns of a schema with the size before them, and the summaries before the members'.
+
+        Columns that have them already are left as they are. `unit` names the column of ids. Raises
+        InputError for columns that no unit with members can have.
+        """
+        own = dict(columns)
+        if unit is None:
+            raise InputError("members are of units. Name the column of their ids as unit.")
+        if own.get(self.size) == self.size_column:
+            return own
+        for name in {*own} & {*self.summaries}:
+            raise InputError(f"summary {name!r} has the name of a column. Rename the summary.")
+        drawn = [name for name, column in own.items() if column.role == "synthesize"]
+        for name in self.of_unit:
+            if name not in drawn:
+                raise InputError(
+                    f"of_unit names {name!r}, which is no column to synthesize.{near(name, drawn)}"
+                )
+        if drawn[: len(self.of_unit)] != [one for one in drawn if one in self.of_unit]:
+            raise InputError(
+                "Columns of the unit are drawn before those of its members. Move the columns that "
+                "of_unit names above the others."
+            )
+        if len(drawn) == len(self.of_unit):
+            raise InputError("of_unit names every column, so members have none. Leave members out.")
+        for name, column in own.items():
+            if column.role == "public":
+                raise InputError(
+                    f"Column {name!r} is public, and units and members are new. Give it a model, "
+                    'or the role "drop".'
+                )
+        made = {self.size: self.size_column}
+        made |= {name: own[name] for name in own if name in self.of_unit}
+        made |= {name: self._column(name, own) for name in self.of_member}
+        made |= {name: column for name, column in own.items() if name not in made}
+        summaries = [one.condition for one in self.read.values() if one.condition is not None]
+        for condition in (*self.conditions, *summaries):
+            for read in condition.columns:
+                if read not in made or made[read].role in ("drop", "id"):
+                    raise InputError(
+                        f"impossible names {read!r}, which is neither a column to synthesize nor a "
+                        f"summary.{near(read, made)}"
+                    )
+            condition.holds({read: np.ones(1) for read in condition.columns}, made)
+        return made
+
+    def _column(self, name: str, own: Mapping[str, Column]) -> Column:
+        """A summary as a public column that nobody releases."""
+        summary = self.read[name]
+        for read in summary.columns:
+            if read not in own or own[read].role != "synthesize":
+                raise InputError(
+                    f"summary {name!r} reads {read!r}, which is no column to synthesize."
+                    f"{near(read, own)}"
+                )
+        if summary.kind == "count":
+            return Column(role="public", levels=tuple(map(str, range(self.sizes[1]))))
+        column = own[summary.column or ""]
+        if not column.categorical:
+            raise InputError(
+                f"summary {name!r} takes the last {summary.column!r}, which is a number. Give it "
+                "levels and cuts, or take a count."
+            )
+        return Column(
+            role="public",
+            levels=column.levels,
+            missing=(*(True if code is None else code for code in column.missing_codes), NONE),
+            cuts=column.cuts,
+        )
+
+    def start(self, units: int, columns: Mapping[str, Column]) -> dict[str, Floats]:
+        """The summaries (n,) of the first members of units: no member stands before."""
+        levels = {name: columns[name].coded_levels for name in self.of_member}
+        return {
+            name: np.full(units, 1.0 if self.read[name].kind == "count" else at.index(NONE) + 1.0)
+            for name, at in levels.items()
+        }
+
+    def after(
+        self,
+        before: Mapping[str, Floats],
+        values: Mapping[str, Floats],
+        columns: Mapping[str, Column],
+    ) -> dict[str, Floats]:
+        """The summaries (n,) of the next members, by those of members with `values` (n,)."""
+        summaries = {}
+        for name in self.of_member:
+            summary, own = self.read[name], before[name]
+            counts = summary.counts({**values, **before}, columns)
+            if summary.kind == "count":
+                summaries[name] = own + counts
+                continue
+            levels = columns[name].coded_levels
+            last_of = summary.column or ""
+            place = [levels.index(level) + 1.0 for level in columns[last_of].coded_levels]
+            last = np.array(place)[values[last_of].astype(np.intp) - 1]
+            summaries[name] = np.where(counts, last, own)
+        return summaries
+
+    def summarized(
+        self,
+        values: Mapping[str, Floats],
+        units: Rows,
+        columns: Mapping[str, Column],
+        counts: Floats | None = None,
+    ) -> dict[str, Floats]:
+        """The summaries and sizes (N,) of N members, by their values and units 0 to H - 1.
+
+        The members of a unit stand in their order. `counts` (N,) are the units that each one of a
+        tally stands for. Raises InputError for a unit that is larger or smaller than the public
+        sizes.
+        """
+        sizes, place = np.bincount(units), places_in(units)
+        low, high = self.sizes
+        wrong = how_many(((sizes < low) | (sizes > high))[units] & (place == 0), counts)
+        if wrong:
+            raise InputError(
+                f"{wrong} units have fewer records than {low} or more than {high}. Widen sizes of "
+                "members to every possible size."
+            )
+        summaries = {name: np.empty(len(units)) for name in self.of_member}
+        before = self.start(len(sizes), columns)
+        for number in range(high):
+            rows = np.flatnonzero(place == number)
+            own_units = units[rows]
+            for name, own in before.items():
+                summaries[name][rows] = own[own_units]
+            next_ones = self.after(
+                {name: own[own_units] for name, own in before.items()},
+                {name: own[rows] for name, own in values.items()},
+                columns,
+            )
+            for name, own in next_ones.items():
+                before[name][own_units] = own
+        return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **summaries}
+
+    def breaking(
+        self, values: Mapping[str, Floats], columns: Mapping[str, Column]
+    ) -> NDArray[np.bool_]:
+        """Which members (n,) meet a condition that none can meet."""
+        bad = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
+        for condition in self.conditions:
+            bad |= condition.holds(values, columns)
+        return bad
+
+
+def places_in(units: Rows) -> Rows:
+    """The place of each record within its unit, from 0, in the records' order (N,)."""
+    order = np.argsort(units, kind="stable")
+    sizes = np.bincount(units)
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.empty(len(units), dtype=np.intp)
+    places[order] = np.arange(len(units)) - starts
+    return places
+
+
+def _summary(name: str, text: Any) -> Summary:
+    parts = _SUMMARY.fullmatch(text.strip()) if isinstance(text, str) else None
+    if parts is None or (parts["column"] is None) == (parts["kind"] == "last"):
+        raise InputError(f"summary {name!r} cannot be read. {_HELP}")
+    condition = parts["condition"]
+    if condition is not None and parts["kind"] == "size":
+        raise InputError(f"summary {name!r}: a size has no condition. {_HELP}")
+    return Summary(
+        parts["kind"],
+        parts["column"],
+        None if condition is None else read_condition(condition, text),
+    )
+
+
+def read_members(value: Any) -> Members:
+    """The members of a schema's table `members`; InputError in one line for anything else."""
+    if isinstance(value, Members):
+        return value
+    allowed = [entry.name for entry in fields(Members)]
+    if not isinstance(value, Mapping) or not isinstance(value.get("summaries"), Mapping):
+        raise InputError(
+            "members must be a table with sizes and summaries: [members] with sizes = [1, 12], and "
+            'below it [members.summaries] with persons = "size".'
+        )
+    for name in value:
+        if name not in allowed:
+            raise InputError(f"{name!r} is no entry of members.{near(name, allowed)}")
+    sizes = value.get("sizes")
+    if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
+        raise InputError("sizes of members must be two whole numbers, such as [1, 12].")
+    lists = {entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")}
+    return Members(sizes=tuple(sizes), summaries=dict(value["summaries"]), **lists)

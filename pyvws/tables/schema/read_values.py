@@ -1,0 +1,230 @@
+"""The reader of a column's values: categories as codes 1 to L, numbers and dates as floats.
+
+Levels are compared as text: the integer 1, the text "1" and 1.0 of a column of floats are one
+level, and so are true, "true" and "True" for a column of truth values. Messages count cells and
+name no value: a row counts as `counts` (N,) cells, or as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files.frame import plain_columns
+from pyvws.tables.files.kinds import (
+    days_of,
+    distinct,
+    floats_of,
+    has_labels,
+    holds_dates,
+    holds_numbers,
+)
+from pyvws.tables.files.labels import as_days, as_number, label_of
+from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.factors import factor_values, make_factor
+from pyvws.tables.schema.groups import group_codes, group_of
+from pyvws.tables.schema.write_values import (
+    cells_spelled,
+    dates_like,
+    native_levels,
+    released_type,
+)
+
+
+def coded_columns(
+    columns: Mapping[str, Column],
+    table: nw.DataFrame[Any],
+    *,
+    counts: Floats | None,
+    by_schema: Collection[str],
+) -> dict[str, Floats]:
+    """As `Schema.coded`, of the columns by name."""
+    coded: dict[str, Floats] = {}
+    for name, column in columns.items():
+        source = table[name]
+        like = released_type(column, source, by_schema=name in by_schema)
+        if column.categorical:
+            coded[name] = level_codes(source, column.coded_levels, counts, like)
+            if column.group_by is not None:
+                coded[group_of(name)] = group_codes(column)[coded[name].astype(np.intp) - 1]
+            continue
+        numbers, missing = numbers_and_codes(
+            source, column.missing_codes, counts, start=column.days_since
+        )
+        low, high = column.range or (-np.inf, np.inf)
+        if outside := how_many((numbers < low) | (numbers > high), counts):
+            raise InputError(
+                f"Column {name!r} has {outside} records outside the range of the schema. Widen "
+                "the range to every possible number, or recode the records."
+            )
+        if column.days_since is not None and not has_labels(like):  # Can they come out?
+            days = map(column.number_of, filter(None, column.missing_codes))
+            ends = [*(column.range or ()), *(day for day in days if day is not None)]
+            dates_like(np.array(ends), column.days_since, name, like)
+        coded[name] = numbers
+        if column.parts:
+            part = np.where(missing > 1.0, missing + len(column.mass), 1.0)
+            for code, point in enumerate(column.mass, start=2):
+                part[numbers == point] = code
+            coded[part_of(name)] = part
+    return coded
+
+
+def numbers_and_codes(
+    column: nw.Series[Any],
+    missing: Sequence[str | None],
+    counts: Floats | None = None,
+    *,
+    start: str | None = None,
+) -> tuple[Floats, Floats]:
+    """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
+
+    None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
+    cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
+    InputError for an empty cell without such a code, and for text that is neither number (or date)
+    nor code.
+    """
+    name, codes = column.name, {code: place for place, code in enumerate(missing, start=2)}
+    read = as_number if start is None else partial(as_days, start=start)
+    if column.null_count() == len(column):  # A reader gives such a column any type.
+        numbers, found = np.full(len(column), np.nan), np.full(len(column), codes.get(None, -1))
+    elif has_labels(column):
+        places, labels = distinct(column)
+        spelled = [read(label) for label in labels]
+        numbers = np.array([*spelled, None], dtype=np.float64)[places]  # None becomes NaN.
+        plain = [0 if number is None else 1 for number in spelled]
+        of_label = [codes.get(label, code) for label, code in zip(labels, plain, strict=True)]
+        found = np.array([*of_label, codes.get(None, -1)])[places]
+    elif holds_dates(column) if start is not None else holds_numbers(column):
+        numbers = floats_of(column) if start is None else days_of(column, start)
+        found = np.ones(len(numbers), dtype=np.intp)
+        for code, place in codes.items():
+            if code is not None and (value := read(code)) is not None:
+                found[numbers == value] = place
+        found[np.isnan(numbers)] = codes.get(None, -1)
+        found[np.isinf(numbers)] = -1
+    else:
+        kind = str(column.dtype).partition("(")[0]
+        what = "number" if start is None else "date"
+        hint = " Dates need days_since." if start is None and holds_dates(column) else ""
+        raise InputError(
+            f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
+            f"schema, or convert the column.{hint}"
+        )
+    if bad := how_many(found == 0, counts):
+        what = "numbers" if start is None else "dates such as 2000-12-31"
+        raise InputError(
+            f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
+            "schema. Give their code as missing, or levels if the column holds categories."
+        )
+    if empty := how_many(found < 0, counts):
+        raise InputError(
+            f"Column {name!r} has {empty} missing or infinite values. Add missing = true to the "
+            "column in the schema, or remove these records."
+        )
+    return np.where(found > 1, np.nan, numbers), np.asarray(found, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumn:
+    """A column of categories.
+
+    Attributes
+    ----------
+    codes : ndarray, shape (N,)
+        Each record's level, as whole numbers from 1 to L.
+    labels : tuple of str, length L
+        The levels as text, in the order of their codes.
+    values : narwhals Series of length L
+        The levels in the column's own type; a category has these levels and no others.
+    """
+
+    codes: Floats
+    labels: tuple[str, ...]
+    values: nw.Series[Any]
+
+
+def coded_column(
+    frame: nw.DataFrame[Any],
+    name: str,
+    labels: Sequence[str] = (),
+    *,
+    role: str,
+    counts: Floats | None = None,
+    like: nw.Series[Any] | None = None,
+) -> CodedColumn:
+    """Code a column of text, categories, booleans or numbers by its levels.
+
+    With `labels` the codes follow their order, so codes tell nothing of other records, and the
+    values have the type of `like`, or else of the column. Without labels the levels are those that
+    occur, as R's ``as.character`` gives them: "1" for 1, "TRUE" for true; categories in their own
+    order, text by code point, numbers by size.
+
+    Raises InputError for missing values, dates, labels that the column's type cannot have, and
+    values that are not among the labels.
+    """
+    column = plain_columns(frame, [name], role=role)[name]
+    source = frame[name]
+    if not labels:
+        factor = make_factor(factor_values(source, column, role=role))
+        unused = set(factor.unused())
+        labels, like = [label for label in factor.levels if label not in unused], None
+    like = source if like is None else like
+    codes = level_codes(source, labels, counts, like)
+    return CodedColumn(codes, tuple(labels), native_levels(labels, like))
+
+
+def level_codes(
+    column: nw.Series[Any],
+    levels: Sequence[str | None],
+    counts: Floats | None,
+    like: nw.Series[Any],
+) -> Floats:
+    """Codes 1 to L of a column (N,) by the levels, None for empty cells.
+
+    The levels are read as values of the column's type; where they come out in the type of `like`,
+    a level that the column's type cannot hold is in none of its cells.
+
+    Raises InputError for a cell with none of the levels, and for a level that the type they come
+    out in cannot hold.
+    """
+    native_levels(levels, like)  # Refuses those of another type.
+    codes = {
+        _read_as(column, level): code for code, level in enumerate(levels, 1) if level is not None
+    }
+    places, labels = distinct(column)
+    empty = 1 + list(levels).index(None) if None in levels else 0
+    coded = np.array([*(codes.get(label, -1) for label in labels), empty], np.float64)[places]
+    if empty_cells := how_many(coded == 0, counts):
+        raise InputError(
+            f"Column {column.name!r} has {empty_cells} empty cells. Add missing = true to the "
+            "column in the schema, or remove these records."
+        )
+    if others := how_many(coded < 0, counts):
+        raise InputError(
+            f"Column {column.name!r} has {others} values that are not among the given levels. Give "
+            "every possible level, in the schema or by --levels (levels=(...) in Python)."
+        )
+    return np.asarray(coded)
+
+
+def _read_as(column: nw.Series[Any], level: str) -> str:
+    """The label of a level read as a value of the column's type, or the level where it is none."""
+    try:
+        (value,) = cells_spelled([level], column)
+    except InputError:
+        return level
+    return label_of(value)
+
+
+def how_many(rows: NDArray[np.bool_], counts: Floats | None) -> int:
+    """The number of records in the true `rows` (N,), which stand for `counts` (N,) or one each."""
+    return int(rows.sum() if counts is None else counts[rows].sum())

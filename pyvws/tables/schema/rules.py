@@ -1,0 +1,354 @@
+"""Rules of a schema: public facts by which a value follows from other columns of its record.
+
+"missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
+"missing only where age < 15" says besides that the value is there everywhere else, and "N only
+where age < 15" that the code N, one of several, is nowhere else. ">= wages" and "<= assets" bound a
+number by another one, "= wages + pensions" computes a column, and a lookup lets another column
+decide it. Conditions read as `pyvws.tables.schema.conditions` says.
+
+Each kind of rule is a class here. It says which columns it fits, which records break it, and what
+it makes of drawn values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Protocol
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.schema.conditions import (
+    HELP,
+    MISSING,
+    Bools,
+    Coded,
+    Condition,
+    is_missing,
+    read_condition,
+    signed_columns,
+)
+
+_FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
+_EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.
+
+Values = Mapping[str, Floats]
+"""The values (n,) of a table's columns by name, as `Schema.coded` gives them."""
+
+
+class Ruled(Coded, Protocol):
+    """What a rule asks of the column that it is for."""
+
+    @property
+    def decimals(self) -> int | None: ...
+
+    def takes(self, label: str) -> bool: ...
+
+    def code_of(self, label: str | None) -> float: ...
+
+    def part_code_of(self, label: str | None) -> float: ...
+
+    def rounded(self, numbers: Floats | float) -> Floats: ...
+
+
+class Rule:
+    """What any rule answers, unless its kind answers otherwise."""
+
+    __slots__ = ()
+
+    computes: ClassVar[bool] = False
+    """Whether the rule gives every value, so that the column has no family."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule reads."""
+        raise NotImplementedError
+
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        """The labels that the rule gives as they are, None for missing."""
+        return ()
+
+    def check(self, column: Ruled) -> None:
+        """Raise InputError where the column itself cannot follow the rule."""
+        raise NotImplementedError
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        """Raise InputError where column `name` cannot follow the rule by the columns it reads."""
+        raise NotImplementedError
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        """Where a condition fixes the value (n,), and which records break the rule (n,).
+
+        `part` has the codes of a number's parts.
+        """
+        raise NotImplementedError
+
+    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+        """The lowest and the highest number, by row, that the rule leaves of `low` and `high`."""
+        return low, high
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        """Which rows (n,) the rule gives a value, and these values in the table's coding.
+
+        With `of_part` the values are codes of a number's parts.
+        """
+        return np.zeros(1, dtype=np.bool_), 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Rule):
+    """The value is `value`, None for missing, where the condition holds; `only` there."""
+
+    value: str | None
+    condition: Condition
+    only: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.condition.columns
+
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        return (self.value,)
+
+    def check(self, column: Ruled) -> None:
+        if self.value is not None:
+            _check_fixed(self.value, column)
+        elif not column.missing_codes:
+            raise InputError("a rule says missing. Give the code as missing.")
+        if self.only and self.value not in (None, *column.missing_codes):
+            raise InputError('"only" goes with a missing value. Give the code as missing.')
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        column, own = columns[name], values[name]
+        if self.value is None:
+            agrees = is_missing(column, own)
+        elif part is not None and self.value in column.missing_codes:
+            agrees = part == column.part_code_of(self.value)
+        else:
+            agrees = own == column.code_of(self.value)
+        holds = self.condition.holds(values, columns)
+        return holds, np.asarray(agrees != holds if self.only else holds & ~agrees)
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        code = columns[name].part_code_of if of_part else columns[name].code_of
+        return self.condition.holds(values, columns), code(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Rule):
+    """The number is at least (`lower`), or at most, another column's."""
+
+    other: str
+    lower: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.other,)
+
+    def check(self, column: Ruled) -> None:
+        _check_number(column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        _check_numbers(self.columns, columns)
+        _check_dates((name, self.other), (1.0, -1.0), columns)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        own, other = values[name], values[self.other]
+        broken = own < other if self.lower else own > other  # A missing number breaks no bound.
+        return np.zeros(len(own), dtype=np.bool_), np.asarray(broken)
+
+    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+        other = values[self.other]  # A missing number bounds nothing.
+        return (np.fmax(low, other), high) if self.lower else (low, np.fmin(high, other))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Rule):
+    """The number is a sum of other columns, each with its sign, 1 or -1."""
+
+    parts: tuple[tuple[str, float], ...]
+    computes = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.parts)
+
+    def check(self, column: Ruled) -> None:
+        _check_number(column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        _check_numbers(self.columns, columns)
+        for other in self.columns:
+            if columns[other].missing_codes and not columns[name].missing_codes:
+                raise InputError(
+                    f"a sum is missing where a part is, and column {other!r} can be missing. "
+                    "Add missing to the column of the sum."
+                )
+        signs = (1.0, *(-sign for _, sign in self.parts))
+        _check_dates((name, *self.columns), signs, columns)
+
+    def of(self, values: Values) -> Floats:
+        """The sums (n,); missing where a part is."""
+        return np.asarray(sum(sign * values[name] for name, sign in self.parts))
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        own, total, decimals = values[name], self.of(values), columns[name].decimals
+        room = (
+            _EXACT * sum(np.abs(values[other]) for other in self.columns)
+            if decimals is None
+            else 0.5 * 10.0**-decimals
+        )
+        near = (np.abs(own - total) <= room) | (np.isnan(own) & np.isnan(total))
+        return np.zeros(len(own), dtype=np.bool_), np.asarray(~near)
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        total = self.of(values)
+        settled = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
+        return np.ones(1, dtype=np.bool_), settled
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Rule):
+    """The value follows from another column's by a table: `found` maps labels to labels."""
+
+    other: str
+    found: Mapping[str, str]
+    computes = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.other,)
+
+    @property
+    def fixes(self) -> tuple[str | None, ...]:
+        return tuple(self.found.values())
+
+    def check(self, column: Ruled) -> None:
+        for value in self.found.values():
+            _check_fixed(value, column)
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        if not columns[self.other].categorical:
+            raise InputError(
+                f"a lookup takes a column with levels, and column {self.other!r} has none. Give it "
+                'levels, or take rules such as "0 where age < 16".'
+            )
+        if set(self.found) != set(map(looked_up_by, columns[self.other].coded_levels)):
+            raise InputError(
+                f"lookup must have a value for each level of column {self.other!r}, and for "
+                "nothing else; an empty cell is called missing."
+            )
+
+    def _of(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
+        levels = map(looked_up_by, columns[self.other].coded_levels)
+        of_code = np.array([columns[name].code_of(self.found[level]) for level in levels])
+        return np.asarray(of_code[values[self.other].astype(np.intp) - 1], dtype=np.float64)
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        broken = np.asarray(values[name] != self._of(name, values, columns))
+        return np.zeros(len(broken), dtype=np.bool_), broken
+
+    def settled(
+        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
+    ) -> tuple[Bools, Floats | float]:
+        return np.ones(1, dtype=np.bool_), self._of(name, values, columns)
+
+
+def _check_fixed(value: str, column: Ruled) -> None:
+    if not column.takes(value):
+        raise InputError("a rule or a lookup fixes a value that the column cannot have.")
+
+
+def _check_number(column: Ruled) -> None:
+    if column.categorical:
+        raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
+
+
+def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
+    for other in names:
+        if columns[other].categorical:
+            raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
+
+
+def _check_dates(
+    names: Sequence[str], signs: Sequence[float], columns: Mapping[str, Ruled]
+) -> None:
+    """Raise InputError for a bound or a sum that takes days since unlike starts for one kind.
+
+    The days of dates with one start may be subtracted, which gives a number, and a number of days
+    may be added.
+    """
+    starts = [columns[name].days_since for name in names]
+    dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
+    if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
+        raise InputError(
+            "a rule takes dates with dates of the same days_since, such as "
+            '"= end - begin" for a number of days, or ">= begin" for a date.'
+        )
+
+
+def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
+    """A lookup with its labels and values as text; None for none."""
+    if value is None:
+        return None
+    inner = list(value.values()) if isinstance(value, Mapping) else []
+    if len(inner) != 1 or not isinstance(inner[0], Mapping):
+        raise InputError(
+            "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
+        )
+    (other,) = value
+    return {other: {label_of(label): label_of(given) for label, given in inner[0].items()}}
+
+
+def looked_up_by(level: str | None) -> str:
+    """What a lookup calls a level of the other column: its label, or "missing" if it is empty."""
+    return MISSING if level is None else level
+
+
+@lru_cache(maxsize=1024)
+def read_rule(text: str) -> Rule:
+    """The rule that a text states; InputError in one line for other text."""
+    stated = text.strip()
+    if stated[:2] in (">=", "<="):
+        (name, _), *others = signed_columns(stated[2:], text)
+        if others:
+            raise InputError(f"rule {text!r} bounds by more than one column. {HELP}")
+        return Bound(name, stated[0] == ">")
+    if stated[:1] == "=":
+        return Sum(signed_columns(stated[1:], text))
+    fixed = _FIXED.fullmatch(stated)
+    if fixed is None:
+        raise InputError(f"rule {text!r} cannot be read. {HELP}")
+    condition, value = read_condition(fixed["condition"], text), fixed["value"].strip()
+    only = fixed["only"] is not None
+    if value == MISSING:
+        return Fixed(None, condition, only)
+    plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
+    number = as_number(plain)
+    return Fixed(label_of(plain if number is None or plain != value else number), condition, only)

@@ -1,0 +1,434 @@
+"""What is public of a table: `schema.toml`, read, written, proposed and applied to a table."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import narwhals as nw
+
+from pyvws._base.checks import Floats, near, positive, told
+from pyvws._base.folders import write_whole
+from pyvws._base.toml import toml_key, toml_value
+from pyvws.errors import InputError
+from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
+from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.schema.members import Members, read_members
+from pyvws.tables.schema.read_values import coded_columns
+from pyvws.tables.schema.write_values import written_column
+
+SCHEMA_FILE: Final = "schema.toml"
+"""Name of the file that a release has its schema in."""
+
+_OF_TABLE: Final = (
+    *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
+)
+_TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
+_SAID = "# What is public of a table: what is known of it without looking at its records.\n"
+_PROPOSED = (
+    "# A proposal made this file from the records, so all of it is under review. Check each\n"
+    "# entry, above all those that `review` names, against what is known of the survey, and take\n"
+    "# the names out of `review`. Then sign: set `reviewed` to true or to your name. Until then\n"
+    "# keep this file confidential.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is public of a table, checked on creation. Synthesis follows the order of `columns`.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+        Columns of the table by name. A column that is not named is not used and not released.
+    unit : str, optional
+        Column of ids, such as "household": all records of one id are one unit of privacy. By
+        default a record is a unit.
+    members : Members, optional
+        What is public of units whose members are records: whole units are then synthesized.
+    survey_weight : str, optional
+        Column of survey weights w_i. A record's likelihood is raised to w_i over
+        `mean_survey_weight`, unless the column is synthesized: then each record counts once, and
+        the weights come last.
+    mean_survey_weight : float, optional
+        The public mean of the weights: the population over the size that the design has.
+    records : int, optional
+        A public number of records: the rows of a dataset, where no column is public. With `members`
+        the number of units.
+    reviewed : bool or str, optional
+        Who signed a proposal: a name, or True. False where nobody did, so that all of it is under
+        review. A schema written by hand was never proposed, and needs no signature.
+
+    Raises
+    ------
+    InputError
+        For predictors that are unknown, dropped, or synthesized later than their column.
+    """
+
+    columns: Mapping[str, Column]
+    unit: str | None = None
+    members: Members | None = None
+    survey_weight: str | None = None
+    mean_survey_weight: float | None = None
+    records: int | None = None
+    reviewed: bool | str | None = None
+    once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What follows from the schema alone, by name: made when it is first asked for."""
+
+    def __post_init__(self) -> None:
+        if not (self.reviewed is None or isinstance(self.reviewed, bool | str)) or (
+            isinstance(self.reviewed, str) and not self.reviewed.strip()
+        ):
+            raise InputError(
+                "reviewed must be true, or the name of who reviewed the schema; false of a "
+                f"proposal that nobody has reviewed. Got {told(self.reviewed)}."
+            )
+        object.__setattr__(self, "columns", dict(self.columns))
+        if self.members is not None:
+            object.__setattr__(self, "members", read_members(self.members))
+            object.__setattr__(self, "columns", self.members.expanded(self.columns, self.unit))
+        if not self.columns:
+            raise InputError("A schema needs columns. Add a table [columns.NAME] for each column.")
+        for name, column in self.columns.items():
+            if not (isinstance(name, str) and isinstance(column, Column)):
+                raise InputError("columns must be a mapping of names to vws.Column.")
+            with about(f"Column {name!r}"):
+                self._check_names("predictor", name, self._wanted(name) or ())
+                self._check_names("predictor", name, self.predictors_of_part(name) or ())
+                self._check_formula(name)
+                self._check_rules(name)
+        for name in ("unit", "survey_weight"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} must be text. Got {told(value)}.")
+        if self.mean_survey_weight is not None:
+            if self.survey_weight is None:
+                raise InputError(
+                    "mean_survey_weight belongs to survey_weight. Add it, or leave it out."
+                )
+            object.__setattr__(
+                self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
+            )
+        if self.records is not None:
+            whole = positive(self.records, "records")
+            if isinstance(self.records, bool) or whole != int(whole):
+                raise InputError(f"records must be a whole number. Got {told(self.records)}.")
+
+    def _check_names(self, what: str, name: str, names: Iterable[str]) -> None:
+        """Raise InputError for a name that is no public or earlier column."""
+        permitted = self._permitted(name)
+        for wanted in names:
+            if wanted in permitted:
+                continue
+            column = self.columns.get(wanted)
+            if column is None:
+                raise InputError(
+                    f"{what} {wanted!r} is no column of the schema.{near(wanted, permitted)}"
+                )
+            if wanted == name:
+                raise InputError(f"a column cannot be its own {what}. Take it out.")
+            if column.role in ("drop", "id"):
+                gone = "is dropped" if column.role == "drop" else "gets new ids"
+                raise InputError(f"{what} {wanted!r} {gone}. Change its role, or take it out.")
+            raise InputError(
+                f"{what} {wanted!r} comes later in the order of synthesis. Move it above "
+                f"{name!r}, or take it out."
+            )
+
+    def _check_formula(self, name: str) -> None:
+        """Raise InputError for a formula that names a column with groups."""
+        if self.columns[name].formula is None:
+            return
+        for wanted in self._wanted(name) or ():
+            if self.columns[wanted].group_by is not None:
+                raise InputError(
+                    f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
+                    "place of the formula: they take its groups."
+                )
+
+    def _check_rules(self, name: str) -> None:
+        """Raise InputError for a rule that the columns of the schema do not fit."""
+        for rule in self.columns[name].rules:
+            self._check_names("column of a rule", name, rule.columns)
+            rule.check_among(name, self.columns)
+
+    def _wanted(self, name: str) -> tuple[str, ...] | None:
+        """The predictors that a column's own entries name; None if they name none."""
+        column = self.columns[name]
+        return column.predictors if column.formula is None else read_formula(column.formula).columns
+
+    def _permitted(self, name: str) -> tuple[str, ...]:
+        names = list(self.columns)
+        earlier = names[: names.index(name)]
+        return (
+            *(other for other in self.public if other != name),
+            *(() if self.members is None or name in self.of_unit else self.members.of_member),
+            *(other for other in earlier if self.columns[other].role == "synthesize"),
+        )
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Names of the columns that a table lacks: the size of units and summaries of members."""
+        summaries = () if self.members is None else self.members.summaries
+        return tuple(name for name in summaries if name in self.columns)
+
+    @property
+    def of_unit(self) -> tuple[str, ...]:
+        """Names of the columns that are drawn once a unit, where units have members."""
+        return () if self.members is None else (self.members.size, *self.members.of_unit)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """The schema of a TOML file; InputError in one line for what it cannot be."""
+        path = Path(path)
+        try:
+            entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise InputError(
+                f"{path}: cannot be read. Name a TOML file, as pyvws schema writes."
+            ) from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{path.name}: not TOML ({error}).") from None
+        with about(path.name):
+            return _schema(entries)
+
+    @classmethod
+    def propose(cls, frame: Any) -> Schema:
+        """A schema by the kinds of a table's columns and counts of their values.
+
+        All of it comes from the data, and `review` of each column lists the entries that hold
+        values. A run counts them as "not accounted" until somebody who knows the survey has checked
+        them, taken the names out, and signed the schema by `reviewed` or `signed`.
+
+        Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
+        of at most 20 different values nominal, others negative-binomial if they are small counts;
+        all other numbers and dates normal. A column with one value, or with text that always
+        differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
+        conditional tables where regressions on all earlier columns would be too long.
+        """
+        from pyvws.tables.proposal.columns import proposed_columns
+        from pyvws.tables.proposal.rules import proposed_rules
+        from pyvws.tables.proposal.short_conditionals import short_conditionals
+
+        table = open_frame(frame, least=1)
+        columns = proposed_columns(table)
+        coded = cls(columns).coded(table)
+        proposed = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        return cls(proposed, reviewed=False)
+
+    def signed(self, by: bool | str = True) -> Schema:
+        """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
+        return replace(self, reviewed=by)
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema as TOML; `Schema.read` gives the same schema again.
+
+        A schema under review can be read by its owner alone (mode 0600).
+        """
+        write_whole(Path(path), self.text, private=self.under_review)
+
+    @property
+    def text(self) -> str:
+        """The schema as TOML. Confidential while it is under review."""
+        return self._toml()
+
+    @property
+    def public_text(self) -> str:
+        """What a release may have of the schema: TOML without notes and without who signed it.
+
+        Empty while the schema is under review.
+        """
+        return "" if self.under_review else self._toml("note", "reviewed")
+
+    def _toml(self, *without: str) -> str:
+        parts = [_SAID, *([_PROPOSED] if self.under_review else [])]
+        given = {name: getattr(self, name) for name in _OF_TABLE if name not in without}
+        if self.members is not None:
+            given["members"] = self.members.entries
+        parts += [f"{name} = {toml_value(x)}\n" for name, x in given.items() if x is not None]
+        for name, column in self.columns.items():
+            if name in self.derived:
+                continue
+            parts.append(f"\n[columns.{toml_key(name)}]\n")
+            parts += [
+                f"{toml_key(entry)} = {toml_value(value)}\n"
+                for entry, value in column.given.items()
+                if entry not in without
+            ]
+        return "".join(parts)
+
+    @property
+    def synthesized(self) -> tuple[str, ...]:
+        """Names of the columns to synthesize, in their order."""
+        return self._with_role("synthesize")
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the columns that are released as they are."""
+        return tuple(name for name in self._with_role("public") if name not in self.derived)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the columns that get new ids."""
+        return self._with_role("id")
+
+    def _with_role(self, role: str) -> tuple[str, ...]:
+        return tuple(name for name, column in self.columns.items() if column.role == role)
+
+    @property
+    def under_review(self) -> bool:
+        """Whether any of it comes from the data unreviewed: an unsigned proposal, or an entry."""
+        return self.reviewed is False or bool(self.to_review)
+
+    @property
+    def to_review(self) -> tuple[tuple[str, str], ...]:
+        """Each (column, entry) that stands under `review`, signed or not."""
+        return tuple(
+            (name, entry) for name, column in self.columns.items() for entry in column.review
+        )
+
+    def predictors_of(self, name: str) -> tuple[str, ...]:
+        """Predictors of a synthesized column: those it names, or all public and earlier ones.
+
+        A column that is computed from others is a predictor only where it is named.
+        """
+        if name not in self.synthesized:
+            raise InputError(f"Column {name!r} is not synthesized, so it has no predictors.")
+        wanted = self._wanted(name)
+        if wanted is not None:
+            return wanted
+        return tuple(
+            other for other in self._permitted(name) if not self.columns[other].is_computed
+        )
+
+    def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
+        """Predictors that `part` of a column names; None where it names none."""
+        part = self.columns[name].part or {}
+        if "formula" in part:
+            return read_formula(part["formula"]).columns
+        return tuple(part["predictors"]) if "predictors" in part else None
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that a run reads: those to synthesize and what they follow from."""
+        read = {
+            wanted
+            for name in self.synthesized
+            for wanted in (
+                *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
+                *self._of_rules(name),
+            )
+        }
+        return tuple(name for name in self.columns if name in read)
+
+    def _of_rules(self, name: str) -> tuple[str, ...]:
+        """The columns that a column's rules read."""
+        return tuple(other for rule in self.columns[name].rules for other in rule.columns)
+
+    def refuse_unbuilt(self) -> None:
+        """Raise InputError for entries that a run cannot follow yet."""
+        if all(self.columns[name].is_computed for name in self.synthesized):
+            raise InputError("The schema synthesizes no column. Give a column a model.")
+        if self.unit in self.synthesized:
+            raise InputError(
+                f"unit names column {self.unit!r}, which is synthesized. Its values only say which "
+                'records are one unit: give it the role "id", for new ids, or "drop".'
+            )
+        if self.survey_weight is None or self.survey_weight not in self.synthesized:
+            return
+        weighed = self.columns[self.survey_weight]
+        if self.survey_weight != self.synthesized[-1]:
+            raise InputError(
+                f"survey_weight {self.survey_weight!r} is synthesized, and columns follow it. Move "
+                "it below all others: synthetic weights follow from all other columns."
+            )
+        if weighed.outcome_scale != "log" or not (weighed.range and weighed.range[0] > 0):
+            raise InputError(
+                f"survey_weight {self.survey_weight!r} is synthesized on the log scale within a "
+                'public range above 0. Give it the model "normal", outcome_scale = "log" and a '
+                "range."
+            )
+        if self.mean_survey_weight is not None:
+            raise InputError(
+                "Synthetic weights are for a model of the sample, whose likelihood takes no "
+                'exponents. Leave mean_survey_weight out, or give the weights the role "drop".'
+            )
+
+    @property
+    def exponents(self) -> str | None:
+        """The column of survey weights that are exponents; None without one, or if synthesized."""
+        return None if self.survey_weight in self.synthesized else self.survey_weight
+
+    def coded(
+        self, frame: Any, *, counts: Floats | None = None, by_schema: Collection[str] = ()
+    ) -> dict[str, Floats]:
+        """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
+
+        A missing number is NaN. A number with missing values or points of mass has a second entry,
+        "part of NAME": codes 1 to P of its parts, 1 for a value that is neither. So has a category
+        with groups, "group of NAME". Columns of `by_schema` may have levels of any type.
+
+        Raises InputError for a column that the table lacks, for levels that the schema lacks and
+        for numbers outside their range. The message counts records: a row stands for `counts` (N,)
+        of them, or for one.
+        """
+        table = open_frame(frame, least=1)
+        own = {name: self.columns[name] for name in self.used if name not in self.derived}
+        check_columns(table, [*self.public, *own], role="The schema")
+        return coded_columns(own, table, counts=counts, by_schema=by_schema)
+
+    def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
+        """New ids (M,) of synthetic records, by their numbers from 1."""
+        prefix = self.columns[name].prefix
+        if prefix is None:
+            return nw.new_series(name, numbers, nw.Int64, backend=backend)
+        spelled = [f"{prefix}{number}" for number in numbers]
+        return nw.new_series(name, spelled, nw.String, backend=backend)
+
+    def decoded(
+        self, name: str, values: Any, *, like: Any, parts: Floats | None = None
+    ) -> nw.Series[Any]:
+        """Synthetic `values` (M,) of a column, as `coded` gives them, as a column to release.
+
+        The column has the kind and type of `like`, the input's column. Labels come out as they went
+        in. Numbers are rounded to `decimals`; whole numbers stay whole numbers if `like` has them.
+        A missing number has the code that its part says, the first code without `parts` (M,).
+        """
+        return written_column(self.columns[name], name, values, like=like, parts=parts)
+
+
+def _schema(content: Mapping[str, Any]) -> Schema:
+    """The schema of the values of a TOML file."""
+    for name in content:
+        if name not in (*_OF_TABLE, "columns"):
+            hint = near(name, (*_OF_TABLE, "columns"))
+            raise InputError(f"{name!r} is no entry of a schema.{hint}")
+    columns = content.get("columns", {})
+    if not isinstance(columns, dict):
+        raise InputError("columns must be tables: [columns.NAME] above the entries of a column.")
+    return Schema(
+        columns={name: read_column(name, entries) for name, entries in columns.items()},
+        **{name: content[name] for name in _OF_TABLE if name in content},
+    )
+
+
+def read_column(name: str, entries: Any) -> Column:
+    """The column of the values that stand below its name in a TOML file."""
+    with about(f"Column {name!r}"):
+        if not isinstance(entries, dict):
+            raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
+        for entry, value in entries.items():
+            if isinstance(value, dict) and entry not in _TABLES:
+                raise InputError(f"{entry!r} must be one value or a list, not a table.")
+        own = {entry: value for entry, value in entries.items() if entry in ENTRIES}
+        settings = {
+            entry: tuple(value) if isinstance(value, list) else value
+            for entry, value in entries.items()
+            if entry not in ENTRIES
+        }
+        return Column(**own, settings=settings)

@@ -1,0 +1,117 @@
+"""The budget of noisy counts: computed losses against sums over the noise itself."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.budget import Budget, noise_of
+from pyvws.mechanisms.counts.discrete_gaussian import composed_delta, delta_of_rho
+
+_SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
+_KEPT = 0.985  # The least share of a claim that a computed loss must reach.
+
+
+def pmf(sigma: float, reach: int) -> np.ndarray:
+    z = np.arange(-reach, reach + 1)
+    weight = np.exp(-(z**2) / (2.0 * sigma**2))
+    return weight / weight.sum()
+
+
+def summed_delta(sigmas: list[float], epsilon: float, reach: int = 40) -> float:
+    """sum_z max(0, P(z) - exp(epsilon) P'(z)) over all outcomes z of the noisy counts."""
+    total = 0.0
+    tables = [pmf(sigma, reach) for sigma in sigmas]
+    for z in product(range(2 * reach), repeat=len(sigmas)):
+        p = math.prod(table[k] for table, k in zip(tables, z, strict=True))
+        moved = math.prod(table[k + 1] for table, k in zip(tables, z, strict=True))
+        total += max(0.0, moved - math.exp(epsilon) * p)
+    return total
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=2),
+    st.floats(0.05, 2.0),
+    st.floats(0.05, 3.0),
+)
+def test_composed_delta_is_the_sum_over_the_noise(weights, u, epsilon):
+    sigmas = [1.0 / math.sqrt(weight * u) for weight in weights]
+    direct = summed_delta(sigmas, epsilon)
+    assert composed_delta(u, weights, epsilon) == pytest.approx(direct, abs=_SUM)
+
+
+def test_the_formula_of_a_continuous_gaussian_would_be_too_small():
+    """At sigma 1/2 one count costs more than continuous noise: delta .603 and not .510 at 1."""
+    assert composed_delta(4.0, [1], 1.0) == pytest.approx(summed_delta([0.5], 1.0), abs=_SUM)
+    assert composed_delta(4.0, [1], 1.0) > 0.6
+
+
+def test_forty_five_counts_of_sigma_25():
+    """Nearly continuous noise: epsilon 1 at delta 1e-5, where rho alone says 1.092."""
+    u = 1.0 / 25.03**2
+    assert composed_delta(u, [1] * 45, 1.0) < 1e-5 < composed_delta(u, [1] * 45, 0.999)
+    assert delta_of_rho(45 * u / 2, 1.091) > 1e-5 > delta_of_rho(45 * u / 2, 1.093)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6),
+    st.floats(0.1, 8.0),
+    st.sampled_from(["loo", "replace"]),
+    st.integers(1, 5),
+)
+def test_laplace_scales_spend_epsilon_and_no_more(shares, epsilon, neighbours, cap):
+    noise = noise_of(Budget(epsilon=epsilon, neighbours=neighbours, cap=cap), shares)
+    moved = cap * (2 if neighbours == "replace" else 1)
+    spent = sum(Fraction(moved) / Fraction(scale) for scale in noise.scales.tolist())
+    assert _KEPT * epsilon <= spent <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("shares", [[1], [1, 1], [1, 3], [1, 1, 2]])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-3), (1.0, 1e-5), (4.0, 1e-6)])
+@pytest.mark.parametrize("neighbours", ["loo", "replace"])
+def test_gaussian_scales_spend_delta_and_no_more(shares, epsilon, delta, neighbours):
+    noise = noise_of(Budget(epsilon=epsilon, delta=delta, neighbours=neighbours), shares)
+    moved = 2 if neighbours == "replace" else 1
+    u, weights = noise.scales.max() ** -2.0, shares * moved
+    assert noise.scales**-2.0 == pytest.approx(u * np.array(shares), rel=1e-9)
+    assert composed_delta(u, weights, epsilon) <= delta + _SUM
+    assert composed_delta(u, weights, _KEPT * epsilon) > delta
+    assert noise.rho == pytest.approx(0.5 * u * sum(weights))
+    assert delta_of_rho(noise.rho, epsilon) >= delta  # The exact conversion needs less noise.
+
+
+def test_a_unit_of_several_records_costs_the_square():
+    """Twice the records of a unit want twice the noise: rho is U^2 that of one record."""
+    one, two = (noise_of(Budget(epsilon=1, delta=1e-5, cap=cap), [1, 1]) for cap in (2, 4))
+    assert two.scales == pytest.approx(2.0 * one.scales, rel=1e-4)
+    assert one.rho == pytest.approx(2**2 * (0.5 / one.scales**2).sum(), rel=1e-6)
+    assert delta_of_rho(one.rho, 1.0) <= 1e-5 < delta_of_rho(one.rho, _KEPT)
+
+
+@given(st.floats(0.001, 2.0), st.floats(0.1, 5.0))
+def test_delta_of_rho_covers_the_gaussian_itself(rho, epsilon):
+    assert delta_of_rho(rho, epsilon) >= composed_delta(2.0 * rho, [1], epsilon) - _SUM
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"epsilon": 0}, {"delta": 1e-12}, {"delta": 1.0}, {"neighbours": "both"}, {"cap": 0}],
+)
+def test_a_budget_out_of_range_is_refused(wrong):
+    with pytest.raises(InputError):
+        Budget(**{"epsilon": 1.0, **wrong})
+
+
+@pytest.mark.parametrize("shares", [[], [1.0, 0.0], [float("inf")]])
+def test_shares_that_are_none_are_refused(shares):
+    with pytest.raises(InputError):
+        noise_of(Budget(epsilon=1.0), shares)

@@ -1,0 +1,216 @@
+"""A release from noisy counts: what leaves, what it costs, and that anyone can make it again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.statement.schema import SCHEMA
+
+pytestmark = pytest.mark.runs
+pytest.importorskip("opendp")
+
+N = 400
+KINDS = {"1": "a", "2": "b", "N": "c"}
+
+
+def schema(**more: Any) -> vws.Schema:
+    """Missing codes, mass, rules, a lookup, dates and households."""
+    return vws.Schema(
+        {
+            "house": vws.Column(role="id"),
+            "sex": vws.Column(model="logistic", levels=("f", "m")),
+            "age": vws.Column(
+                model="negative-binomial", range=(0, 100), cuts=(5, 15, 30, 45, 60, 75)
+            ),
+            "job": vws.Column(
+                model="nominal", levels=("1", "2"), missing="N", rule="N only where age < 15"
+            ),
+            "kind": vws.Column(lookup={"job": KINDS}, levels=("a", "b", "c")),
+            "pay": vws.Column(
+                model="normal",
+                outcome_scale="log",
+                range=(0, 1e6),
+                mass=(0,),
+                decimals=0,
+                missing="N",
+                rule=("missing only where age < 15", "0 where job == '2'"),
+            ),
+            "since": vws.Column(
+                model="normal", days_since="2001-01-01", range=("2001-01-01", "2005-12-31")
+            ),
+        },
+        unit="house",
+        **more,
+    )
+
+
+def table(n: int = N) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    age = rng.integers(0, 100, n)
+    job = np.where(age < 15, "N", rng.choice(["1", "2"], n))
+    pay = np.exp(rng.normal(10, 1, n)).astype(int).astype(str)
+    pay = np.where(age < 15, "N", np.where(job == "2", "0", pay))
+    return pl.DataFrame(
+        {
+            "house": np.sort(rng.integers(0, n // 2, n)).astype(str),
+            "sex": rng.choice(["f", "m"], n),
+            "age": age.astype(str),
+            "job": job,
+            "kind": [KINDS[one] for one in job],
+            "pay": pay,
+            "since": (np.datetime64("2001-01-01") + rng.integers(0, 1800, n)).astype(str),
+        }
+    )
+
+
+RUN: dict[str, Any] = {"mechanism": "noisy-counts", "datasets": 2, "sweeps": 8, "classes": 5}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of a table of households, by the command line."""
+    folder = tmp_path_factory.mktemp("counts")
+    table().write_csv(folder / "table.csv")
+    schema().write(folder / "schema.toml")
+    words = ["synthesize", str(folder / "table.csv"), "--schema", str(folder / "schema.toml")]
+    words += ["--mechanism", "noisy-counts", "--epsilon", "3", "--delta", "1e-5", "--cap", "4"]
+    words += ["--datasets", "2", "--sweeps", "8", "--classes", "5", "--out", str(folder / "out")]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    return folder / "out"
+
+
+def test_all_datasets_cost_epsilon_once(written: Path) -> None:
+    privacy = json.loads((written / "release/privacy.json").read_text())
+    Draft202012Validator(SCHEMA).validate(privacy)
+    exact = json.loads((written / "confidential/summary.json").read_text())["privacy"]
+    Draft202012Validator(SCHEMA).validate(exact)
+    assert privacy["guarantee"] == "approximate-dp"
+    assert privacy["delta"] == 1e-5
+    assert privacy["epsilon_per_dataset"] == privacy["epsilon_total"] == 3.0
+    assert sum(entry["epsilon"] for entry in privacy["ledger"]) == privacy["epsilon_total"]
+    assert privacy["number_of_rows"] == "noisy"
+    assert privacy["counts"]["conversion"] == "zcdp"  # A unit has several records.
+
+
+def test_every_record_keeps_the_rules_levels_and_ranges(written: Path) -> None:
+    for number in (1, 2):
+        made = pl.read_csv(written / f"release/synthetic-{number:02d}.csv", infer_schema=False)
+        age = made["age"].cast(pl.Int64)
+        assert age.is_between(0, 100).all()
+        assert ((made["job"] == "N") == (age < 15)).all()
+        assert ((made["pay"] == "N") == (age < 15)).all()
+        assert (made.filter(pl.col("job") == "2")["pay"] == "0").all()
+        kinds = made["job"].replace_strict(KINDS)
+        assert (made["kind"] == kinds).all()
+        assert (
+            made["since"]
+            .str.to_date("%Y-%m-%d")
+            .is_between(pl.date(2001, 1, 1), pl.date(2005, 12, 31))
+            .all()
+        )
+        assert made["house"].to_list() == [str(k) for k in range(1, made.height + 1)]
+
+
+def test_anyone_makes_the_same_bytes_from_the_release_alone(written: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "copy"
+    (alone / "release").mkdir(parents=True)
+    for file in (written / "release").iterdir():
+        (alone / "release" / file.name).write_bytes(file.read_bytes())
+    ended = CliRunner().invoke(app, ["reproduce", str(alone), "--json"])
+    assert ended.exit_code == 0, ended.output
+    assert json.loads(ended.output)["same"] == {
+        "synthetic-01.csv": True,
+        "synthetic-02.csv": True,
+    }
+    counts = pl.read_parquet(alone / "release/counts.parquet")
+    other = counts.with_columns(pl.col("count") + (pl.col("cell") == 3).cast(pl.Int64) * 40)
+    other.write_parquet(alone / "release/counts.parquet")
+    assert CliRunner().invoke(app, ["reproduce", str(alone)]).exit_code == 1
+
+
+def test_both_pages_render(written: Path) -> None:
+    ended = CliRunner().invoke(app, ["report", str(written)])
+    assert ended.exit_code == 0, ended.output
+    public = (written / "release/report.html").read_text()
+    assert "counted once, with discrete gaussian noise" in public
+    assert "Approximate differential privacy" in public
+    assert "Noisy counts and imputed records" in (written / "confidential/report.html").read_text()
+
+
+def test_the_exact_number_of_records_is_nowhere_in_the_release(written: Path) -> None:
+    """Under leave-one-out every number of rows is one that the noise gave."""
+    counts = pl.read_parquet(written / "release/counts.parquet")
+    rows = pl.read_csv(written / "release/synthetic-01.csv", infer_schema=False).height
+    assert rows == counts.filter(pl.col("set") == "records")["count"][0]
+    summary = json.loads((written / "confidential/summary.json").read_text())
+    for file in (written / "release").iterdir():
+        if file.suffix in (".json", ".toml"):
+            assert f" {summary['records']}" not in file.read_text()
+
+
+def _counts(seed: int | None) -> list[int]:
+    made = vws.synthesize(
+        table(60).select("sex", "job"),
+        schema=vws.Schema(
+            {
+                "sex": vws.Column(model="logistic", levels=("f", "m")),
+                "job": vws.Column(model="nominal", levels=("1", "2", "N")),
+            }
+        ),
+        epsilon=0.5,
+        seed=seed,
+        **RUN,
+    )
+    return made.public_tables["counts.parquet"]["count"].to_list()
+
+
+def test_no_seed_brings_the_noise_back() -> None:
+    """The public seed has no part in the noise: under one seed the noise differs."""
+    assert _counts(1) != _counts(1)
+
+
+def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
+    sex = vws.Column(model="logistic", levels=("f", "m"))
+    wrong: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"x": vws.Column(model="normal")}, {}, "no public cells"),
+        ({"sex": sex, "job": vws.Column(role="public", levels=("1", "2"))}, {}, "public columns"),
+        ({"sex": sex}, {"measure": "sex:what"}, "no column to synthesize"),
+        ({"sex": sex}, {"cap": 2}, "a cap needs a unit"),
+        ({"sex": sex}, {"epsilon": 0}, "epsilon"),
+        ({"sex": sex}, {"records": "noisy", "records_epsilon": 1}, "noisy number"),
+        (
+            {
+                "x": vws.Column(model="normal", range=(0, 9)),
+                "y": vws.Column(model="normal", range=(0, 9), rule=">= x"),
+            },
+            {},
+            "bounds it by another number",
+        ),
+        (
+            {f"x{k}": vws.Column(model="normal", range=(0, 1e6)) for k in range(9)},
+            {"measure": ":".join(f"x{k}" for k in range(9))},
+            "cells",
+        ),
+    ]
+    for columns, more, said in wrong:
+        with pytest.raises(InputError, match=said) as caught:
+            vws.synthesize(
+                pl.DataFrame({"sex": ["f"]}),
+                schema=vws.Schema(columns),
+                **{**RUN, "epsilon": 1.0, **more},
+            )
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="schema"):
+        vws.synthesize(pl.DataFrame({"y": [1, 2]}), outcome="y", epsilon=1.0, **RUN)

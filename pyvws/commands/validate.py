@@ -33,7 +33,7 @@ def validate(
     ] = False,
     authors: Annotated[
         Path | None,
-        typer.Option(help="Checkout of the risk-efficient paper's scripts to compare with."),
+        typer.Option(help="Checkout of the authors' scripts or R packages to compare with."),
     ] = None,
     listings: Annotated[
         Path | None,

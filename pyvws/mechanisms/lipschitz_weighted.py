@@ -102,7 +102,7 @@ class LipschitzWeighted(MechanismBase):
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""
-        risk, window = bound_risk(loop), request.window
+        risk, window = bound_risk(loop, self.map), request.window
         shift = Shift.of(loop, self.g, by_column=self.by_column, map=self.map)
         if window is None:
             fit = loop.lipschitz(

@@ -12,11 +12,13 @@ from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.weights.weights import scaled_bounds
 
 
-def bound_risk(loop: Loop) -> Floats:
-    """Unweighted bounds (N,) scaled to [0, 1]; 1 for all records where the bounds are equal."""
+def bound_risk(loop: Loop, map: str = "linear") -> Floats:
+    """Unweighted bounds (N,) mapped to [0, 1]; 1 for all records where the bounds are equal."""
     bounds = loop.unweighted().bounds.by_record
     varied = len(np.unique(bounds[np.isfinite(bounds)])) > 1
-    return scaled_bounds(bounds) if varied else np.ones(len(bounds))
+    if not varied:
+        return np.ones(len(bounds))
+    return scaled_bounds(bounds, map=map, counts=loop.cells.multiplicity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,55 @@ _TYPES: Final = {
     "array_like": "vector or matrix",
     **_WORDS,
 }
+_OF_THE_FILE: Final = {
+    "import_pyvws": """\
+The package for R: its functions, classes and values behind `$`.
+
+Usage:
+
+  import_pyvws(module = "pyvws")
+
+Arguments:
+
+  module: text
+      "pyvws", or a module of it, such as "pyvws.papers".
+
+Value:
+
+  An object whose functions take and give R's vectors, factors, matrices and data
+  frames: vws$identification_risk(y, radius = 0.2). Warnings of Python become conditions
+  of R, and errors stop.
+
+Examples:
+
+  source(reticulate::import("pyvws.r.interface")$path())
+  vws <- import_pyvws()
+  vws$lipschitz_weights(rstan::extract(fit)$log_lik, map = "softmax")
+""",
+    "vws_help": """\
+Help on a function, class or value of the package, in R's words.
+
+Usage:
+
+  vws_help(what = NULL)
+
+Arguments:
+
+  what: a function, class or value, or its name as text
+      Such as vws$synthesize or "Schema$read". NULL lists what there is.
+
+Value:
+
+  None: the help is shown, in a pager where R is used interactively.
+
+Examples:
+
+  vws_help()
+  vws_help(vws$reweight)
+  vws_help("attribute_risk")
+""",
+}
+"""Help on the functions that `interface.R` itself defines."""
 
 
 def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
@@ -41,6 +90,8 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
     """
     if what is None or what is pyvws:
         return _listed()
+    if isinstance(what, str) and what in _OF_THE_FILE:
+        return _OF_THE_FILE[what].splitlines()
     if isinstance(what, str):
         what = _found(what)
     elif not (inspect.isroutine(what) or inspect.isclass(what)):
@@ -68,6 +119,8 @@ def _found(name: str) -> Any:
 
 def _listed() -> list[str]:
     lines = ["Functions and classes of pyvws. vws_help(vws$synthesize) explains one.", ""]
+    for name, text in _OF_THE_FILE.items():
+        lines.append(f"  {name}: {text.partition(chr(10))[0]}")
     for name in sorted(pyvws.__all__, key=str.lower):
         found = getattr(pyvws, name)
         if inspect.isroutine(found) or inspect.isclass(found):

@@ -128,6 +128,7 @@ def test_lw_under_another_map(map: str) -> None:
     alpha = weights_from_bounds(MAXIMA, c=0.5, g=0.1, map=map)
     assert made.fit.weights.tolist() == alpha.tolist()
     assert alpha.tolist() != weights_from_bounds(MAXIMA, c=0.5, g=0.1).tolist()
+    assert made.risk.tolist() == scaled_bounds(MAXIMA, map=map).tolist()
     searched, loop = run(LipschitzWeighted(map=map), epsilon=4.0, confirm=False)
     c = searched.constants["c"]
     assert loop.fits[-1].weights.tolist() == weights_from_bounds(MAXIMA, c=c, map=map).tolist()

@@ -246,6 +246,13 @@ cat("page", "Arguments:" %in% page, "Value:" %in% page, any(grepl("None|>>>", pa
 cat("method", capture.output(vws_help("Schema$read"))[5], "\n")
 cat("all", sum(grepl("vws$", capture.output(vws_help()), fixed = TRUE)) > 60, "\n")
 refused("unknown", vws_help("synthesise"))
+for (name in c("import_pyvws", "vws_help")) {
+  text <- capture.output(vws_help(name))
+  usage <- trimws(text[which(text == "Usage:") + 2])
+  stated <- sapply(names(formals(get(name))), grepl, x = usage, fixed = TRUE)
+  cat(name, all(stated), startsWith(usage, paste0(name, "(")), "\n")
+}
+cat("packages", any(grepl("map", capture.output(vws_help("lipschitz_weights")))), "\n")
 draws <- matrix(-c(1, 2, 3, 4, 5, 6), 3)
 named <- function(x, ...) { dimnames(x) <- list(...); x }
 weights <- function(x, ...) vws$from_log_lik(x, ...)$lipschitz_weights()
@@ -263,6 +270,8 @@ refused("rows", weights(data.frame(X = 1:3, draws)))
     assert found["method"] == "vws$Schema$read(path)"
     assert found["all"] == "TRUE"
     assert "Did you mean 'synthesize'?" in found["unknown"]
+    assert found["import_pyvws"] == found["vws_help"] == "TRUE TRUE"
+    assert found["packages"] == "TRUE"
     assert found["plain"] == "1 0 1 0"
     assert (found["turned"], found["chains"]) == ("TRUE", "TRUE")
     assert "Got 2 rows and 3 columns. Give its transpose." in found["checked"]

@@ -122,6 +122,13 @@ def test_each_column_is_fitted_under_its_own_weights(monkeypatch: pytest.MonkeyP
     assert len({tuple(alpha) for alpha in run.final.weights.T}) == len(NAMES)
 
 
+def test_each_column_has_the_map_of_its_own_bounds() -> None:
+    run = fitted(map="softmax")
+    matrices = _matrices(run, run.loop.unweighted().posterior)
+    for log_lik, given in zip(matrices, run.final.weights.T, strict=True):
+        assert lipschitz_weights(log_lik, map="softmax").tolist() == given.tolist()
+
+
 def test_another_columns_weights_in_a_fit_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = ModelSource.sample
 
